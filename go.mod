@@ -1,0 +1,3 @@
+module github.com/rules-pte/rules_pte
+
+go 1.26.0

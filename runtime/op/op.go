@@ -1,0 +1,171 @@
+// Package op has one row, a Def, for each operator, and beside it one Kernel
+// for each element type that it runs in.
+//
+// The lowerer reads the rows for shapes and legality, the executor runs the
+// kernels. A row references no kernel, so the Go linker drops every kernel that
+// a program's generated list does not name.
+package op
+
+import "github.com/rules-pte/rules_pte/runtime/tensor"
+
+// Tags of an operator.
+type Tags uint8
+
+// The tags.
+const (
+	// Core marks an operator of the core ATen set.
+	Core Tags = 1 << iota
+	// Extension marks one that the official portable runtime has no kernel for.
+	Extension
+	// Pointwise marks one whose outputs have the broadcast shape of its tensors.
+	Pointwise
+	// View marks one whose output has its input's elements, unchanged and in order.
+	View
+	// DataDependent marks one whose output sizes follow from values: its kernel
+	// sets Call.Out sizes itself and Infer gives upper bounds.
+	DataDependent
+	// Random marks one that draws from the seeded generator; it is never folded.
+	Random
+)
+
+// Key says from which element type a call picks its kernel.
+type Key uint8
+
+// The keys.
+const (
+	// KeySelf is the element type of the first tensor (of the first list, if that comes first).
+	KeySelf Key = iota
+	// KeyOut is that of the first out tensor.
+	KeyOut
+	// KeyPromote is what PyTorch's promotion gives over the tensors and Scalars that KeyArgs
+	// selects; those tensors are cast to it before Run.
+	KeyPromote
+	// KeyPromoteFloat is KeyPromote with an integral result turned into Float, as of sin or true division.
+	KeyPromoteFloat
+)
+
+// Def is the row of one operator.
+//
+// It must be a composite literal of constants and function names: a call or a
+// map at the top level would keep every row in every binary.
+type Def struct {
+	// Schema is the out variant as a .pte names it, in ATen's notation:
+	// "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)".
+	// Operators that have no out variant (aten::copy_) give the schema that is called.
+	Schema string
+	// Functional is the operator it is the out variant of, such as "aten::add.Tensor".
+	Functional string
+	// Infer sets c.Out from c.Args.
+	Infer func(c *Infer) error
+	Key   Key
+	// KeyArgs selects the arguments (bit i is argument i) that KeyPromote and
+	// KeyPromoteFloat look at and cast; 0 means every tensor and Scalar.
+	KeyArgs uint32
+	Tags    Tags
+	// RTol is the relative tolerance in Float against PyTorch; 0 means equal bits are expected of
+	// integers and 1e-5 of floats.
+	RTol float64
+}
+
+// Kind is the kind of a Value.
+type Kind uint8
+
+// The kinds of arguments.
+const (
+	None Kind = iota
+	Tensor
+	Int // also ScalarType, MemoryFormat, Layout, as ExecuTorch emits them
+	Float
+	Bool
+	String
+	Ints
+	Floats
+	Bools
+	Tensors // Tensor[] and Tensor?[], whose absent members are nil
+)
+
+// Value is one argument of a call.
+type Value struct {
+	Kind    Kind
+	Int     int64 // Int; Bool as 0 or 1. While lowering an Int may be a symbolic tensor.Dim
+	Float   float64
+	Str     string
+	Tensor  *tensor.Tensor
+	Ints    []int64 // Ints and Bools; members may be symbolic while lowering
+	Floats  []float64
+	Tensors []*tensor.Tensor
+}
+
+// Scalar is the number of an Int, Float or Bool.
+func (v *Value) Scalar() float64 {
+	if v.Kind == Float {
+		return v.Float
+	}
+	return float64(v.Int)
+}
+
+// Infer is what a shape rule gets and gives.
+type Infer struct {
+	// Shapes does the arithmetic on sizes; nil at run time.
+	Shapes *tensor.Shapes
+	// Args are the arguments in the order of Def.Schema, outs left out. Tensors have no Data
+	// unless they are small constants.
+	Args []Value
+	// Out is what the rule sets, one entry an out tensor; for a Tensor[] out the rule sets its length.
+	// Sizes are appended to Out[i].Sizes[:0], so that a call in steady state allocates nothing.
+	// DimOrder nil means contiguous.
+	Out []tensor.Meta
+}
+
+// Set makes the sizes of out i these, its type dtype, its order contiguous.
+func (c *Infer) Set(i int, dtype tensor.ScalarType, sizes ...tensor.Dim) {
+	c.Out[i].DType = dtype
+	c.Out[i].Sizes = append(c.Out[i].Sizes[:0], sizes...)
+	c.Out[i].DimOrder = c.Out[i].DimOrder[:0]
+}
+
+// Kernel runs a Def in one element type.
+type Kernel struct {
+	Def *Def
+	// DType is the element type that the Def's Key yields.
+	DType tensor.ScalarType
+	// Compute, if not equal to DType and Cast is true, is the type that Run works in: the caller casts
+	// every tensor argument of type DType to it before Run, and outs that Infer gives type DType from it after.
+	// So half types run in Float.
+	Compute tensor.ScalarType
+	Cast    bool
+	// Prepare is called once for each instruction when a program is loaded; nil if there is nothing to prepare.
+	Prepare func(p *Prep) (State, error)
+	// Run computes c.Out, which has its final sizes (but see DataDependent). It must not allocate.
+	Run func(c *Call, s State) error
+}
+
+// State is what Prepare hands to Run; it is shared by instances and never written by Run.
+type State any
+
+// Prep is what Prepare sees.
+type Prep struct {
+	// Args as in Call; a tensor that is not constant has no Data.
+	Args []Value
+	// Out has the largest sizes of the outs.
+	Out []tensor.Meta
+	// Scratch is set by Prepare: bytes that Run wants in Call.Scratch, at the largest sizes.
+	Scratch int
+	// Pack returns what was made before for this key and the constant's bytes, or makes it; nil means always make.
+	Pack func(t *tensor.Tensor, layout string, make func() any) any
+}
+
+// Call is what Run gets.
+type Call struct {
+	// Args are the arguments in the order of Def.Schema, outs left out.
+	Args []Value
+	// Out are the out tensors, sized.
+	Out []*tensor.Tensor
+	// Scratch is at least Prep.Scratch bytes, 64-byte aligned, of any content.
+	Scratch []byte
+	// Parallel runs f over [0,n) in chunks of at least grain, on several threads or on this one.
+	Parallel func(n, grain int, f func(lo, hi int))
+	// Alloc gives a temporary of n bytes, 16-byte aligned, valid until Run returns; growth is kept for
+	// later calls, so that steady state allocates nothing.
+	Alloc func(n int) ([]byte, error)
+}

@@ -1,0 +1,90 @@
+// Package tensor holds the element types, shapes and dense tensors that the
+// lowerer and the runtime share.
+package tensor
+
+// MaxRank is the largest number of dimensions of a tensor (ExecuTorch's kTensorDimensionLimit).
+const MaxRank = 16
+
+// Meta is everything about a tensor but its bytes.
+//
+// A tensor is always dense: its strides follow from Sizes and DimOrder.
+type Meta struct {
+	DType ScalarType
+	// Sizes has one entry a dimension, outermost first. While lowering an entry
+	// may be a symbolic Dim; at run time every entry is a size ≥ 0.
+	Sizes []Dim
+	// DimOrder lists the dimensions from the outermost in memory to the
+	// innermost; nil means contiguous (0, 1, …, rank-1).
+	DimOrder []uint8
+}
+
+// Tensor is a Meta with its bytes.
+type Tensor struct {
+	Meta
+	// Data is the elements in DimOrder, little-endian. It is nil while lowering
+	// for everything but small constants. At run time len(Data) ≥ Nbytes and
+	// cap(Data) is the planned capacity.
+	Data []byte
+}
+
+// Rank is the number of dimensions.
+func (m *Meta) Rank() int { return len(m.Sizes) }
+
+// Numel is the number of elements; Sizes must be concrete.
+func (m *Meta) Numel() int {
+	n := 1
+	for _, s := range m.Sizes {
+		n *= int(s)
+	}
+	return n
+}
+
+// Nbytes is the number of bytes of a dense tensor of this Meta.
+func (m *Meta) Nbytes() int { return m.Numel() * m.DType.Size() }
+
+// Contiguous reports whether the elements lie in row-major order, seen without
+// the dimensions of size 1 (whose place in the order means nothing).
+func (m *Meta) Contiguous() bool {
+	last := -1
+	for _, d := range m.DimOrder {
+		if m.Sizes[d] == 1 {
+			continue
+		}
+		if int(d) < last {
+			return false
+		}
+		last = int(d)
+	}
+	return true
+}
+
+// Strides appends to dst[:0] the stride of each dimension, in elements.
+func (m *Meta) Strides(dst []int) []int {
+	n := len(m.Sizes)
+	dst = append(dst[:0], make([]int, n)...)
+	step := 1
+	for i := n - 1; i >= 0; i-- {
+		d := i
+		if m.DimOrder != nil {
+			d = int(m.DimOrder[i])
+		}
+		dst[d] = step
+		step *= int(max(m.Sizes[d], 1))
+	}
+	return dst
+}
+
+// Static reports whether no size is symbolic.
+func (m *Meta) Static() bool {
+	for _, s := range m.Sizes {
+		if IsSymbol(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// Clone is a copy that shares nothing with m.
+func (m *Meta) Clone() Meta {
+	return Meta{DType: m.DType, Sizes: append([]Dim(nil), m.Sizes...), DimOrder: append([]uint8(nil), m.DimOrder...)}
+}
