@@ -14,7 +14,7 @@ type Meta struct {
 	// may be a symbolic Dim; at run time every entry is a size ≥ 0.
 	Sizes []Dim
 	// DimOrder lists the dimensions from the outermost in memory to the
-	// innermost; nil means contiguous (0, 1, …, rank-1).
+	// innermost; nil or empty means contiguous (0, 1, …, rank-1).
 	DimOrder []uint8
 }
 
@@ -65,7 +65,7 @@ func (m *Meta) Strides(dst []int) []int {
 	step := 1
 	for i := n - 1; i >= 0; i-- {
 		d := i
-		if m.DimOrder != nil {
+		if len(m.DimOrder) != 0 {
 			d = int(m.DimOrder[i])
 		}
 		dst[d] = step
