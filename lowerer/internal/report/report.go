@@ -1,0 +1,154 @@
+// Package report holds what a lowering says about its result: the Go side of the CUE package cue/report.
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// Report describes a lowered program. Its JSON is a value of #Report in cue/report, and what a spec's
+// `expect` is held against.
+type Report struct {
+	// FileBytes is the size of the .pte file.
+	FileBytes int64 `json:"file_bytes"`
+	// ArenaBytes is the sum over the methods' planned arenas.
+	ArenaBytes int64 `json:"arena_bytes"`
+	// ConstantBytes is the sum over the program's constants, each counted once, without padding.
+	ConstantBytes int64 `json:"constant_bytes"`
+	// Instructions is the sum over all methods.
+	Instructions int `json:"instructions"`
+	// OfficialRuntime reports whether ExecuTorch's own runtime can load and run the file.
+	OfficialRuntime bool `json:"official_runtime"`
+	// Methods by name.
+	Methods map[string]*MethodReport `json:"methods"`
+	// Delegation by backend id; a backend that took nothing is absent.
+	Delegation map[string]*Delegation `json:"delegation"`
+	// Fallback lists the nodes that no backend took, and why; empty for a program without backends.
+	Fallback []Fallback `json:"fallback"`
+}
+
+// MethodReport describes one method.
+type MethodReport struct {
+	// Instructions is the number of instructions over all chains.
+	Instructions int `json:"instructions"`
+	// Operators counts the nodes left to kernels, by full ATen name such as "aten.add.Tensor".
+	Operators map[string]int `json:"operators"`
+	// Kernels are the kernels the method calls, sorted, each once.
+	Kernels []Kernel `json:"kernels"`
+	// Arenas are the planned sizes in bytes, by memory id from 1 on.
+	Arenas []int64 `json:"arenas"`
+	// LowerBound is the peak of live planned bytes: no plan can be smaller.
+	LowerBound int64 `json:"lower_bound"`
+	// Nodes point at where each operator came from; not part of the JSON, and only used to name
+	// offending nodes when `expect` fails.
+	Nodes []Node `json:"-"`
+}
+
+// Kernel is one kernel of runtime/op.
+type Kernel struct {
+	// Op is the operator's full ATen name.
+	Op string `json:"op"`
+	// DType is the element type that selects the kernel, such as "float32".
+	DType string `json:"dtype"`
+	// Name is the Go variable in runtime/op, such as "AddF32".
+	Name string `json:"name"`
+}
+
+// Delegation says what one backend took.
+type Delegation struct {
+	// Partitions is the number of delegate calls.
+	Partitions int `json:"partitions"`
+	// Nodes is the share of nodes, 0 to 1.
+	Nodes float64 `json:"nodes"`
+	// Macs is the share of multiply-accumulates, 0 to 1.
+	Macs float64 `json:"macs"`
+	// Bytes is the size of the backend's payloads.
+	Bytes int64 `json:"bytes"`
+}
+
+// Fallback is a node that stayed with the portable kernels although backends were asked for.
+type Fallback struct {
+	// Method and Node name the place.
+	Method string `json:"method"`
+	Node   string `json:"node"`
+	// Op is the operator's full ATen name.
+	Op string `json:"op"`
+	// Backend is the id of the one that refused, Reason why.
+	Backend string `json:"backend"`
+	Reason  string `json:"reason"`
+	// Where is the user's Python line, "" if the model has none.
+	Where string `json:"where"`
+}
+
+// Node names a lowered node and its origin.
+type Node struct {
+	Name, Op, Where string
+}
+
+// Manifest says what a runtime needs to run a program: the input of selective build.
+type Manifest struct {
+	// Kernels are Go variables in runtime/op, such as "AddF32", sorted, each once.
+	Kernels []string `json:"kernels"`
+	// Backends are the delegates' ids, sorted.
+	Backends []string `json:"backends"`
+	// Methods in the order of the file.
+	Methods []string `json:"methods"`
+}
+
+// Write writes r as indented JSON with a final newline; maps come out sorted.
+func (r *Report) Write(w io.Writer) error { return writeJSON(w, r.withoutNil()) }
+
+// Write writes m as indented JSON with a final newline.
+func (m *Manifest) Write(w io.Writer) error {
+	c := *m
+	c.Kernels, c.Backends, c.Methods = orEmpty(c.Kernels), orEmpty(c.Backends), orEmpty(c.Methods)
+	return writeJSON(w, &c)
+}
+
+// Read reads what Report.Write wrote. Unknown fields are errors.
+func Read(r io.Reader) (*Report, error) {
+	dec := json.NewDecoder(r)
+	dec.DisallowUnknownFields()
+	rep := new(Report)
+	if err := dec.Decode(rep); err != nil {
+		return nil, fmt.Errorf("read report: %w", err)
+	}
+	return rep, nil
+}
+
+// withoutNil is r with empty lists and maps in place of nil ones, since null is not in the schema.
+func (r *Report) withoutNil() *Report {
+	c := *r
+	c.Fallback = orEmpty(r.Fallback)
+	if c.Delegation == nil {
+		c.Delegation = map[string]*Delegation{}
+	}
+	c.Methods = map[string]*MethodReport{}
+	for name, m := range r.Methods {
+		mc := *m
+		mc.Kernels, mc.Arenas = orEmpty(m.Kernels), orEmpty(m.Arenas)
+		if mc.Operators == nil {
+			mc.Operators = map[string]int{}
+		}
+		c.Methods[name] = &mc
+	}
+	return &c
+}
+
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
