@@ -1,0 +1,186 @@
+package symint
+
+import (
+	"math"
+	"math/rand"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+func testTable() *Table {
+	t := NewTable()
+	t.Symbol("s0", 1, 100, 7)
+	t.Symbol("s1", 2, math.MaxInt64, 5)
+	t.Symbol("u0", math.MinInt64, math.MaxInt64, 0)
+	return t
+}
+
+const (
+	s0 = "Symbol('s0', positive=True, integer=True)"
+	s1 = "Symbol('s1', integer=True, positive=True)"
+	u0 = "Symbol('u0', integer=True)"
+)
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"Integer(-3)", "-3"},
+		{s0, "s0"},
+		{"Add(" + s0 + ", Integer(-2))", "s0 - 2"},
+		{"Add(" + s1 + ", Mul(Integer(2), " + s0 + "), Mul(Integer(-2), " + s0 + "))", "s1"},
+		{"Mul(Add(" + s0 + ", Integer(1)), Add(" + s0 + ", Integer(-1)))", "s0*s0 - 1"},
+		{"Pow(" + s0 + ", Integer(3))", "s0*s0*s0"},
+		{"FloorDiv(Add(Mul(Integer(4), " + s0 + "), Integer(7)), Integer(4))", "s0 + 1"},
+		{"FloorDiv(Add(" + s0 + ", Integer(-3)), Integer(2))", "(s0 + 1)//2 - 2"},
+		{"FloorDiv(FloorDiv(" + s1 + ", Integer(2)), Integer(3))", "s1//6"},
+		{"FloorDiv(Mul(" + s0 + ", Add(" + s1 + ", Integer(1)), Integer(3)), Add(" + s1 + ", Integer(1)))", "3*s0"},
+		{"FloorDiv(" + s0 + ", Integer(101))", "0"},
+		{"Mod(Add(Mul(Integer(8), " + s0 + "), " + s1 + "), Integer(4))", "s1 % 4"},
+		{"PythonMod(" + s0 + ", Integer(128))", "s0"},
+		{"ModularIndexing(" + s1 + ", Integer(2), Integer(3))", "(s1//2) % 3"},
+		{"CeilDiv(" + s1 + ", Integer(2))", "-((-s1)//2)"},
+		{"Max(Integer(1), " + s0 + ")", "s0"},
+		{"Max(Integer(1), Add(" + s0 + ", Integer(-2)))", "max(1, s0 - 2)"},
+		{"Min(" + s0 + ", Integer(100))", "s0"},
+		{"TruncToInt(IntTrueDiv(" + s0 + ", Integer(2)))", "s0//2"},
+		{"RShift(LShift(" + s0 + ", Integer(3)), Integer(2))", "2*s0"},
+		{"Identity(" + u0 + ")", "u0"},
+	} {
+		tab := testTable()
+		d, err := tab.Parse(c.in)
+		if err != nil {
+			t.Errorf("Parse(%s): %v", c.in, err)
+		} else if got := tab.String(d); got != c.want {
+			t.Errorf("Parse(%s) = %s, want %s", c.in, got, c.want)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, in := range []string{
+		"", "Integer", "Integer(", "Integer(x)", "Integer(99999999999999999999)", "Integer(-9223372036854775807)",
+		"Symbol('s0'", "Symbol(s0)", "Symbol('a b')", "Add(" + s0, s0 + ")", "LessThan(" + s0 + ", Integer(3))",
+		"FloorDiv(" + s0 + ", Integer(0))", "Pow(" + s0 + ", " + s1 + ")", "TruncToInt(IntTrueDiv(" + u0 + ", Integer(2)))",
+		"Mul(Integer(4611686018427387904), " + s0 + ", Integer(4))", "Pow(Add(" + s0 + ", " + s1 + "), Integer(99))",
+	} {
+		if d, err := testTable().Parse(in); err == nil {
+			t.Errorf("Parse(%q) = %d, want an error", in, d)
+		}
+	}
+}
+
+func TestCompare(t *testing.T) {
+	tab := testTable()
+	a, _ := tab.Lookup("s0")
+	b, _ := tab.Lookup("s1")
+	u, _ := tab.Lookup("u0")
+	half := tab.FloorDiv(b, 2)
+	top := tab.Max(1, tab.Add(a, -2))
+	for _, c := range []struct {
+		name        string
+		x, y        Dim
+		equal, less tensor.Truth
+	}{
+		{"s0, s0+1", a, tab.Add(a, 1), tensor.No, tensor.Yes},
+		{"s0, s1", a, b, tensor.Unknown, tensor.Unknown},
+		{"s0, 101", a, 101, tensor.No, tensor.Yes},
+		{"s1, 1", b, 1, tensor.No, tensor.No},
+		{"u0, 0", u, 0, tensor.Unknown, tensor.Unknown},
+		{"2·s0, 2·s1+1", tab.Mul(a, 2), tab.Add(tab.Mul(b, 2), 1), tensor.No, tensor.Unknown},
+		{"0, s1//2", 0, half, tensor.No, tensor.Yes},
+		{"s0-3, max(1, s0-2)", tab.Add(a, -3), top, tensor.No, tensor.Yes},
+	} {
+		if got := tab.Equal(c.x, c.y); got != c.equal {
+			t.Errorf("%s: Equal = %d, want %d", c.name, got, c.equal)
+		}
+		if got := tab.Less(c.x, c.y); got != c.less {
+			t.Errorf("%s: Less = %d, want %d", c.name, got, c.less)
+		}
+	}
+}
+
+func TestSetRange(t *testing.T) {
+	tab := testTable()
+	a, _ := tab.Lookup("s0")
+	top := tab.Max(8, a)
+	if err := tab.SetRange("s0", 10, 20); err != nil {
+		t.Fatal(err)
+	}
+	if got := tab.Equal(top, a); got != tensor.Yes {
+		t.Errorf("max(8, s0) = s0 for s0 in [10, 20]: %d", got)
+	}
+	if lo, hi := tab.Bounds(top); lo != 10 || hi != 20 {
+		t.Errorf("bounds %d, %d, want 10, 20", lo, hi)
+	}
+	for _, err := range []error{tab.SetRange("s0", 21, 30), tab.SetRange("none", 1, 2)} {
+		if err == nil {
+			t.Error("want an error")
+		}
+	}
+}
+
+// TestAgainstEvaluation builds random expressions and holds canonical form,
+// bounds and comparisons against plain arithmetic.
+func TestAgainstEvaluation(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	names := []string{"a", "b", "c"}
+	for round := range 2000 {
+		tab := NewTable()
+		values := map[string]int64{}
+		var dims []Dim
+		var want []int64
+		for _, n := range names {
+			lo := int64(rng.Intn(9) - 3)
+			hi := lo + int64(rng.Intn(12))
+			values[n] = lo + rng.Int63n(hi-lo+1)
+			if rng.Intn(3) == 0 {
+				hi = math.MaxInt64
+			}
+			dims = append(dims, tab.Symbol(n, lo, hi, 0))
+			want = append(want, values[n])
+		}
+		for range 8 {
+			op := opKind(int(opAdd) + rng.Intn(6))
+			i, j := rng.Intn(len(dims)), rng.Intn(len(dims))
+			a, b, y := dims[i], dims[j], want[j]
+			if rng.Intn(2) == 0 {
+				y = int64(rng.Intn(9) - 4)
+				b = y
+			}
+			if y == 0 && (op == opFloorDiv || op == opMod) || mulSat(want[i], y) > 1<<40 || mulSat(want[i], y) < -1<<40 {
+				continue
+			}
+			dims, want = append(dims, tab.apply(op, a, b)), append(want, apply(op, want[i], y))
+		}
+		for i, d := range dims {
+			checkDim(t, tab, d, want[i], values)
+			for j, e := range dims {
+				checkTruth(t, tab, "=", d, e, tab.Equal(d, e), want[i] == want[j])
+				checkTruth(t, tab, "<", d, e, tab.Less(d, e), want[i] < want[j])
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("round %d: %v", round, values)
+		}
+	}
+}
+
+func checkDim(t *testing.T, tab *Table, d Dim, want int64, values map[string]int64) {
+	t.Helper()
+	if got := tab.Eval(d, values); got != want {
+		t.Errorf("%s = %d, want %d", tab.String(d), got, want)
+	}
+	if lo, hi := tab.Bounds(d); want < lo || want > hi {
+		t.Errorf("%s = %d is not in [%d, %d]", tab.String(d), want, lo, hi)
+	}
+	if got := tab.Eval(tab.Simplify(d), values); got != want {
+		t.Errorf("simplified %s = %d, want %d", tab.String(d), got, want)
+	}
+}
+
+func checkTruth(t *testing.T, tab *Table, sign string, a, b Dim, got tensor.Truth, want bool) {
+	t.Helper()
+	if got != tensor.Unknown && (got == tensor.Yes) != want {
+		t.Errorf("%s %s %s: %d, want %t", tab.String(a), sign, tab.String(b), got, want)
+	}
+}
