@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// list is a flag that may be given several times.
+type list []string
+
+func (l *list) String() string     { return strings.Join(*l, ",") }
+func (l *list) Set(v string) error { *l = append(*l, v); return nil }
+
+// build is one run of the go command in a module made for it.
+type build struct {
+	goroot, vendor, gomod, gosum string
+	goos, goarch, goarm          string
+	layers, srcs                 list
+	out, layerOut                string
+
+	dir string // the temporary folder; the module lies in dir/m, the cache in dir/c
+}
+
+// flags declares the flags that all build steps have.
+func (b *build) flags(name string) *flag.FlagSet {
+	f := flag.NewFlagSet(name, flag.ContinueOnError)
+	f.StringVar(&b.goroot, "goroot", "", "folder of the Go SDK")
+	f.StringVar(&b.vendor, "vendor", "", "vendor folder of the module")
+	f.StringVar(&b.gomod, "gomod", "", "go.mod")
+	f.StringVar(&b.gosum, "gosum", "", "go.sum")
+	f.StringVar(&b.goos, "goos", "", "target operating system")
+	f.StringVar(&b.goarch, "goarch", "", "target architecture")
+	f.StringVar(&b.goarm, "goarm", "", "version of the arm architecture")
+	f.Var(&b.layers, "layer", "layer of the build cache to read")
+	f.Var(&b.srcs, "src", "path-in-module=file")
+	f.StringVar(&b.out, "out", "", "file to link")
+	f.StringVar(&b.layerOut, "layer_out", "", "layer of the build cache to write")
+	return f
+}
+
+// runCompile compiles packages into a layer.
+func runCompile(args []string) error {
+	b := new(build)
+	f := b.flags("compile")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() == 0 {
+		return writeLayer(b.layerOut, nil, nil)
+	}
+	return b.do(append([]string{"build"}, f.Args()...))
+}
+
+// runLink links a command.
+func runLink(args []string) error {
+	b := new(build)
+	f := b.flags("link")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	return b.do(append([]string{"build", "-ldflags=-buildid= -s -w"}, f.Args()...))
+}
+
+// runTest links the test of a package.
+func runTest(args []string) error {
+	b := new(build)
+	f := b.flags("test")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	return b.do(append([]string{"test", "-c", "-vet=off", "-ldflags=-buildid="}, f.Args()...))
+}
+
+// do stages the module, runs go, and packs what it added to the cache.
+func (b *build) do(args []string) (err error) {
+	if b.dir, err = os.MkdirTemp("", "pte-go-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, removeAll(b.dir)) }()
+	if err := b.stage(); err != nil {
+		return fmt.Errorf("stage module: %w", err)
+	}
+	if err := b.run(args); err != nil {
+		return err
+	}
+	if b.layerOut == "" {
+		return nil
+	}
+	return b.pack()
+}
+
+func (b *build) path(elem ...string) string {
+	return filepath.Join(append([]string{b.dir}, elem...)...)
+}
+
+// stage copies the sources: go:embed refuses symbolic links, which is what a sandbox has.
+func (b *build) stage() error {
+	for _, name := range []string{"m", "c", "home"} {
+		if err := os.Mkdir(b.path(name), 0o777); err != nil {
+			return err
+		}
+	}
+	srcs := append(list{"go.mod=" + b.gomod, "go.sum=" + b.gosum}, b.srcs...)
+	for _, src := range srcs {
+		to, from, ok := strings.Cut(src, "=")
+		if !ok {
+			return fmt.Errorf("source %q: want path=file", src)
+		}
+		if err := copyFile(b.path("m", filepath.FromSlash(to)), from); err != nil {
+			return err
+		}
+	}
+	vendor, err := filepath.Abs(b.vendor)
+	if err != nil {
+		return err
+	}
+	if err := os.Symlink(vendor, b.path("m", "vendor")); err != nil {
+		return err
+	}
+	return b.stageLayers()
+}
+
+func (b *build) stageLayers() error {
+	var names strings.Builder
+	for _, layer := range b.layers {
+		abs, err := filepath.Abs(layer)
+		if err != nil {
+			return err
+		}
+		names.WriteString(abs + "\n")
+	}
+	return os.WriteFile(b.path("layers"), []byte(names.String()), 0o666)
+}
+
+func copyFile(to, from string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o666)
+}
+
+// run runs go in the module with an environment that holds nothing of the machine's.
+func (b *build) run(args []string) error {
+	goroot, err := filepath.Abs(b.goroot)
+	if err != nil {
+		return err
+	}
+	full := []string{args[0], "-trimpath", "-mod=vendor", "-buildvcs=false"}
+	if b.out != "" {
+		out, err := filepath.Abs(b.out)
+		if err != nil {
+			return err
+		}
+		full = append(full, "-o", out)
+	}
+	cmd := exec.Command(filepath.Join(goroot, "bin", "go"), append(full, args[1:]...)...)
+	cmd.Dir = b.path("m")
+	if cmd.Env, err = b.environ(goroot); err != nil {
+		return err
+	}
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("go %s %s: %w", args[0], args[len(args)-1], err)
+	}
+	return nil
+}
+
+func (b *build) environ(goroot string) ([]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	env := []string{
+		"GOROOT=" + goroot, "GOOS=" + b.goos, "GOARCH=" + b.goarch, "CGO_ENABLED=0",
+		"GOPATH=" + b.path("home", "go"), "HOME=" + b.path("home"), "GOCACHE=" + b.path("home", "cache"),
+		"GOCACHEPROG=" + fmt.Sprintf("%s cacheprog -dir %s -layers %s", self, b.path("c"), b.path("layers")),
+		"GOENV=off", "GOTELEMETRY=off", "GOTOOLCHAIN=local", "GOPROXY=off", "GOFLAGS=", "GOWORK=off", "GO111MODULE=on",
+		"TMPDIR=" + b.dir, "PATH=" + os.Getenv("PATH"),
+	}
+	if b.goarm != "" {
+		env = append(env, "GOARM="+b.goarm)
+	}
+	return env, nil
+}
+
+// pack writes the new entries of the cache as a layer.
+func (b *build) pack() error {
+	f, err := os.Open(b.path("c", "entries"))
+	if err != nil {
+		return fmt.Errorf("read new cache entries: %w", err)
+	}
+	defer f.Close()
+	entries, _, err := readIndex(bufio.NewReader(f))
+	if err != nil {
+		return fmt.Errorf("read new cache entries: %w", err)
+	}
+	return writeLayer(b.layerOut, entries, func(output string) string { return b.path("c", output) })
+}
+
+// removeAll also removes folders that are not writable.
+func removeAll(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(path, 0o777)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}

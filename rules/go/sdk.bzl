@@ -1,0 +1,109 @@
+"""The repository with the Go SDK."""
+
+# The version of Go that everything is built with.
+GO_VERSION = "1.26.8"
+
+# The sha256 of golang.org/toolchain's module zip by platform.
+_ZIPS = {
+    "linux-amd64": "30c2b1bf7dcc88d3eb0a1364e47ddd9128edb3110a30e8a0ef61cd5856b31de7",
+}
+
+# Folders and programs that no build needs.
+_PRUNE = [
+    "api",
+    "doc",
+    "misc",
+    "test",
+    "src/cmd",
+    "bin/gofmt",
+    "pkg/tool/{platform}/cover",
+    "pkg/tool/{platform}/fix",
+    "pkg/tool/{platform}/preprofile",
+    "pkg/tool/{platform}/vet",
+]
+
+def goproxy(rctx):
+    """The proxies to ask for modules, as a GOPROXY list, or "".
+
+    Args:
+      rctx: a repository context.
+
+    Returns:
+      GOPROXY of the environment, else what the machine's go says.
+    """
+    value = rctx.os.environ.get("GOPROXY", "")
+    go = rctx.which("go")
+    if not value and go:
+        result = rctx.execute([go, "env", "GOPROXY"], environment = {"GOTOOLCHAIN": "local"})
+        value = result.stdout.strip() if result.return_code == 0 else ""
+    return value
+
+def _platform(rctx):
+    name = rctx.os.name
+    goos = "darwin" if name.startswith("mac") else "windows" if name.startswith("windows") else "linux"
+    arch = rctx.execute(["uname", "-m"]).stdout.strip()
+    goarch = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}.get(arch, arch)
+    return goos + "-" + goarch
+
+def _host_goroot(rctx):
+    """The folder of the machine's SDK, if its version is the right one."""
+    wanted = rctx.os.environ.get("PTE_GOROOT", "")
+    go = rctx.path(wanted + "/bin/go") if wanted else rctx.which("go")
+    if not go:
+        return None
+    result = rctx.execute([go, "env", "GOVERSION", "GOROOT"], environment = {"GOTOOLCHAIN": "local"})
+    lines = result.stdout.splitlines()
+    if result.return_code == 0 and len(lines) == 2 and lines[0] == "go" + GO_VERSION:
+        return lines[1]
+    if wanted:
+        fail("PTE_GOROOT=%s: want go%s, got %s" % (wanted, GO_VERSION, lines[0] if lines else result.stderr))
+    return None
+
+def _download(rctx):
+    platform = _platform(rctx)
+    if platform not in _ZIPS:
+        fail("no Go SDK for %s is known here: put go %s on PATH or set PTE_GOROOT" % (platform, GO_VERSION))
+    proxies = [p for p in goproxy(rctx).replace("|", ",").split(",") if p not in ["", "direct", "off"]]
+    if not proxies:
+        fail("go %s is needed: put it on PATH, or set GOPROXY to a Go module proxy to fetch it from" % GO_VERSION)
+    release = "v0.0.1-go%s.%s" % (GO_VERSION, platform)
+    rctx.download_and_extract(
+        url = [p.rstrip("/") + "/golang.org/toolchain/@v/" + release + ".zip" for p in proxies],
+        output = "goroot",
+        sha256 = _ZIPS[platform],
+        stripPrefix = "golang.org/toolchain@" + release,
+    )
+    _unpack(rctx, platform.replace("-", "_"))
+
+def _unpack(rctx, platform):
+    """Undoes what a module zip does to an SDK and drops what no build needs."""
+    for path in _PRUNE:
+        rctx.delete("goroot/" + path.format(platform = platform))
+    script = """
+chmod -R a+x goroot/bin goroot/pkg/tool &&
+find goroot -name _go.mod | while read -r f; do mv "$f" "${f%_go.mod}go.mod"; done &&
+find goroot -name testdata -type d -prune -exec rm -rf {} + &&
+find goroot -name '*_test.go' -delete
+"""
+    result = rctx.execute(["sh", "-c", script])
+    if result.return_code != 0:
+        fail("unpack the Go SDK: " + result.stderr)
+
+def _pte_go_sdk_impl(rctx):
+    goroot = _host_goroot(rctx)
+    if goroot:
+        rctx.symlink(goroot, "goroot")
+    else:
+        _download(rctx)
+    rctx.file("BUILD.bazel", """
+package(default_visibility = ["//visibility:public"])
+
+# A folder, not a glob: one link in a sandbox, and go:embed works in it.
+exports_files(["goroot"])
+""")
+
+pte_go_sdk = repository_rule(
+    implementation = _pte_go_sdk_impl,
+    doc = "The machine's Go SDK if it is version GO_VERSION, else the official one from the module proxy.",
+    environ = ["GOPROXY", "PATH", "PTE_GOROOT"],
+)
