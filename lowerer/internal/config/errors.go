@@ -1,0 +1,231 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/token"
+
+	"github.com/rules-pte/rules_pte/lowerer/diag"
+)
+
+// where prints a position with the path as short as it can be.
+func (l *loader) where(p token.Pos) string {
+	if !p.IsValid() {
+		return l.path
+	}
+	return fmt.Sprintf("%s:%d:%d", l.short(p.Filename()), p.Line(), p.Column())
+}
+
+func (l *loader) short(name string) string {
+	if len(l.files) > 0 && name == l.files[0] {
+		return l.path
+	}
+	wd, err := os.Getwd()
+	if err != nil {
+		return name
+	}
+	if rel, err := filepath.Rel(wd, name); err == nil && !strings.HasPrefix(rel, "..") {
+		return rel
+	}
+	return name
+}
+
+// Where prints the user's position p, for errors that later stages find.
+func (s *Spec) Where(p token.Pos) string { return s.loader.where(p) }
+
+// errors turns CUE's errors into ours: one for each path, at the user's position.
+func (l *loader) errors(err error, code diag.Code) diag.List { return l.errorsAt(err, code, l.schema) }
+
+func (l *loader) errorsAt(err error, code diag.Code, schema cue.Value) diag.List {
+	var out diag.List
+	seen := map[string]bool{}
+	for _, e := range errors.Errors(err) {
+		d := l.convert(e, code, schema)
+		if key := d.Where + d.Msg; !seen[key] {
+			seen[key] = true
+			out = append(out, d)
+		}
+	}
+	out = dropDisjunctions(out)
+	out.Sort()
+	return out
+}
+
+// dropDisjunctions removes the branches of a failed disjunction where one error at the same place says it all.
+func dropDisjunctions(l diag.List) diag.List {
+	whole := map[string]bool{}
+	for _, e := range l {
+		if e.Code == diag.WrongValue && !strings.Contains(e.Msg, "conflicting values") {
+			whole[e.Where] = true
+		}
+	}
+	var out diag.List
+	for _, e := range l {
+		if strings.Contains(e.Msg, "conflicting values") && whole[e.Where] {
+			continue
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// convert is one of CUE's errors with its code, the user's position and a hint.
+func (l *loader) convert(e errors.Error, code diag.Code, schema cue.Value) *diag.Error {
+	format, args := e.Msg()
+	msg := strings.TrimSpace(fmt.Sprintf(format, args...))
+	path := l.relative(e.Path())
+	d := &diag.Error{Code: code, Where: l.where(l.bestPos(e)), Msg: msg, Err: e}
+	switch {
+	case strings.Contains(msg, "field not allowed") && len(path) > 0:
+		l.unknownField(d, path, schema)
+		return d
+	case strings.Contains(msg, "undefined field"), strings.HasPrefix(msg, "reference"):
+		l.unknownReference(d, msg)
+		return d
+	case strings.Contains(msg, "is required but not present"), strings.Contains(msg, "incomplete value"):
+		d.Code = diag.MissingField
+	case strings.Contains(msg, "import failed"), strings.Contains(msg, "cannot find"), strings.Contains(msg, "is not built into"):
+		d.Code = diag.UnknownImport
+	}
+	if len(path) > 0 {
+		d.Msg = strings.Join(path, ".") + ": " + d.Msg
+	}
+	return d
+}
+
+// relative drops the program's own name, and the schema's, from an error's path.
+func (l *loader) relative(path []string) []string {
+	if len(path) > 0 && !l.schema.LookupPath(cue.MakePath(cue.Str(path[0]).Optional())).Exists() {
+		return path[1:]
+	}
+	return path
+}
+
+func (l *loader) bestPos(e errors.Error) token.Pos {
+	best := token.NoPos
+	for _, p := range append([]token.Pos{e.Position()}, e.InputPositions()...) {
+		if l.user(p) && (!best.IsValid() || deeper(p, best)) {
+			best = p
+		}
+	}
+	return best
+}
+
+// deeper prefers later places of a file: the value over the line that embeds the schema.
+func deeper(p, q token.Pos) bool {
+	return p.Filename() == q.Filename() && p.Offset() > q.Offset()
+}
+
+func (l *loader) unknownField(d *diag.Error, path []string, schema cue.Value) {
+	name := path[len(path)-1]
+	parent := strings.Join(path[:len(path)-1], ".")
+	d.Code = diag.UnknownField
+	d.Msg = fmt.Sprintf("unknown field %q", name)
+	if parent != "" {
+		d.Msg += " in " + parent
+	}
+	allowed := fieldNames(descend(schema, path[:len(path)-1]))
+	if len(allowed) == 0 {
+		return
+	}
+	d.Hint = "allowed: " + strings.Join(allowed, ", ")
+	if n := near(name, allowed); n != "" {
+		d.Hint = fmt.Sprintf("did you mean %q? ", n) + d.Hint
+	}
+}
+
+// descend follows path in the schema, through patterns and lists where a name is the user's own.
+func descend(v cue.Value, path []string) cue.Value {
+	for _, p := range path {
+		next := v.LookupPath(cue.MakePath(cue.Str(p).Optional()))
+		if !next.Exists() {
+			next = v.LookupPath(cue.MakePath(cue.AnyString))
+		}
+		if !next.Exists() {
+			next = v.LookupPath(cue.MakePath(cue.AnyIndex))
+		}
+		v = next
+	}
+	return v
+}
+
+func fieldNames(v cue.Value) (names []string) {
+	iter, err := v.Fields(cue.Optional(true))
+	if err != nil {
+		return nil
+	}
+	for iter.Next() {
+		names = append(names, iter.Selector().Unquoted())
+	}
+	sort.Strings(names)
+	return names
+}
+
+// unknownReference adds the near names of the package that a selector reaches into.
+func (l *loader) unknownReference(d *diag.Error, msg string) {
+	d.Code = diag.UnknownReference
+	i := strings.LastIndexByte(msg, ' ')
+	name := strings.Trim(msg[i+1:], `"`)
+	if strings.HasPrefix(msg, "reference") {
+		return
+	}
+	names := fieldNames(l.targets)
+	if n := near(name, names); n != "" {
+		d.Hint = fmt.Sprintf("did you mean %q? targets: %s", n, strings.Join(names, ", "))
+	}
+}
+
+// nearest is a hint with the name nearest to got, or "".
+func nearest(got string, names []string) string {
+	if n := near(got, names); n != "" {
+		return fmt.Sprintf("did you mean %q?", n)
+	}
+	return ""
+}
+
+// near is the name with the smallest edit distance from got, if that is small; "" otherwise.
+func near(got string, names []string) string {
+	best, at := "", len(got)/2+1
+	for _, n := range names {
+		if d := distance(got, n); d < at {
+			best, at = n, d
+		}
+	}
+	return best
+}
+
+// distance is Levenshtein's, with a swap of neighbours as one edit.
+func distance(a, b string) int {
+	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], prev2[j-2]+1)
+			}
+		}
+		prev2, prev, cur = prev, cur, prev2
+	}
+	return prev[len(b)]
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}

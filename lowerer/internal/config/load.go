@@ -1,0 +1,244 @@
+// Package config reads the CUE that a user writes into typed values that keep their positions.
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/cuecontext"
+	"cuelang.org/go/cue/load"
+	"cuelang.org/go/mod/modfile"
+	"cuelang.org/go/mod/module"
+
+	schema "github.com/rules-pte/rules_pte/cue"
+	"github.com/rules-pte/rules_pte/lowerer/diag"
+)
+
+// Options choose among what a spec holds.
+type Options struct {
+	// Program is the name of one of several programs; "" takes the only one.
+	Program string
+	// Srcs are further files of the spec's package.
+	Srcs []string
+}
+
+// Load reads the spec at path. The file may lie anywhere and needs no CUE module; imports of this
+// project's packages come from the tool itself. The error is a diag.List, the user's positions first.
+func Load(path string, opts Options) (*Spec, error) {
+	l, err := newLoader(path, opts)
+	if err != nil {
+		return nil, err
+	}
+	root, err := l.build()
+	if err != nil {
+		return nil, err
+	}
+	program, err := l.program(root, opts.Program)
+	if err != nil {
+		return nil, err
+	}
+	return l.decode(program)
+}
+
+// loader holds what the steps of one Load share.
+type loader struct {
+	ctx    *cue.Context
+	path   string // as the user gave it
+	dir    string // absolute
+	files  []string
+	schema cue.Value // #Program
+	report cue.Value // #Report
+	// anyTarget is the target of a program that names none.
+	anyTarget cue.Value
+	targets   cue.Value
+}
+
+func newLoader(path string, opts Options) (*loader, error) {
+	l := &loader{ctx: cuecontext.New(), path: path}
+	for _, p := range append([]string{path}, opts.Srcs...) {
+		info, err := os.Stat(p)
+		if err == nil && info.IsDir() {
+			err = errors.New("is a directory, want a .cue file")
+		}
+		if err != nil {
+			return nil, diag.List{diag.New(diag.SpecRead, p, "%w", cause(err))}
+		}
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			return nil, fmt.Errorf("find %s: %w", p, err)
+		}
+		l.files = append(l.files, abs)
+	}
+	l.dir = filepath.Dir(l.files[0])
+	return l, l.loadSchema()
+}
+
+// cause is err without the path that *fs.PathError repeats.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// schemaDir is where the embedded module is laid when only the schema is loaded; nothing is on disk.
+const schemaDir = "/rules_pte.cue.mod"
+
+func (l *loader) loadSchema() error {
+	overlay := moduleOverlay(schemaDir)
+	mod := fmt.Sprintf("module: %q\nlanguage: version: %q\n", schema.Module+"@v0", languageVersion)
+	overlay[filepath.Join(schemaDir, "cue.mod", "module.cue")] = load.FromString(mod)
+	for _, def := range []struct {
+		pkg, path string
+		dst       *cue.Value
+	}{{"lower", "#Program", &l.schema}, {"report", "#Report", &l.report}, {"targets", "any", &l.anyTarget}, {"targets", "", &l.targets}} {
+		insts := load.Instances([]string{"./cue/" + def.pkg}, &load.Config{Dir: schemaDir, Overlay: overlay, Registry: registry{}})
+		*def.dst = l.ctx.BuildInstance(insts[0]).LookupPath(cue.ParsePath(def.path))
+		if err := def.dst.Err(); err != nil {
+			return fmt.Errorf("build schema %s: %w", def.pkg, err)
+		}
+	}
+	return nil
+}
+
+// languageVersion is the CUE that the schema is written in.
+const languageVersion = "v0.17.0"
+
+// moduleOverlay lays the embedded packages below root.
+func moduleOverlay(root string) map[string]load.Source {
+	overlay := map[string]load.Source{}
+	// The embedded file system has no errors to give: it was built into the binary.
+	_ = fs.WalkDir(schema.Files, ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".cue") {
+			return err
+		}
+		data, err := schema.Files.ReadFile(p)
+		overlay[filepath.Join(root, "cue", filepath.FromSlash(p))] = load.FromBytes(data)
+		return err
+	})
+	return overlay
+}
+
+// build loads the user's file as one CUE value.
+func (l *loader) build() (cue.Value, error) {
+	cfg, err := l.config()
+	if err != nil {
+		return cue.Value{}, err
+	}
+	insts := load.Instances(l.files, cfg)
+	if len(insts) != 1 {
+		return cue.Value{}, diag.List{diag.New(diag.SpecRead, l.path, "want one package, got %d", len(insts))}
+	}
+	if err := firstErr(insts[0]); err != nil {
+		return cue.Value{}, l.errors(err, diag.SpecRead)
+	}
+	v := l.ctx.BuildInstance(insts[0])
+	if !v.Exists() || v.IncompleteKind() == cue.BottomKind && v.Err() != nil {
+		return v, l.errors(v.Err(), diag.WrongValue)
+	}
+	return v, nil
+}
+
+func firstErr(inst *build.Instance) error {
+	if inst.Err != nil {
+		return inst.Err
+	}
+	for _, imp := range inst.Imports {
+		if err := firstErr(imp); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// config lays the embedded packages where the user's module would look for them: in its own tree if it is
+// this module, where the registry says if it declares a dependency, below cue.mod/pkg otherwise.
+func (l *loader) config() (*load.Config, error) {
+	root, mod, err := findModule(l.dir)
+	if err != nil {
+		return nil, err
+	}
+	virtual := filepath.Join(root, "cue.mod", "pkg", filepath.FromSlash(schema.Module))
+	overlay := map[string]load.Source{}
+	switch {
+	case mod == nil:
+		text := fmt.Sprintf("module: %q\nlanguage: version: %q\n", "spec.local@v0", languageVersion)
+		overlay[filepath.Join(root, "cue.mod", "module.cue")] = load.FromString(text)
+	case mod.QualifiedModule() == schema.Module+"@v0":
+		virtual = root
+	case mod.Deps[schema.Module+"@v0"] != nil:
+		if v := mod.Deps[schema.Module+"@v0"].Version; v != schema.Version {
+			return nil, diag.List{diag.New(diag.UnknownImport, filepath.Join(root, "cue.mod", "module.cue"),
+				"%s@v0 is required at %s, this tool has %s", schema.Module, v, schema.Version)}
+		}
+		virtual = filepath.Join(root, "cue.mod", "embedded")
+	}
+	for name, src := range moduleOverlay(virtual) {
+		overlay[name] = src
+	}
+	return &load.Config{Dir: l.dir, ModuleRoot: root, Overlay: overlay, Registry: registry{virtual}, Env: []string{}}, nil
+}
+
+// findModule is the directory around dir that has a CUE module, and its file; without one, dir and nil.
+func findModule(dir string) (string, *modfile.File, error) {
+	for d := dir; ; d = filepath.Dir(d) {
+		name := filepath.Join(d, "cue.mod", "module.cue")
+		data, err := os.ReadFile(name)
+		if err == nil {
+			mod, err := modfile.ParseNonStrict(data, name)
+			if err != nil {
+				return "", nil, diag.List{diag.New(diag.SpecRead, name, "read module file: %w", err)}
+			}
+			return d, mod, nil
+		}
+		if d == filepath.Dir(d) {
+			return dir, nil, nil
+		}
+	}
+}
+
+// registry serves the embedded module and nothing else; in particular it asks no network.
+type registry struct{ root string }
+
+func (r registry) ModFile(_ context.Context, v module.Version) (*modfile.File, error) {
+	if err := r.check(v); err != nil {
+		return nil, err
+	}
+	text := fmt.Sprintf("module: %q\nlanguage: version: %q\n", schema.Module+"@v0", languageVersion)
+	return modfile.Parse([]byte(text), "module.cue")
+}
+
+func (r registry) Fetch(_ context.Context, v module.Version) (module.SourceLoc, error) {
+	return module.SourceLoc{FS: rootFS{schema.Files, r.root}, Dir: "."}, r.check(v)
+}
+
+func (r registry) ModuleVersions(_ context.Context, path string) ([]string, error) {
+	if path == schema.Module || path == schema.Module+"@v0" {
+		return []string{schema.Version}, nil
+	}
+	return nil, nil
+}
+
+func (r registry) check(v module.Version) error {
+	if v.Path() == schema.Module+"@v0" && v.Version() == schema.Version {
+		return nil
+	}
+	return fmt.Errorf("module %v is not built into this tool, and it does not use the network", v)
+}
+
+// rootFS is the embedded module at a place that exists in the loader's overlay only.
+type rootFS struct {
+	fs.FS
+	root string
+}
+
+// OSRoot tells the loader where the overlay has the module.
+func (f rootFS) OSRoot() string { return f.root }
