@@ -248,3 +248,16 @@ func shift(a, b Dim, f func(a, b Dim) Dim) (Dim, error) {
 	}
 	return f(a, 1<<b), nil
 }
+
+// IsName reports whether s can be the name of a symbol.
+func IsName(s string) bool { return identifier(s) }
+
+// SymbolName is the name in an srepr that is a symbol and nothing else, or "".
+func SymbolName(srepr string) string {
+	rest, ok := strings.CutPrefix(srepr, "Symbol('")
+	name, rest, quoted := strings.Cut(rest, "'")
+	if !ok || !quoted || strings.IndexByte(rest, ')') != len(rest)-1 {
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,98 @@
+package pt2
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/lowerer/internal/symint"
+)
+
+// supportedMajor is the schema version; minor versions only add to it.
+const supportedMajor = 8
+
+// Load reads a program as the method of that name, with its symbolic sizes in
+// shapes. Where the archive has a model of that name it is read, else the
+// model "model" or the only one there is. A symbol whose name shapes has from
+// another method is called METHOD.NAME.
+func (a *Archive) Load(method string, shapes *symint.Table) (m *exir.Method, torchVersion string, err error) {
+	model, err := a.pick(method)
+	if err != nil {
+		return nil, "", err
+	}
+	text, err := a.read(a.root + "models/" + model + ".json")
+	if err != nil {
+		return nil, "", err
+	}
+	var p programJSON
+	if err := decodeJSON(text, &p); err != nil {
+		return nil, "", fmt.Errorf("parse models/%s.json: %w", model, err)
+	}
+	if p.Schema.Major != supportedMajor {
+		return nil, p.TorchVersion, fmt.Errorf("model of torch %s has schema version %d.%d, want %d.x"+saveAgain,
+			p.TorchVersion, p.Schema.Major, p.Schema.Minor, supportedMajor)
+	}
+	tables, err := a.tables(model)
+	if err != nil {
+		return nil, p.TorchVersion, err
+	}
+	l := &loader{archive: a, tables: tables, method: method, schemas: map[string]*exir.Schema{}, frames: map[string][]exir.Frame{}}
+	l.symbols = newSymbols(shapes, method, p.Ranges, &p.Module.Graph)
+	m, err = l.load(&p)
+	if err != nil {
+		return nil, p.TorchVersion, fmt.Errorf("load method %q (torch %s): %w", method, p.TorchVersion, err)
+	}
+	return m, p.TorchVersion, nil
+}
+
+func (a *Archive) pick(method string) (string, error) {
+	models := a.Models()
+	for _, want := range []string{method, "model"} {
+		for _, m := range models {
+			if m == want {
+				return m, nil
+			}
+		}
+	}
+	if len(models) == 1 {
+		return models[0], nil
+	}
+	return "", fmt.Errorf("the archive has no model %q; it has %q", method, models)
+}
+
+// loader turns one program into a method.
+type loader struct {
+	archive *Archive
+	tables  *tables
+	symbols *symbolTable
+	method  string
+	handle  int
+	depth   int
+	schemas map[string]*exir.Schema // of higher-order operators
+	frames  map[string][]exir.Frame
+	unknown []error
+}
+
+func (l *loader) load(p *programJSON) (*exir.Method, error) {
+	s := &scope{loader: l, json: &p.Module.Graph, values: map[string]*exir.Value{}, names: map[string]bool{}, graph: &exir.Graph{}}
+	m := &exir.Method{Name: l.method, Graph: s.graph}
+	for _, c := range p.Module.Calls {
+		if c.FQN == "" && c.Signature != nil {
+			m.InSpec, m.OutSpec = c.Signature.InSpec, c.Signature.OutSpec
+		}
+	}
+	if err := s.signatureInputs(m, p.Module.Signature.Inputs); err != nil {
+		return nil, err
+	}
+	if err := s.nodes(); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(l.unknown...); err != nil {
+		return nil, err
+	}
+	if err := s.signatureOutputs(m, p.Module.Signature.Outputs); err != nil {
+		return nil, err
+	}
+	m.Ranges = l.symbols.ranges()
+	return m, nil
+}

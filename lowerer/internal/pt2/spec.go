@@ -1,0 +1,226 @@
+package pt2
+
+import (
+	"fmt"
+	"math"
+	"sort"
+
+	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/lowerer/internal/symint"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// scalarTypes maps the archive's numbers (ScalarType in torch/_export/serde/schema.py)
+// to ExecuTorch's.
+var scalarTypes = map[int]tensor.ScalarType{
+	1: tensor.Byte, 2: tensor.Char, 3: tensor.Short, 4: tensor.Int, 5: tensor.Long, 6: tensor.Half, 7: tensor.Float,
+	8: tensor.Double, 12: tensor.Bool, 13: tensor.BFloat16, 28: tensor.UInt16, 34: tensor.UInt32, 35: tensor.UInt64,
+}
+
+var otherTypes = map[int]string{
+	9: "complex32", 10: "complex64", 11: "complex128", 29: "float8_e4m3fn", 30: "float8_e5m2",
+	31: "float8_e4m3fnuz", 32: "float8_e5m2fnuz", 33: "float8_e8m0fnu",
+}
+
+func dtypeOf(n int) (tensor.ScalarType, error) {
+	if t, ok := scalarTypes[n]; ok {
+		return t, nil
+	}
+	name := otherTypes[n]
+	if name == "" {
+		name = fmt.Sprintf("number %d", n)
+	}
+	return tensor.Undefined, fmt.Errorf("has element type %s, which is not supported", name)
+}
+
+// stridedLayout is Layout.Strided of schema.py.
+const stridedLayout = 7
+
+var channelsLast = map[int][]uint8{4: {0, 2, 3, 1}, 5: {0, 2, 3, 4, 1}}
+
+// dimOrder is the order of the dimensions in memory: channels last if the
+// strides are exactly those and not contiguous as well, else contiguous.
+func dimOrder(shapes *tensor.Shapes, sizes, strides []tensor.Dim) []uint8 {
+	order := channelsLast[len(sizes)]
+	if order == nil || len(strides) != len(sizes) ||
+		stridesFollow(shapes, sizes, strides, nil) || !stridesFollow(shapes, sizes, strides, order) {
+		return nil
+	}
+	return append([]uint8(nil), order...)
+}
+
+func stridesFollow(shapes *tensor.Shapes, sizes, strides []tensor.Dim, order []uint8) bool {
+	step := tensor.Dim(1)
+	for i := len(sizes) - 1; i >= 0; i-- {
+		d := i
+		if order != nil {
+			d = int(order[i])
+		}
+		if sizes[d] != 1 && shapes.Equal(strides[d], step) != tensor.Yes {
+			return false
+		}
+		step = shapes.Mul(step, shapes.Max(sizes[d], 1))
+	}
+	return true
+}
+
+// symbolTable knows the symbols of one method.
+type symbolTable struct {
+	t      *symint.Table
+	shapes tensor.Shapes
+	prefix string
+	byName map[string]tensor.Dim
+	hints  map[string]int64
+	parsed map[string]tensor.Dim
+	names  []string // in the Table
+}
+
+// newSymbols declares the symbols of the range constraints. A name that the
+// table has from another method gets the method's name in front.
+func newSymbols(t *symint.Table, method string, ranges map[string]rangeJSON, g *graphJSON) *symbolTable {
+	s := &symbolTable{t: t, shapes: tensor.Shapes{Table: t}, prefix: method + ".",
+		byName: map[string]tensor.Dim{}, hints: map[string]int64{}, parsed: map[string]tensor.Dim{}}
+	s.findHints(g)
+	for _, name := range sortedKeys(ranges) {
+		if !symint.IsName(name) {
+			continue // a derived range, such as that of "2*s0 + 1"
+		}
+		lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
+		if r := ranges[name]; r.Min.set {
+			lo = r.Min.n
+		}
+		if r := ranges[name]; r.Max.set && r.Max.n < unbounded {
+			hi = r.Max.n
+		}
+		s.declare(name, min(lo, hi), hi)
+	}
+	return s
+}
+
+// unbounded is what torch takes for no bound: it also writes maxsize - 1 and halves of it.
+const unbounded = math.MaxInt64 / 4
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// findHints collects the values at export of the symbols that stand alone.
+func (s *symbolTable) findHints(g *graphJSON) {
+	look := func(v symJSON) {
+		if v.Expr == nil || v.Expr.Hint == nil || v.Expr.Hint.Int == nil {
+			return
+		}
+		if name := symint.SymbolName(v.Expr.Text); name != "" {
+			if old, ok := s.hints[name]; !ok || *v.Expr.Hint.Int < old {
+				s.hints[name] = *v.Expr.Hint.Int
+			}
+		}
+	}
+	for _, m := range g.Tensors {
+		for _, v := range m.Sizes {
+			look(v)
+		}
+	}
+	for _, v := range g.SymInts {
+		look(v)
+	}
+}
+
+func (s *symbolTable) declare(name string, lo, hi int64) tensor.Dim {
+	unique := name
+	if _, taken := s.t.Lookup(name); taken {
+		unique = s.prefix + name
+	}
+	d := s.t.Symbol(unique, lo, hi, s.hints[name])
+	s.byName[name] = d
+	s.names = append(s.names, unique)
+	return d
+}
+
+func (s *symbolTable) symbol(name string, positive bool) (tensor.Dim, error) {
+	if d, ok := s.byName[name]; ok {
+		return d, nil
+	}
+	lo := int64(math.MinInt64)
+	if positive {
+		lo = 1
+	}
+	return s.declare(name, lo, math.MaxInt64), nil
+}
+
+// dim is the number or expression that v stands for.
+func (s *symbolTable) dim(v symJSON) (tensor.Dim, error) {
+	switch {
+	case v.Int != nil && tensor.IsSymbol(*v.Int):
+		return 0, fmt.Errorf("number %d is out of range", *v.Int)
+	case v.Int != nil:
+		return *v.Int, nil
+	case v.Expr == nil:
+		return 0, fmt.Errorf("neither number nor expression")
+	}
+	if d, ok := s.parsed[v.Expr.Text]; ok {
+		return d, nil
+	}
+	d, err := s.t.ParseWith(v.Expr.Text, s.symbol)
+	if err == nil {
+		s.parsed[v.Expr.Text] = d
+	}
+	return d, err
+}
+
+func (s *symbolTable) dims(in []symJSON) ([]tensor.Dim, error) {
+	out := make([]tensor.Dim, len(in))
+	for i, v := range in {
+		d, err := s.dim(v)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = d
+	}
+	return out, nil
+}
+
+// meta is the type and shape of a tensor of the graph.
+func (s *symbolTable) meta(m tensorJSON) (tensor.Meta, error) {
+	dtype, err := dtypeOf(m.DType)
+	if err != nil {
+		return tensor.Meta{}, err
+	}
+	if m.Layout != stridedLayout {
+		return tensor.Meta{}, fmt.Errorf("has layout %d; only strided tensors are supported", m.Layout)
+	}
+	if len(m.Sizes) > tensor.MaxRank {
+		return tensor.Meta{}, fmt.Errorf("has %d dimensions, more than %d", len(m.Sizes), tensor.MaxRank)
+	}
+	sizes, err := s.dims(m.Sizes)
+	if err != nil {
+		return tensor.Meta{}, fmt.Errorf("size: %w", err)
+	}
+	for _, d := range sizes {
+		if !tensor.IsSymbol(d) && d < 0 {
+			return tensor.Meta{}, fmt.Errorf("has size %d", d)
+		}
+	}
+	strides, err := s.dims(m.Strides)
+	if err != nil {
+		return tensor.Meta{}, fmt.Errorf("stride: %w", err)
+	}
+	return tensor.Meta{DType: dtype, Sizes: sizes, DimOrder: dimOrder(&s.shapes, sizes, strides)}, nil
+}
+
+// ranges are the symbols of the method, by name.
+func (s *symbolTable) ranges() []exir.SymbolRange {
+	sort.Strings(s.names)
+	var out []exir.SymbolRange
+	for _, n := range s.names {
+		d, _ := s.t.Lookup(n)
+		lo, hi := s.t.Bounds(d)
+		out = append(out, exir.SymbolRange{Name: n, Dim: d, Min: lo, Max: hi, Hint: s.t.Hint(d)})
+	}
+	return out
+}
