@@ -1,0 +1,208 @@
+// Package memory places values with known lifetimes into one arena.
+package memory
+
+import (
+	"errors"
+	"slices"
+)
+
+// Item is a value to place.
+type Item struct {
+	// Size is its bytes.
+	Size int64
+	// First and Last are the first and the last step at which it is in use; both count.
+	First, Last int
+	// Align is what its offset must be a multiple of; 0 means 1.
+	Align int64
+}
+
+// MaxTotal is the largest arena that Plan makes.
+const MaxTotal = 1 << 46
+
+// ErrTooLarge is what Plan says if the arena would exceed MaxTotal.
+var ErrTooLarge = errors.New("plan memory: arena too large")
+
+func (i *Item) overlaps(j *Item) bool { return i.First <= j.Last && j.First <= i.Last }
+
+func align(n, a int64) int64 {
+	if a <= 1 {
+		return n
+	}
+	return (n + a - 1) / a * a
+}
+
+// LowerBound is the largest sum of sizes in use at one step: no plan is smaller.
+func LowerBound(items []Item) int64 {
+	type edge struct {
+		step  int
+		bytes int64
+	}
+	var edges []edge
+	for _, it := range items {
+		edges = append(edges, edge{it.First, it.Size}, edge{it.Last + 1, -it.Size})
+	}
+	slices.SortFunc(edges, func(a, b edge) int {
+		if a.step != b.step {
+			return a.step - b.step
+		}
+		return cmpInt64(a.bytes, b.bytes)
+	})
+	var live, peak int64
+	for _, e := range edges {
+		live += e.bytes
+		peak = max(peak, live)
+	}
+	return peak
+}
+
+func cmpInt64(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// Plan gives each item an offset such that items in use at the same step do not overlap, and the arena's
+// size. It tries upstream's greedy and several orders of best fit, and keeps the smallest; the
+// result depends on nothing but items.
+func Plan(items []Item) (offsets []int64, total int64, err error) {
+	var sum int64
+	for _, it := range items {
+		if it.Size < 0 || it.Size > MaxTotal || it.Align > MaxTotal || sum > MaxTotal {
+			return nil, 0, ErrTooLarge
+		}
+		sum += align(it.Size, it.Align)
+	}
+	offsets, total = greedy(items)
+	for _, less := range orders {
+		order := ordered(items, less)
+		if o, t := bestFit(items, order); t < total {
+			offsets, total = o, t
+		}
+	}
+	return offsets, total, nil
+}
+
+// orders are the orders in which best fit is tried.
+var orders = []func(a, b *Item) int{
+	func(a, b *Item) int { return cmpInt64(b.Size, a.Size) },
+	func(a, b *Item) int { return cmpInt64(b.Size, a.Size)*2 + sign(b.First-a.First) },
+	func(a, b *Item) int {
+		return cmpInt64(b.Size*int64(b.Last-b.First+1), a.Size*int64(a.Last-a.First+1))
+	},
+	func(a, b *Item) int { return sign((b.Last-b.First)-(a.Last-a.First))*2 + cmpInt64(b.Size, a.Size) },
+	func(a, b *Item) int { return sign(a.First-b.First)*2 + cmpInt64(b.Size, a.Size) },
+}
+
+func sign(n int) int { return cmpInt64(int64(n), 0) }
+
+func ordered(items []Item, less func(a, b *Item) int) []int {
+	order := make([]int, len(items))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return less(&items[i], &items[j]) })
+	return order
+}
+
+// object is a part of the arena that items share in turn, as in upstream's greedy.
+type object struct {
+	size  int64
+	items []placed
+}
+
+type placed struct {
+	item   int
+	offset int64
+}
+
+// greedy is ExecuTorch's algorithm: descending sizes, equal ones in reverse order, each into
+// the first shared object with room.
+func greedy(items []Item) ([]int64, int64) {
+	order := ordered(items, func(a, b *Item) int {
+		return cmpInt64(align(a.Size, a.Align), align(b.Size, b.Align))
+	})
+	slices.Reverse(order)
+	var objects []*object
+	for _, i := range order {
+		objects = place(objects, items, i)
+	}
+	offsets := make([]int64, len(items))
+	var total int64
+	for _, o := range objects {
+		total = align(total, o.align(items))
+		for _, p := range o.items {
+			offsets[p.item] = total + p.offset
+		}
+		total += o.size
+	}
+	return offsets, total
+}
+
+func (o *object) align(items []Item) int64 {
+	a := int64(1)
+	for _, p := range o.items {
+		a = max(a, items[p.item].Align)
+	}
+	return a
+}
+
+func place(objects []*object, items []Item, i int) []*object {
+	size := align(items[i].Size, items[i].Align)
+	for _, o := range objects {
+		end := o.end(items, i)
+		if end == 0 || align(end, items[i].Align)+size <= o.size {
+			o.items = append(o.items, placed{i, align(end, items[i].Align)})
+			return objects
+		}
+	}
+	return append(objects, &object{size: size, items: []placed{{i, 0}}})
+}
+
+// end is the end of the last item in o that is in use while item i is.
+func (o *object) end(items []Item, i int) int64 {
+	var end int64
+	for _, p := range o.items {
+		if items[p.item].overlaps(&items[i]) {
+			end = max(end, p.offset+max(align(items[p.item].Size, items[p.item].Align), 1))
+		}
+	}
+	return end
+}
+
+// bestFit places items in this order, each into the smallest gap that fits between those that are in use with it.
+func bestFit(items []Item, order []int) ([]int64, int64) {
+	offsets := make([]int64, len(items))
+	var done []int // placed items by offset
+	var total int64
+	for _, i := range order {
+		offsets[i] = gap(items, offsets, done, i)
+		total = max(total, offsets[i]+align(items[i].Size, items[i].Align))
+		at, _ := slices.BinarySearchFunc(done, offsets[i], func(j int, off int64) int { return cmpInt64(offsets[j], off) })
+		done = slices.Insert(done, at, i)
+	}
+	return offsets, total
+}
+
+// gap is the offset of the smallest gap for item i, or of the end.
+func gap(items []Item, offsets []int64, done []int, i int) int64 {
+	it := &items[i]
+	best, bestSize, end := int64(-1), int64(0), int64(0)
+	for _, j := range done {
+		if !items[j].overlaps(it) {
+			continue
+		}
+		from := align(end, it.Align)
+		if room := offsets[j] - from; room >= it.Size && (best < 0 || room < bestSize) {
+			best, bestSize = from, room
+		}
+		end = max(end, offsets[j]+items[j].Size)
+	}
+	if best < 0 {
+		return align(end, it.Align)
+	}
+	return best
+}

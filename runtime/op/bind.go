@@ -1,0 +1,437 @@
+package op
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// Env is what calls on one goroutine share.
+type Env struct {
+	// Temp is where casts, scratch and Call.Alloc come from; Call resets it.
+	Temp *Temp
+	// Parallel is Call.Parallel; nil runs everything on the caller's goroutine.
+	Parallel func(n, grain int, f func(lo, hi int))
+	// Grow gives t at least n bytes of Data, or an error if its place is fixed; nil: every place is fixed.
+	Grow func(t *tensor.Tensor, n int) error
+
+	alloc func(n int) ([]byte, error)
+}
+
+func serially(n, _ int, f func(lo, hi int)) {
+	if n > 0 {
+		f(0, n)
+	}
+}
+
+// Plan is a prepared call of a kernel. It is immutable and shared by instances.
+type Plan struct {
+	Kernel  *Kernel
+	state   State
+	scratch int
+	promote bool
+	inPlace []int // for each out the argument that it is, or -1
+	consts  map[*tensor.Tensor]*tensor.Tensor
+}
+
+// Prepare makes a plan of calls of k. args are without outs and hold Data only for constants; outs have their
+// largest sizes. sig is k's signature, pack is Prep.Pack and may be nil.
+func Prepare(k *Kernel, sig *Signature, args []Value, outs []tensor.Meta,
+	pack func(t *tensor.Tensor, layout string, make func() any) any) (*Plan, error) {
+	p := &Plan{Kernel: k, promote: k.Def.Key == KeyPromote || k.Def.Key == KeyPromoteFloat, inPlace: inPlaceArgs(sig)}
+	if pack == nil {
+		pack = func(_ *tensor.Tensor, _ string, make func() any) any { return make() }
+	}
+	args = p.castConstants(args, pack)
+	if k.Prepare == nil {
+		return p, nil
+	}
+	prep := Prep{Args: args, Out: outs, Pack: pack}
+	state, err := k.Prepare(&prep)
+	p.state, p.scratch = state, prep.Scratch
+	return p, err
+}
+
+// inPlaceArgs lists for each out of sig the argument that it is, or -1 for an out argument.
+func inPlaceArgs(sig *Signature) []int {
+	var list []int
+	arg := 0
+	for _, p := range sig.Params {
+		if p.Out {
+			list = append(list, -1)
+			continue
+		}
+		if p.InPlace {
+			list = append(list, arg)
+		}
+		arg++
+	}
+	return list
+}
+
+// castConstants is args with constants in the type that Run wants.
+func (p *Plan) castConstants(args []Value, pack func(*tensor.Tensor, string, func() any) any) []Value {
+	args = append([]Value(nil), args...)
+	p.consts = make(map[*tensor.Tensor]*tensor.Tensor)
+	for i := range args {
+		args[i].Tensor = p.castConstant(i, args[i].Tensor, pack)
+		if len(args[i].Tensors) > 0 {
+			list := append([]*tensor.Tensor(nil), args[i].Tensors...)
+			for j, t := range list {
+				list[j] = p.castConstant(i, t, pack)
+			}
+			args[i].Tensors = list
+		}
+	}
+	return args
+}
+
+func (p *Plan) castConstant(i int, t *tensor.Tensor, pack func(*tensor.Tensor, string, func() any) any) *tensor.Tensor {
+	if t == nil {
+		return nil
+	}
+	want := p.argType(i, t.DType)
+	if want == t.DType {
+		return t
+	}
+	c := &tensor.Tensor{Meta: t.Meta.Clone()}
+	c.DType = want
+	if len(t.Data) == 0 || !t.Static() {
+		return c
+	}
+	c.Data = pack(t, "cast "+want.String(), func() any {
+		c.Data = alignedBytes(c.Nbytes())
+		p.castTensor(i, c, t)
+		return c.Data
+	}).([]byte)
+	p.consts[t] = c
+	return c
+}
+
+// promotes reports whether argument i is cast to the key's type.
+func (p *Plan) promotes(i int) bool {
+	mask := p.Kernel.Def.KeyArgs
+	return p.promote && (mask == 0 || mask>>i&1 != 0)
+}
+
+// argType is the type in which Run wants a tensor of type t as argument i.
+func (p *Plan) argType(i int, t tensor.ScalarType) tensor.ScalarType {
+	if p.promotes(i) {
+		t = p.Kernel.DType
+	}
+	return p.runType(t)
+}
+
+// runType is the type that a tensor of type t has inside of Run.
+func (p *Plan) runType(t tensor.ScalarType) tensor.ScalarType {
+	if p.Kernel.Cast && t == p.Kernel.DType {
+		return p.Kernel.Compute
+	}
+	return t
+}
+
+// castTensor fills dst with argument i, src, rounded to the key's type on the way.
+func (p *Plan) castTensor(i int, dst, src *tensor.Tensor) {
+	CastBytes(dst.Data, dst.DType, src.Data, src.DType, src.Numel())
+	if key := p.Kernel.DType; p.promotes(i) && src.DType != key && dst.DType != key {
+		roundBytes(dst.Data, dst.DType, key, dst.Numel())
+	}
+}
+
+// Invoker calls a plan with the tensors of one instance. It is not for concurrent use.
+type Invoker struct {
+	// Args are the arguments, outs left out; numbers in it may be set between calls.
+	Args []Value
+	// Outs are the out tensors, of lists too; Call sets their sizes in place.
+	Outs []*tensor.Tensor
+	// Fixed says that sizes never change from call to call, so that they are inferred only once.
+	Fixed bool
+
+	plan     *Plan
+	env      *Env
+	infer    Infer
+	call     Call
+	temps    []tensor.Tensor // one for each tensor argument, members of lists counted, and then each out
+	casts    bool
+	inferred bool
+}
+
+// Bind makes an invoker; it keeps the slices.
+func (p *Plan) Bind(args []Value, outs []*tensor.Tensor, env *Env) *Invoker {
+	v := &Invoker{Args: args, Outs: outs, plan: p, env: env}
+	v.infer = Infer{Args: args, Out: make([]tensor.Meta, len(outs))}
+	n := len(outs)
+	for i := range args {
+		n += 1 + len(args[i].Tensors)
+		v.casts = v.casts || p.castsArg(i, &args[i])
+	}
+	v.temps = make([]tensor.Tensor, n)
+	for i := range v.infer.Out {
+		v.infer.Out[i].Sizes = make([]tensor.Dim, 0, tensor.MaxRank)
+		v.infer.Out[i].DimOrder = make([]uint8, 0, tensor.MaxRank)
+	}
+	v.bindCall()
+	return v
+}
+
+func (v *Invoker) bindCall() {
+	if v.env.alloc == nil {
+		v.env.alloc = v.env.Temp.Alloc
+	}
+	v.call = Call{Args: v.Args, Out: append([]*tensor.Tensor(nil), v.Outs...), Parallel: v.env.Parallel, Alloc: v.env.alloc}
+	if v.call.Parallel == nil {
+		v.call.Parallel = serially
+	}
+	if !v.casts {
+		return
+	}
+	v.call.Args = append([]Value(nil), v.Args...)
+	for i := range v.call.Args {
+		if list := v.call.Args[i].Tensors; len(list) > 0 {
+			v.call.Args[i].Tensors = append([]*tensor.Tensor(nil), list...)
+		}
+	}
+}
+
+// castsArg reports whether argument i or a member of it is cast.
+func (p *Plan) castsArg(i int, a *Value) bool {
+	if t := a.Tensor; t != nil && p.argType(i, t.DType) != t.DType {
+		return true
+	}
+	for _, t := range a.Tensors {
+		if t != nil && p.argType(i, t.DType) != t.DType {
+			return true
+		}
+	}
+	return false
+}
+
+// Call infers and sets the outs' sizes and runs the kernel.
+func (v *Invoker) Call() error {
+	v.env.Temp.Reset()
+	if !v.Fixed || !v.inferred {
+		if err := v.resize(); err != nil {
+			return err
+		}
+		v.inferred = true
+	}
+	if err := v.castArgs(); err != nil {
+		return err
+	}
+	if err := v.placeOuts(); err != nil {
+		return err
+	}
+	if n := v.plan.scratch; n > 0 {
+		b, err := v.env.Temp.Alloc(n)
+		if err != nil {
+			return err
+		}
+		v.call.Scratch = b
+	}
+	if err := v.plan.Kernel.Run(&v.call, v.plan.state); err != nil {
+		return err
+	}
+	return v.takeOuts()
+}
+
+// resize infers the outs and gives them their sizes.
+func (v *Invoker) resize() error {
+	if err := v.plan.Kernel.Def.Infer(&v.infer); err != nil {
+		return err
+	}
+	if len(v.infer.Out) != len(v.Outs) {
+		return errors.New("operator gives " + strconv.Itoa(len(v.infer.Out)) + " outputs, want " + strconv.Itoa(len(v.Outs)))
+	}
+	for i, t := range v.Outs {
+		if err := Resize(t, v.infer.Out[i].Sizes, v.env.Grow); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// castArgs puts the arguments into the call, cast where Run wants another type.
+func (v *Invoker) castArgs() error {
+	if !v.casts {
+		return nil
+	}
+	next := len(v.Outs)
+	for i := range v.Args {
+		src, dst := &v.Args[i], &v.call.Args[i]
+		list := dst.Tensors
+		*dst = *src
+		if src.Tensor != nil {
+			t, err := v.castArg(i, src.Tensor, &v.temps[next])
+			if err != nil {
+				return err
+			}
+			dst.Tensor = t
+		}
+		next++
+		dst.Tensors = list
+		for j, m := range src.Tensors {
+			t, err := v.castArg(i, m, &v.temps[next+j])
+			if err != nil {
+				return err
+			}
+			list[j] = t
+		}
+		next += len(src.Tensors)
+	}
+	return nil
+}
+
+func (v *Invoker) castArg(i int, src, temp *tensor.Tensor) (*tensor.Tensor, error) {
+	if src == nil {
+		return nil, nil
+	}
+	want := v.plan.argType(i, src.DType)
+	if want == src.DType {
+		return src, nil
+	}
+	if c := v.plan.consts[src]; c != nil {
+		return c, nil
+	}
+	temp.Meta = tensor.Meta{DType: want, Sizes: src.Sizes, DimOrder: src.DimOrder}
+	b, err := v.env.Temp.Alloc(temp.Nbytes())
+	if err != nil {
+		return nil, err
+	}
+	temp.Data = b
+	v.plan.castTensor(i, temp, src)
+	return temp, nil
+}
+
+// placeOuts puts the outs into the call, temporaries where Run gives another type or order.
+func (v *Invoker) placeOuts() error {
+	for i, t := range v.Outs {
+		natural := &v.infer.Out[i]
+		want := v.plan.runType(natural.DType)
+		arg := v.plan.inPlaceArg(i)
+		order := natural.DimOrder
+		if arg >= 0 {
+			order = t.DimOrder
+		}
+		if (want == t.DType || !natural.DType.Valid()) && (arg >= 0 || sameOrder(t, order)) {
+			v.call.Out[i] = t
+			continue
+		}
+		if arg >= 0 && v.call.Args[arg].Tensor.DType == want {
+			v.call.Out[i] = v.call.Args[arg].Tensor
+			continue
+		}
+		temp := &v.temps[i]
+		temp.Meta = tensor.Meta{DType: want, Sizes: append(temp.Sizes[:0], t.Sizes...), DimOrder: order}
+		b, err := v.env.Temp.Alloc(temp.Nbytes())
+		if err != nil {
+			return err
+		}
+		temp.Data = b
+		v.call.Out[i] = temp
+	}
+	return nil
+}
+
+// inPlaceArg is the argument that out i is, or -1.
+func (p *Plan) inPlaceArg(i int) int {
+	if i < len(p.inPlace) {
+		return p.inPlace[i]
+	}
+	return -1
+}
+
+// sameOrder reports whether t's elements lie as order says.
+func sameOrder(t *tensor.Tensor, order []uint8) bool {
+	if t.Contiguous() {
+		m := tensor.Meta{Sizes: t.Sizes, DimOrder: order}
+		if len(order) == 0 {
+			m.DimOrder = nil
+		}
+		return m.Contiguous()
+	}
+	if len(order) != len(t.DimOrder) {
+		return false
+	}
+	for i, d := range order {
+		if t.DimOrder[i] != d {
+			return false
+		}
+	}
+	return true
+}
+
+// takeOuts moves temporaries into the outs.
+func (v *Invoker) takeOuts() error {
+	for i, t := range v.Outs {
+		got := v.call.Out[i]
+		if got == t {
+			continue
+		}
+		if err := Resize(t, got.Sizes, v.env.Grow); err != nil {
+			return err
+		}
+		if sameOrder(t, got.DimOrder) {
+			CastBytes(t.Data, t.DType, got.Data, got.DType, got.Numel())
+			continue
+		}
+		if err := v.takeReordered(t, got); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeReordered moves got into t, which lie in different orders.
+func (v *Invoker) takeReordered(t, got *tensor.Tensor) error {
+	b, err := v.env.Temp.Alloc(t.Nbytes())
+	if err != nil {
+		return err
+	}
+	CastBytes(b, t.DType, got.Data, got.DType, got.Numel())
+	Reorder(t, &tensor.Tensor{Meta: tensor.Meta{DType: t.DType, Sizes: got.Sizes, DimOrder: got.DimOrder}, Data: b})
+	return nil
+}
+
+// Resize gives t these sizes, in place. grow, if not nil, is asked for more bytes than t has room for.
+func Resize(t *tensor.Tensor, sizes []tensor.Dim, grow func(*tensor.Tensor, int) error) error {
+	if len(sizes) != len(t.Sizes) {
+		return errors.New("output has rank " + strconv.Itoa(len(t.Sizes)) + ", want " + strconv.Itoa(len(sizes)))
+	}
+	m := tensor.Meta{DType: t.DType, Sizes: sizes}
+	n := m.Nbytes()
+	if n > cap(t.Data) {
+		err := errors.New("output needs " + strconv.Itoa(n) + " bytes, its place has " + strconv.Itoa(cap(t.Data)))
+		if grow != nil {
+			err = grow(t, n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	copy(t.Sizes, sizes)
+	t.Data = t.Data[:n]
+	return nil
+}
+
+// Reorder copies src into dst of the same type and sizes, whose elements may lie in another order.
+func Reorder(dst, src *tensor.Tensor) {
+	switch dst.DType.Size() {
+	case 1:
+		reorder[uint8](dst, src)
+	case 2:
+		reorder[uint16](dst, src)
+	case 4:
+		reorder[uint32](dst, src)
+	case 8:
+		reorder[uint64](dst, src)
+	}
+}
+
+func reorder[T word](dst, src *tensor.Tensor) {
+	if dst.Numel() == 0 {
+		return
+	}
+	v := sameMove(&src.Meta, &dst.Meta)
+	moveStrided(elems[T](dst), elems[T](src), &v)
+}

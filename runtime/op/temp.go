@@ -1,0 +1,52 @@
+package op
+
+import (
+	"errors"
+	"unsafe"
+)
+
+// errTemp is what a Temp says that would exceed its limit.
+var errTemp = errors.New("temporary memory exceeds the limit")
+
+// Temp hands out temporary memory, 64-byte aligned. It keeps what the largest round needed, so
+// that steady state allocates nothing. The zero Temp is ready and has no limit.
+type Temp struct {
+	// Limit is the most bytes that a round may take; 0 means no limit.
+	Limit int
+	buf   []byte
+	used  int
+	want  int
+}
+
+// Reset begins a round: everything handed out before is free.
+func (t *Temp) Reset() {
+	if t.want > len(t.buf) {
+		t.buf = alignedBytes(t.want)
+	}
+	t.used, t.want = 0, 0
+}
+
+// Alloc is n bytes of any content, valid until Reset.
+func (t *Temp) Alloc(n int) ([]byte, error) {
+	if n < 0 || n > 1<<48 {
+		return nil, errTemp
+	}
+	size := (n + 63) &^ 63
+	t.want += size
+	if t.Limit > 0 && t.want > t.Limit {
+		return nil, errTemp
+	}
+	if t.used+size <= len(t.buf) {
+		b := t.buf[t.used : t.used+n : t.used+size]
+		t.used += size
+		return b, nil
+	}
+	return alignedBytes(size)[:n], nil
+}
+
+// alignedBytes is n zero bytes at a 64-byte boundary.
+func alignedBytes(n int) []byte {
+	b := make([]byte, n+63)
+	off := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & 63)
+	return b[off : off+n : off+n]
+}
