@@ -1,0 +1,177 @@
+package op
+
+import "github.com/rules-pte/rules_pte/runtime/tensor"
+
+// parallelMin is how many elements make an elementwise operator run on
+// several threads, and parallelGrain how many a thread takes at least.
+const (
+	parallelMin   = 1 << 17
+	parallelGrain = 1 << 14
+)
+
+// par are the numbers that a row function gets beside its operands.
+type par struct {
+	x, y, z float64
+	i, j    int64
+}
+
+// A row function computes o from operands that are as long, or have length 1
+// and stand for all. A call through it must not keep its slices.
+type (
+	rowFunc1[T, U any]    func(o []U, a []T, p par)
+	rowFunc2[T, U any]    func(o []U, a, b []T, p par)
+	rowFunc3[S, T, U any] func(o []U, a []S, b, c []T, p par)
+)
+
+// parallel reports whether a tensor of n elements is worth threads.
+func parallel(c *Call, n int) bool { return n >= parallelMin && c.Parallel != nil }
+
+// map1 computes Out[0] from a.
+func map1[T, U any](c *Call, a *tensor.Tensor, row rowFunc1[T, U], p par) error {
+	out := c.Out[0]
+	var n nest
+	if err := n.setup(&out.Meta, &a.Meta); err != nil {
+		return err
+	}
+	o, x := elems[U](out), elems[T](a)
+	if n.rank == 1 && n.step(1) == 1 && parallel(c, len(o)) {
+		parallel1(c, o, x, row, p)
+		return nil
+	}
+	return walk1(c, &n, o, x, row, p)
+}
+
+func parallel1[T, U any](c *Call, o []U, x []T, row rowFunc1[T, U], p par) {
+	c.Parallel(len(o), parallelGrain, func(lo, hi int) { row(o[lo:hi], x[lo:hi], p) })
+}
+
+func walk1[T, U any](c *Call, n *nest, o []U, x []T, row rowFunc1[T, U], p par) error {
+	var tile []T
+	var err error
+	if n.gathers(1) {
+		if tile, err = tempOf[T](c, rowTile); err != nil {
+			return err
+		}
+	}
+	step, width := n.tileLen(), n.row()
+	for range n.rows() {
+		for lo := 0; lo < width; lo += step {
+			hi := min(lo+step, width)
+			row(o[n.off[0]+lo:n.off[0]+hi], span(n, 1, x, tile, lo, hi), p)
+		}
+		n.next()
+	}
+	return nil
+}
+
+// map2 computes Out[0] from a and b, broadcast.
+func map2[T, U any](c *Call, a, b *tensor.Tensor, row rowFunc2[T, U], p par) error {
+	return map2of(c, &a.Meta, elems[T](a), &b.Meta, elems[T](b), row, p)
+}
+
+// oneElement is the Meta of a Scalar operand.
+var oneElement tensor.Meta
+
+// map2scalar computes Out[0] from a and the number s.
+func map2scalar[T, U any](c *Call, a *tensor.Tensor, s T, row rowFunc2[T, U], p par) error {
+	one, err := tempOf[T](c, 1)
+	if err != nil {
+		return err
+	}
+	one[0] = s
+	return map2of(c, &a.Meta, elems[T](a), &oneElement, one, row, p)
+}
+
+// scalarMap2 is map2scalar with the number first.
+func scalarMap2[T, U any](c *Call, s T, b *tensor.Tensor, row rowFunc2[T, U], p par) error {
+	one, err := tempOf[T](c, 1)
+	if err != nil {
+		return err
+	}
+	one[0] = s
+	return map2of(c, &oneElement, one, &b.Meta, elems[T](b), row, p)
+}
+
+func map2of[T, U any](c *Call, am *tensor.Meta, x []T, bm *tensor.Meta, y []T, row rowFunc2[T, U], p par) error {
+	out := c.Out[0]
+	var n nest
+	if err := n.setup(&out.Meta, am, bm); err != nil {
+		return err
+	}
+	o := elems[U](out)
+	if parallel(c, len(o)) && !n.gathers(1) && !n.gathers(2) {
+		parallel2(c, n, o, x, y, row, p)
+		return nil
+	}
+	return walk2(c, &n, o, x, y, row, p)
+}
+
+// parallel2 splits the row if there is one, and else the rows.
+func parallel2[T, U any](c *Call, n nest, o []U, x, y []T, row rowFunc2[T, U], p par) {
+	if n.rank == 1 {
+		c.Parallel(n.row(), parallelGrain, func(lo, hi int) {
+			row(o[lo:hi], span(&n, 1, x, nil, lo, hi), span(&n, 2, y, nil, lo, hi), p)
+		})
+		return
+	}
+	c.Parallel(n.rows(), max(1, parallelGrain/n.row()), func(lo, hi int) {
+		part := n
+		part.seek(lo)
+		for range hi - lo {
+			row(o[part.off[0]:part.off[0]+part.row()], span(&part, 1, x, nil, 0, part.row()), span(&part, 2, y, nil, 0, part.row()), p)
+			part.next()
+		}
+	})
+}
+
+func walk2[T, U any](c *Call, n *nest, o []U, x, y []T, row rowFunc2[T, U], p par) error {
+	var tile []T
+	var err error
+	if n.gathers(1) || n.gathers(2) {
+		if tile, err = tempOf[T](c, 2*rowTile); err != nil {
+			return err
+		}
+	}
+	first, second := halves(tile)
+	step, width := n.tileLen(), n.row()
+	for range n.rows() {
+		for lo := 0; lo < width; lo += step {
+			hi := min(lo+step, width)
+			row(o[n.off[0]+lo:n.off[0]+hi], span(n, 1, x, first, lo, hi), span(n, 2, y, second, lo, hi), p)
+		}
+		n.next()
+	}
+	return nil
+}
+
+func halves[T any](tile []T) (first, second []T) {
+	return tile[:len(tile)/2], tile[len(tile)/2:]
+}
+
+// map3 computes Out[0] from a, b and d, broadcast.
+func map3[S, T, U any](c *Call, a, b, d *tensor.Tensor, row rowFunc3[S, T, U], p par) error {
+	out := c.Out[0]
+	var n nest
+	if err := n.setup(&out.Meta, &a.Meta, &b.Meta, &d.Meta); err != nil {
+		return err
+	}
+	o, x, y, z := elems[U](out), elems[S](a), elems[T](b), elems[T](d)
+	xt, err := tempOf[S](c, rowTile)
+	if err != nil {
+		return err
+	}
+	tile, err := tempOf[T](c, 2*rowTile)
+	if err != nil {
+		return err
+	}
+	first, second := halves(tile)
+	step, width := n.tileLen(), n.row()
+	for range n.rows() {
+		for lo := 0; lo < width; lo += step {
+			hi := min(lo+step, width)
+			row(o[n.off[0]+lo:n.off[0]+hi], span(&n, 1, x, xt, lo, hi), span(&n, 2, y, first, lo, hi), span(&n, 3, z, second, lo, hi), p)
+		}
+		n.next()
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package main
+
+// loop is a row function: a loop over the elements of a row.
+type loop struct {
+	name string
+	// operands is 1 or 2: x, or x and y.
+	operands int
+	// over is the constraint of T; out is the element type of the result.
+	over, out string
+	// pre is what is computed before the loop, from p.
+	pre string
+	// expr is the result for x (and y).
+	expr string
+}
+
+// loops are the row functions of cheap operators, whose expression is to be inlined.
+var loops = []loop{
+	{"Add", 2, "number", "T", "", "x + y"},
+	{"AddAlpha", 2, "number", "T", "alpha := parAs[T](p)", "x + T(alpha*y)"},
+	{"Sub", 2, "number", "T", "", "x - y"},
+	{"SubAlpha", 2, "number", "T", "alpha := parAs[T](p)", "x - T(alpha*y)"},
+	{"RsubAlpha", 2, "number", "T", "alpha := parAs[T](p)", "y - T(alpha*x)"},
+	{"Mul", 2, "number", "T", "", "x * y"},
+	{"Div", 2, "float", "T", "", "x / y"},
+	{"DivTrunc", 2, "float", "T", "", "T(math.Trunc(float64(x / y)))"},
+	{"DivFloor", 2, "float", "T", "", "floorDivFloat(x, y)"},
+	{"DivTruncInt", 2, "integer", "T", "", "x / y"},
+	{"DivFloorInt", 2, "integer", "T", "", "floorDivInt(x, y)"},
+	{"Remainder", 2, "float", "T", "", "remainderFloat(x, y)"},
+	{"RemainderInt", 2, "integer", "T", "", "remainderInt(x, y)"},
+	{"Fmod", 2, "float", "T", "", "T(math.Mod(float64(x), float64(y)))"},
+	{"FmodInt", 2, "integer", "T", "", "x % y"},
+	{"Maximum", 2, "number", "T", "", "maxOf(x, y)"},
+	{"Minimum", 2, "number", "T", "", "minOf(x, y)"},
+	{"Atan2", 2, "float", "T", "", "T(math.Atan2(float64(x), float64(y)))"},
+	{"Pow", 2, "float", "T", "", "T(math.Pow(float64(x), float64(y)))"},
+	{"PowInt", 2, "integer", "T", "", "powInt(x, y)"},
+	{"And", 2, "integer", "T", "", "x & y"},
+	{"Or", 2, "integer", "T", "", "x | y"},
+	{"Xor", 2, "integer", "T", "", "x ^ y"},
+	{"Shl", 2, "integer", "T", "", "shiftLeft(x, y)"},
+	{"Shr", 2, "integer", "T", "", "shiftRight(x, y)"},
+	{"Eq", 2, "number", "uint8", "", "toBool(x == y)"},
+	{"Ne", 2, "number", "uint8", "", "toBool(x != y)"},
+	{"Lt", 2, "number", "uint8", "", "toBool(x < y)"},
+	{"Le", 2, "number", "uint8", "", "toBool(x <= y)"},
+	{"Gt", 2, "number", "uint8", "", "toBool(x > y)"},
+	{"Ge", 2, "number", "uint8", "", "toBool(x >= y)"},
+	{"LogicalAnd", 2, "number", "uint8", "", "toBool(x != 0 && y != 0)"},
+	{"LogicalOr", 2, "number", "uint8", "", "toBool(x != 0 || y != 0)"},
+	{"LogicalXor", 2, "number", "uint8", "", "toBool((x != 0) != (y != 0))"},
+
+	{"Copy", 1, "number", "T", "", "x"},
+	{"Abs", 1, "number", "T", "", "absOf(x)"},
+	{"Neg", 1, "number", "T", "", "-x"},
+	{"Relu", 1, "number", "T", "", "reluOf(x)"},
+	{"Ceil", 1, "float", "T", "", "T(math.Ceil(float64(x)))"},
+	{"Floor", 1, "float", "T", "", "T(math.Floor(float64(x)))"},
+	{"Round", 1, "float", "T", "", "T(math.RoundToEven(float64(x)))"},
+	{"Trunc", 1, "float", "T", "", "T(math.Trunc(float64(x)))"},
+	{"Sign", 1, "number", "T", "", "signOf(x)"},
+	{"Not", 1, "integer", "T", "", "^x"},
+	{"LogicalNot", 1, "number", "uint8", "", "toBool(x == 0)"},
+	{"Isnan", 1, "number", "uint8", "", "toBool(x != x)"},
+	{"Isinf", 1, "float", "uint8", "", "toBool(math.IsInf(float64(x), 0))"},
+	{"Clamp", 1, "number", "T", "low, high := clampBounds[T](p)", "clampOf(x, low, high)"},
+	{"LeakyRelu", 1, "float", "T", "slope := T(p.x)", "leakyOf(x, slope)"},
+	{"Elu", 1, "float", "T", "", "eluOf(x, p)"},
+	{"Logit", 1, "float", "T", "", "logitOf(x, p.x)"},
+	{"Gelu", 1, "float", "T", "", "T(geluErf(float64(x)))"},
+	{"GeluTanh", 1, "float", "T", "", "T(geluTanh(float64(x)))"},
+	{"Square", 1, "number", "T", "", "x * x"},
+	{"Cube", 1, "number", "T", "", "T(x*x) * x"},
+	{"InvSquare", 1, "float", "T", "", "1 / T(x*x)"},
+
+	{"Acos", 1, "float", "T", "", "T(math.Acos(float64(x)))"},
+	{"Acosh", 1, "float", "T", "", "T(math.Acosh(float64(x)))"},
+	{"Asin", 1, "float", "T", "", "T(math.Asin(float64(x)))"},
+	{"Asinh", 1, "float", "T", "", "T(math.Asinh(float64(x)))"},
+	{"Atan", 1, "float", "T", "", "T(math.Atan(float64(x)))"},
+	{"Atanh", 1, "float", "T", "", "T(math.Atanh(float64(x)))"},
+	{"Cos", 1, "float", "T", "", "T(math.Cos(float64(x)))"},
+	{"Cosh", 1, "float", "T", "", "T(math.Cosh(float64(x)))"},
+	{"Erf", 1, "float", "T", "", "T(math.Erf(float64(x)))"},
+	{"Erfc", 1, "float", "T", "", "T(math.Erfc(float64(x)))"},
+	{"Exp", 1, "float", "T", "", "T(exp(float64(x)))"},
+	{"Exp2", 1, "float", "T", "", "T(math.Exp2(float64(x)))"},
+	{"Expm1", 1, "float", "T", "", "T(math.Expm1(float64(x)))"},
+	{"Log", 1, "float", "T", "", "T(log(float64(x)))"},
+	{"Log10", 1, "float", "T", "", "T(math.Log10(float64(x)))"},
+	{"Log1p", 1, "float", "T", "", "T(math.Log1p(float64(x)))"},
+	{"Log2", 1, "float", "T", "", "T(math.Log2(float64(x)))"},
+	{"Reciprocal", 1, "float", "T", "", "1 / x"},
+	{"Rsqrt", 1, "float", "T", "", "rsqrtOf(x)"},
+	{"Sigmoid", 1, "float", "T", "", "T(sigmoid(float64(x)))"},
+	{"Sin", 1, "float", "T", "", "T(math.Sin(float64(x)))"},
+	{"Sinh", 1, "float", "T", "", "T(math.Sinh(float64(x)))"},
+	{"Sqrt", 1, "float", "T", "", "T(math.Sqrt(float64(x)))"},
+	{"Tan", 1, "float", "T", "", "T(math.Tan(float64(x)))"},
+	{"Tanh", 1, "float", "T", "", "T(tanh(float64(x)))"},
+}
+
+// Element types by their short names. F16 and BF16 run in Float.
+const (
+	floats = "f32 f64 f16 bf16"
+	ints   = "i64 i32 i16 i8 u8"
+	real   = floats + " " + ints
+	all    = real + " bool"
+	bools  = "bool"
+	intsB  = ints + " bool"
+)
+
+// kernel is one kernel in each of the types, which runs run with $T the Go type.
+type kernel struct {
+	def, types, run string
+}
