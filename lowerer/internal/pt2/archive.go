@@ -245,8 +245,10 @@ func (a *Archive) read(name string) ([]byte, error) {
 		return nil, fmt.Errorf("the archive has no record %q", name)
 	}
 	b := a.slice(r)
-	if crc32.ChecksumIEEE(b) != r.crc {
+	if crcOf(b) != r.crc {
 		return nil, fmt.Errorf("record %q is damaged: wrong checksum", name)
 	}
 	return b, nil
 }
+
+func crcOf(b []byte) uint32 { return crc32.ChecksumIEEE(b) }
