@@ -6,6 +6,7 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
+	"cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/token"
 
 	schema "github.com/rules-pte/rules_pte/cue"
@@ -119,7 +120,9 @@ func (l *loader) validate(v cue.Value) error {
 				errs = append(errs, l.errors(err, diag.MissingField)...)
 			}
 		}
-		errs = append(errs, l.required(v)...)
+		if len(errs) == 0 {
+			errs = append(errs, l.required(v)...)
+		}
 		errs = append(errs, l.vetExpect(v)...)
 	}
 	errs.Sort()
@@ -141,10 +144,23 @@ func (l *loader) vetExpect(v cue.Value) diag.List {
 	if !e.Exists() {
 		return nil
 	}
-	if err := l.report.Unify(withoutAbsent(e)).Validate(); err != nil {
-		return l.errorsAt(err, diag.WrongValue, l.report)
+	var errs diag.List
+	err := l.report.Unify(e).Validate()
+	for _, err := range errors.Errors(err) {
+		if !saysAbsent(e, l.relative(err.Path())) {
+			errs = append(errs, l.errorsAt(err, diag.WrongValue, l.report)...)
+		}
 	}
-	return nil
+	return errs
+}
+
+// saysAbsent reports that the constraint at path, or the one that path belongs to, is `absent: true`, which
+// is no field of a report.
+func saysAbsent(e cue.Value, path []string) bool {
+	if n := len(path); n > 0 && path[n-1] == "absent" {
+		return true
+	}
+	return field(e.LookupPath(cuePath(path)), "absent").Exists()
 }
 
 func (l *loader) methods(p cue.Value, s *Spec) {

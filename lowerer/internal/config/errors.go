@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/format"
 	"cuelang.org/go/cue/token"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
@@ -45,40 +48,82 @@ func (l *loader) errors(err error, code diag.Code) diag.List { return l.errorsAt
 func (l *loader) errorsAt(err error, code diag.Code, schema cue.Value) diag.List {
 	var out diag.List
 	seen := map[string]bool{}
-	for _, e := range errors.Errors(err) {
+	all := errors.Errors(err)
+	for _, e := range all {
 		d := l.convert(e, code, schema)
+		if isDisjunction(e) {
+			d = l.disjunction(d, e, all, schema)
+		} else if inDisjunction(e, all) {
+			continue
+		}
 		if key := d.Where + d.Msg; !seen[key] {
 			seen[key] = true
 			out = append(out, d)
 		}
 	}
-	out = dropDisjunctions(out)
 	out.Sort()
 	return out
 }
 
-// dropDisjunctions removes the branches of a failed disjunction where one error at the same place says it all.
-func dropDisjunctions(l diag.List) diag.List {
-	whole := map[string]bool{}
-	for _, e := range l {
-		if e.Code == diag.WrongValue && !strings.Contains(e.Msg, "conflicting values") {
-			whole[e.Where] = true
+func isDisjunction(e errors.Error) bool {
+	return strings.Contains(e.Error(), "errors in empty disjunction")
+}
+
+// inDisjunction reports an error of one branch of a disjunction that is reported as a whole.
+func inDisjunction(e errors.Error, all []errors.Error) bool {
+	for _, d := range all {
+		if isDisjunction(d) && len(e.Path()) >= len(d.Path()) && slices.Equal(e.Path()[:len(d.Path())], d.Path()) {
+			return true
 		}
 	}
-	var out diag.List
-	for _, e := range l {
-		if strings.Contains(e.Msg, "conflicting values") && whole[e.Where] {
+	return false
+}
+
+// disjunction is one error for all branches: the schema's own message if it has one, else what is allowed.
+func (l *loader) disjunction(d *diag.Error, e errors.Error, all []errors.Error, schema cue.Value) *diag.Error {
+	path := l.relative(e.Path())
+	for _, branch := range all {
+		if isDisjunction(branch) || !slices.Equal(branch.Path(), e.Path()) {
 			continue
 		}
-		out = append(out, e)
+		b := l.convert(branch, diag.WrongValue, schema)
+		if d.Where = b.Where; !strings.Contains(b.Msg, "conflicting values") {
+			return b
+		}
 	}
-	return out
+	d.Code = diag.WrongValue
+	d.Msg = fmt.Sprintf("%s: want %v", strings.Join(path, "."), descend(schema, path))
+	if got := l.source(e.Path()); got != "" {
+		d.Msg = fmt.Sprintf("%s: got %s, want %v", strings.Join(path, "."), got, descend(schema, path))
+	}
+	return d
+}
+
+// source is what the user wrote at path, "" if that cannot be shown.
+func (l *loader) source(path []string) string {
+	v := l.root.LookupPath(cuePath(path))
+	op, args := v.Expr()
+	if op != cue.AndOp {
+		args = []cue.Value{v}
+	}
+	for _, a := range args {
+		if src := a.Source(); src != nil && l.user(src.Pos()) {
+			if f, ok := src.(*ast.Field); ok {
+				src = f.Value
+			}
+			text, err := format.Node(src)
+			if err == nil {
+				return string(text)
+			}
+		}
+	}
+	return ""
 }
 
 // convert is one of CUE's errors with its code, the user's position and a hint.
 func (l *loader) convert(e errors.Error, code diag.Code, schema cue.Value) *diag.Error {
-	format, args := e.Msg()
-	msg := strings.TrimSpace(fmt.Sprintf(format, args...))
+	verb, args := e.Msg()
+	msg := strings.TrimSpace(fmt.Sprintf(verb, args...))
 	path := l.relative(e.Path())
 	d := &diag.Error{Code: code, Where: l.where(l.bestPos(e)), Msg: msg, Err: e}
 	switch {
@@ -114,7 +159,20 @@ func (l *loader) bestPos(e errors.Error) token.Pos {
 			best = p
 		}
 	}
+	if !best.IsValid() {
+		return l.around(e.Path())
+	}
 	return best
+}
+
+// around is the place of the nearest thing around path that the user wrote.
+func (l *loader) around(path []string) token.Pos {
+	for n := len(path); n > 0; n-- {
+		if p := l.userPos(l.root.LookupPath(cuePath(path[:n]))); p.IsValid() {
+			return p
+		}
+	}
+	return token.NoPos
 }
 
 // deeper prefers later places of a file: the value over the line that embeds the schema.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"sort"
+	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -13,9 +14,6 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/internal/report"
 )
-
-// withoutAbsent is the constraint without its `absent: true` entries, which say that a field must not be there.
-func withoutAbsent(e cue.Value) cue.Value { return e }
 
 // CheckExpect holds the report against the spec's `expect`. The error is a diag.List with one entry for each
 // contradiction, at the user's line, with the value got and the nodes behind it.
@@ -62,29 +60,33 @@ func (l *loader) compare(c *comparison, want cue.Value, path []string) {
 		l.missed(c, want, path, "is not in the report; `absent: true` allows that")
 		return
 	}
+	before := len(*c.errs)
 	if want.IncompleteKind() == cue.StructKind {
-		if iter, err := want.Fields(); err == nil {
-			for iter.Next() {
-				l.compare(c, iter.Value(), append(path[:len(path):len(path)], iter.Selector().Unquoted()))
-			}
-		}
-		if len(named2(want)) > 0 {
-			return
+		iter, err := want.Fields()
+		for err == nil && iter.Next() {
+			l.compare(c, iter.Value(), append(path[:len(path):len(path)], iter.Selector().Unquoted()))
 		}
 	}
-	both := got.Unify(want)
-	if err := both.Validate(cue.Concrete(true), cue.Final()); err != nil {
+	if len(*c.errs) > before || hasAbsent(want) {
+		return
+	}
+	if err := got.Unify(want).Validate(cue.Concrete(true), cue.Final()); err != nil {
 		l.missed(c, want, path, l.reason(err, got, want))
 	}
 }
 
-// named2 are the regular fields of a struct.
-func named2(v cue.Value) (names []string) {
-	iter, err := v.Fields()
-	for err == nil && iter.Next() {
-		names = append(names, iter.Selector().Unquoted())
+// hasAbsent reports an `absent: true` within want, which the report itself has no field for.
+func hasAbsent(want cue.Value) bool {
+	if field(want, "absent").Exists() {
+		return true
 	}
-	return names
+	iter, err := want.Fields()
+	for err == nil && iter.Next() {
+		if iter.Value().IncompleteKind() == cue.StructKind && hasAbsent(iter.Value()) {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *loader) reason(err error, got, want cue.Value) string {
@@ -93,11 +95,11 @@ func (l *loader) reason(err error, got, want cue.Value) string {
 	}
 	first := errors.Errors(err)[0]
 	format, args := first.Msg()
-	return fmt.Sprintf("%s: %s", strings.Join(first.Path(), "."), fmt.Sprintf(format, args...))
+	return fmt.Sprintf("%s: %s", strings.Join(l.relative(first.Path()), "."), fmt.Sprintf(format, args...))
 }
 
 func (l *loader) missed(c *comparison, want cue.Value, path []string, msg string) {
-	e := diag.New(diag.ExpectFailed, l.where(l.userPos(want)), "expect.%s: %s", strings.Join(path, "."), msg)
+	e := diag.New(diag.ExpectFailed, l.where(l.userPos(want)), "%s: %s", strings.Join(append([]string{"expect"}, path...), "."), msg)
 	*c.errs = append(*c.errs, e.WithMore(offenders(c.r, path)...))
 }
 
@@ -142,9 +144,13 @@ func brief(v cue.Value) string {
 	return s
 }
 
+// cuePath is the path of these names, which CUE's errors give quoted where they are no identifiers.
 func cuePath(path []string) cue.Path {
 	var sels []cue.Selector
 	for _, p := range path {
+		if name, err := strconv.Unquote(p); err == nil {
+			p = name
+		}
 		sels = append(sels, cue.Str(p))
 	}
 	return cue.MakePath(sels...)

@@ -55,6 +55,7 @@ type loader struct {
 	files  []string
 	schema cue.Value // #Program
 	report cue.Value // #Report
+	root   cue.Value // the user's file
 	// anyTarget is the target of a program that names none.
 	anyTarget cue.Value
 	targets   cue.Value
@@ -141,6 +142,7 @@ func (l *loader) build() (cue.Value, error) {
 		return cue.Value{}, l.errors(err, diag.SpecRead)
 	}
 	v := l.ctx.BuildInstance(insts[0])
+	l.root = v
 	if !v.Exists() || v.IncompleteKind() == cue.BottomKind && v.Err() != nil {
 		return v, l.errors(v.Err(), diag.WrongValue)
 	}
