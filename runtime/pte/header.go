@@ -1,0 +1,102 @@
+package pte
+
+import (
+	"errors"
+
+	"github.com/rules-pte/rules_pte/runtime/pte/verifier"
+)
+
+const (
+	minFile       = 64 // what ExecuTorch's loader reads at once
+	headerOffset  = 8
+	headerMagic   = "eh00"
+	minHeader     = 24
+	headerLength  = 32
+	maxRank       = 16
+	placementSize = 8 // bytes before the extended header: root offset and identifier
+)
+
+// header is the extended header, or the same facts for a file without one.
+type header struct {
+	present               bool
+	length                uint32
+	program, base, segEnd uint64 // sizes and offsets from the start of the file; base is 0 without segments
+}
+
+func u32(b []byte) uint32 {
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}
+
+func u64(b []byte) uint64 { return uint64(u32(b)) | uint64(u32(b[4:]))<<32 }
+
+func put32(b []byte, v uint32) {
+	b[0], b[1], b[2], b[3] = byte(v), byte(v>>8), byte(v>>16), byte(v>>24)
+}
+
+func put64(b []byte, v uint64) {
+	put32(b, uint32(v))
+	put32(b[4:], uint32(v>>32))
+}
+
+func headerError(msg string) error { return &Error{InvalidProgram, "header", msg} }
+
+func parseHeader(file []byte) (header, error) {
+	size := uint64(len(file))
+	if size < minFile {
+		return header{}, headerError("file of " + itoa(size) + " bytes, want at least " + itoa(minFile))
+	}
+	if string(file[headerOffset:headerOffset+4]) != headerMagic {
+		return header{program: size}, nil
+	}
+	h := header{present: true, length: u32(file[12:]), program: u64(file[16:]), base: u64(file[24:])}
+	if h.length < minHeader {
+		return h, headerError("length " + itoa(h.length) + ", want at least " + itoa(minHeader))
+	}
+	if h.program > size {
+		return h, headerError("program of " + itoa(h.program) + " bytes in a file of " + itoa(size))
+	}
+	return h, h.segments(file)
+}
+
+// segments sets segEnd and checks the range of all segments.
+func (h *header) segments(file []byte) error {
+	size := uint64(len(file))
+	if h.base == 0 {
+		return nil
+	}
+	if h.base > size {
+		return headerError("segments at byte " + itoa(h.base) + " of a file of " + itoa(size))
+	}
+	h.segEnd = size
+	if h.length < headerLength {
+		return nil
+	}
+	n := u64(file[32:])
+	if n > size-h.base {
+		return headerError("segments of " + itoa(n) + " bytes at byte " + itoa(h.base) + " of a file of " + itoa(size))
+	}
+	return nil
+}
+
+// Verify checks the header and that the flatbuffer is well formed, so that reading it cannot go out of range. It
+// is as strict as ExecuTorch's InternalConsistency without the checks on values, which Read does. The error is an
+// *Error with code InvalidProgram.
+func Verify(file []byte) error {
+	h, err := parseHeader(file)
+	if err != nil {
+		return err
+	}
+	return verifyFlatbuffer(file[:h.program])
+}
+
+func verifyFlatbuffer(buf []byte) error {
+	err := schema.Verify(buf)
+	if err == nil {
+		return nil
+	}
+	var e *verifier.Error
+	if errors.As(err, &e) {
+		return &Error{InvalidProgram, e.Where + " at byte " + itoa(e.Offset), e.Msg}
+	}
+	return err
+}

@@ -1,0 +1,115 @@
+package pte
+
+import (
+	flatbuffers "github.com/google/flatbuffers/go"
+
+	"github.com/rules-pte/rules_pte/runtime/pte/internal/fb"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+type table = flatbuffers.Table
+
+// as is the table t as type T.
+func as[T any, P interface {
+	*T
+	Init([]byte, flatbuffers.UOffsetT)
+}](t table) P {
+	p := P(new(T))
+	p.Init(t.Bytes, t.Pos)
+	return p
+}
+
+func (r *reader) values(p *fb.ExecutionPlan, out *ExecutionPlan) {
+	out.Values = array[EValue](r, p.ValuesLength(), 104)
+	var v fb.EValue
+	for i := 0; i < len(out.Values) && r.err == nil; i++ {
+		p.Values(&v, i)
+		out.Values[i] = r.value(i, &v)
+	}
+}
+
+func (r *reader) value(i int, v *fb.EValue) EValue {
+	var t table
+	v.Val(&t)
+	out := EValue{Type: ValueType(v.ValType())}
+	switch out.Type {
+	case Null:
+	case Int:
+		out.Int = as[fb.Int](t).IntVal()
+	case Bool:
+		out.Int = bit(as[fb.Bool](t).BoolVal())
+	case Double:
+		out.Double = as[fb.Double](t).DoubleVal()
+	case String:
+		out.String = r.string(as[fb.String](t).StringVal())
+	case TensorValue:
+		out.Tensor = r.tensor(i, as[fb.Tensor](t))
+	case NoValue:
+		r.bad("value", i, "no type")
+	default:
+		r.list(i, t, &out)
+	}
+	return out
+}
+
+func bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (r *reader) list(i int, t table, out *EValue) {
+	if t.Offset(slotItems) == 0 {
+		r.bad("value", i, "missing items")
+		return
+	}
+	switch out.Type {
+	case IntList:
+		l := as[fb.IntList](t)
+		out.Items = integers(r, l.ItemsLength(), l.Items)
+	case DoubleList:
+		l := as[fb.DoubleList](t)
+		out.Doubles = numbers(r, l.ItemsLength(), l.Items)
+	case BoolList:
+		l := as[fb.BoolList](t)
+		out.Items = numbers(r, l.ItemsLength(), func(j int) int64 { return bit(l.Items(j)) })
+	case TensorList:
+		l := as[fb.TensorList](t)
+		out.Items = integers(r, l.ItemsLength(), l.Items)
+	case OptionalTensorList:
+		l := as[fb.OptionalTensorList](t)
+		out.Items = integers(r, l.ItemsLength(), l.Items)
+	}
+}
+
+func (r *reader) tensor(i int, t *fb.Tensor) *Tensor {
+	raw := t.Table()
+	if raw.Offset(slotSizes) == 0 || raw.Offset(slotDimOrder) == 0 {
+		r.bad("value", i, "missing sizes or dim_order")
+		return nil
+	}
+	if t.SizesLength() > maxRank {
+		r.failIn(NotSupported, "value", i, "rank "+itoa(int64(t.SizesLength()))+", want at most "+itoa(maxRank))
+		return nil
+	}
+	if !r.charge(240) {
+		return nil
+	}
+	out := &Tensor{
+		ScalarType: tensor.ScalarType(t.ScalarType()), StorageOffset: t.StorageOffset(),
+		Sizes: numbers(r, t.SizesLength(), t.Sizes), DimOrder: r.bytes(t.DimOrderBytes()),
+		RequiresGrad: t.RequiresGrad(), DataBufferIdx: t.DataBufferIdx(),
+		Layout: t.Layout(), Dynamism: Dynamism(t.ShapeDynamism()),
+	}
+	if a := t.AllocationInfo(nil); a != nil {
+		out.Allocation = &Allocation{a.MemoryId(), uint64(a.MemoryOffsetHigh())<<32 | uint64(a.MemoryOffsetLow())}
+	}
+	if e := t.ExtraTensorInfo(nil); e != nil {
+		out.Extra = &ExtraTensorInfo{
+			e.MutableDataSegmentsIdx(), r.string(e.FullyQualifiedName()), int8(e.Location()), int8(e.DeviceType()), e.DeviceIndex(),
+		}
+	}
+	r.checkTensor(i, out)
+	return out
+}

@@ -1,0 +1,312 @@
+package pte
+
+import (
+	"bytes"
+	"io"
+	"math/bits"
+
+	flatbuffers "github.com/google/flatbuffers/go"
+
+	"github.com/rules-pte/rules_pte/runtime/pte/internal/fb"
+)
+
+// The alignments that a Program with zeros asks for.
+const (
+	DefaultSegmentAlignment  = 128
+	DefaultConstantAlignment = 16
+	DefaultDelegateAlignment = 16
+)
+
+// Marshal is the file that Write writes.
+func Marshal(p *Program) ([]byte, error) {
+	var b bytes.Buffer
+	if err := Write(&b, p); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// Write writes p as a .pte: the flatbuffer, then the segments: constants, mutable data, delegates' payloads, named
+// data. Payloads of equal bytes share a segment. Equal programs give equal bytes. The data of segments is written
+// as it is, never copied.
+func Write(w io.Writer, p *Program) error {
+	l, err := newLayout(p)
+	if err != nil {
+		return err
+	}
+	buf, err := encode(p, l)
+	if err != nil {
+		return err
+	}
+	out := &stream{w: w}
+	if l.size == 0 {
+		out.write(buf)
+		return out.err
+	}
+	insert := align(headerLength, uint64(l.minAlign))
+	program := uint64(len(buf)) + insert
+	base := align(program, l.segmentAlign)
+	head := make([]byte, placementSize+insert)
+	put32(head, u32(buf)+uint32(insert))
+	copy(head[4:], buf[4:8])
+	copy(head[8:], headerMagic)
+	put32(head[12:], headerLength)
+	put64(head[16:], program)
+	put64(head[24:], base)
+	put64(head[32:], l.size)
+	out.write(head)
+	out.write(buf[placementSize:])
+	for _, part := range l.parts {
+		out.padTo(base + part.offset)
+		out.write(part.data)
+	}
+	out.padTo(base + l.size)
+	return out.err
+}
+
+// stream counts what it writes and keeps the first error.
+type stream struct {
+	w   io.Writer
+	pos uint64
+	err error
+}
+
+func (s *stream) write(b []byte) {
+	if s.err == nil && len(b) > 0 {
+		_, s.err = s.w.Write(b)
+		s.pos += uint64(len(b))
+	}
+}
+
+var zeros [4096]byte
+
+func (s *stream) padTo(pos uint64) {
+	for s.err == nil && s.pos < pos {
+		s.write(zeros[:min(pos-s.pos, uint64(len(zeros)))])
+	}
+}
+
+func align(n, to uint64) uint64 { return (n + to - 1) / to * to }
+
+// part is bytes at an offset from the first segment.
+type part struct {
+	offset uint64
+	data   []byte
+}
+
+type segment struct{ offset, size uint64 }
+
+// layout says where the data beside the flatbuffer goes.
+type layout struct {
+	segmentAlign, constantAlign uint64
+	minAlign                    int
+	parts                       []part
+	segments                    []segment
+	constants, mutables         []uint64 // offsets in their segments
+	mutableSegment              int
+	delegates, named            []int // segments; -1 for an empty payload, which stays inline
+	size                        uint64
+}
+
+func newLayout(p *Program) (*layout, error) {
+	seg, con, del := p.SegmentAlignment, p.ConstantAlignment, p.DelegateAlignment
+	for _, a := range []struct {
+		name     string
+		value    *int
+		standard int
+	}{
+		{"SegmentAlignment", &seg, DefaultSegmentAlignment},
+		{"ConstantAlignment", &con, DefaultConstantAlignment},
+		{"DelegateAlignment", &del, DefaultDelegateAlignment},
+	} {
+		if *a.value == 0 {
+			*a.value = a.standard
+		}
+		if *a.value < 0 || bits.OnesCount(uint(*a.value)) != 1 || *a.value > 1<<30 {
+			return nil, &writeError{a.name + " " + itoa(*a.value) + ", want a power of two"}
+		}
+	}
+	l := &layout{segmentAlign: uint64(seg), constantAlign: uint64(con), minAlign: max(16, con, del)}
+	l.constants = l.buffers(p.ConstantBuffers, l.constantAlign)
+	if len(p.MutableData) > 1 {
+		l.mutableSegment = len(l.segments)
+		l.mutables = l.buffers(p.MutableData, 1)
+	}
+	return l, l.payloads(p)
+}
+
+type writeError struct{ msg string }
+
+func (e *writeError) Error() string { return "write program: " + e.msg }
+
+// buffers lays out one segment of many buffers and gives their offsets.
+func (l *layout) buffers(list [][]byte, step uint64) []uint64 {
+	base := l.start(1)
+	offsets := make([]uint64, max(1, len(list)))
+	at, end := uint64(0), uint64(0)
+	for i := 1; i < len(list); i++ {
+		at = align(end, step)
+		offsets[i] = at
+		l.parts = append(l.parts, part{base + at, list[i]})
+		end = at + uint64(len(list[i]))
+	}
+	l.add(base, end)
+	return offsets
+}
+
+// start is the offset of the next segment.
+func (l *layout) start(own uint64) uint64 { return align(l.size, max(l.segmentAlign, own)) }
+
+func (l *layout) add(offset, size uint64) {
+	if size == 0 {
+		offset = 0
+	} else {
+		l.size = offset + size
+	}
+	l.segments = append(l.segments, segment{offset, size})
+}
+
+func (l *layout) payloads(p *Program) error {
+	seen := map[int][]part{}
+	place := func(data []byte, own int) int {
+		for _, s := range seen[len(data)] {
+			if bytes.Equal(s.data, data) {
+				return int(s.offset)
+			}
+		}
+		n := len(l.segments)
+		at := l.start(uint64(max(own, 1)))
+		l.parts = append(l.parts, part{at, data})
+		l.add(at, uint64(len(data)))
+		seen[len(data)] = append(seen[len(data)], part{uint64(n), data})
+		return n
+	}
+	for _, d := range p.DelegateData {
+		n := -1
+		if len(d) > 0 {
+			n = place(d, 1)
+		}
+		l.delegates = append(l.delegates, n)
+	}
+	clear(seen)
+	for _, d := range p.NamedData {
+		if d.Alignment < 0 || bits.OnesCount(uint(d.Alignment)) > 1 {
+			return &writeError{"alignment " + itoa(d.Alignment) + " of named data " + d.Key + ", want a power of two"}
+		}
+		l.named = append(l.named, place(d.Data, d.Alignment))
+	}
+	return nil
+}
+
+// encode makes the flatbuffer, without the extended header.
+func encode(p *Program, l *layout) (buf []byte, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			if _, ok := fault.(string); !ok {
+				panic(fault)
+			}
+			err = &writeError{"the flatbuffer would be larger than 2 GiB"}
+		}
+	}()
+	e := &encoder{Builder: flatbuffers.NewBuilder(1 << 16), l: l}
+	root := e.program(p)
+	e.Prep(l.minAlign, 8)
+	e.FinishWithFileIdentifier(root, []byte(schema.Identifier))
+	return e.FinishedBytes(), nil
+}
+
+type encoder struct {
+	*flatbuffers.Builder
+	l *layout
+}
+
+type offset = flatbuffers.UOffsetT
+
+// each encodes n things and the vector of their offsets.
+func (e *encoder) each(n int, one func(int) offset) offset {
+	list := make([]offset, n)
+	for i := range list {
+		list[i] = one(i)
+	}
+	e.StartVector(4, n, 4)
+	for i := n - 1; i >= 0; i-- {
+		e.PrependUOffsetT(list[i])
+	}
+	return e.EndVector(n)
+}
+
+// vector encodes scalars of size bytes.
+func vector[T any](e *encoder, size int, list []T, put func(T)) offset {
+	e.StartVector(size, len(list), size)
+	for i := len(list) - 1; i >= 0; i-- {
+		put(list[i])
+	}
+	return e.EndVector(len(list))
+}
+
+func (e *encoder) int32s(list []int32) offset { return vector(e, 4, list, e.PrependInt32) }
+
+func (e *encoder) string(s string) offset { return e.CreateSharedString(s) }
+
+func (e *encoder) program(p *Program) offset {
+	l := e.l
+	plans := e.each(len(p.Plans), func(i int) offset { return e.plan(p.Plans[i]) })
+	none := e.each(0, nil)
+	inline := e.inline()
+	segments := e.each(len(l.segments), func(i int) offset {
+		fb.DataSegmentStart(e.Builder)
+		fb.DataSegmentAddOffset(e.Builder, l.segments[i].offset)
+		fb.DataSegmentAddSize(e.Builder, l.segments[i].size)
+		return fb.DataSegmentEnd(e.Builder)
+	})
+	constants := e.subsegments(0, l.constants)
+	var mutables, named offset
+	if l.mutables != nil {
+		mutables = e.each(1, func(int) offset { return e.subsegments(l.mutableSegment, l.mutables) })
+	}
+	if len(p.NamedData) > 0 {
+		named = e.each(len(p.NamedData), func(i int) offset { return e.named(p.NamedData[i].Key, l.named[i]) })
+	}
+	fb.ProgramStart(e.Builder)
+	fb.ProgramAddVersion(e.Builder, p.Version)
+	fb.ProgramAddExecutionPlan(e.Builder, plans)
+	fb.ProgramAddConstantBuffer(e.Builder, none)
+	fb.ProgramAddBackendDelegateData(e.Builder, inline)
+	fb.ProgramAddSegments(e.Builder, segments)
+	fb.ProgramAddConstantSegment(e.Builder, constants)
+	fb.ProgramAddMutableDataSegments(e.Builder, mutables)
+	fb.ProgramAddNamedData(e.Builder, named)
+	return fb.ProgramEnd(e.Builder)
+}
+
+// inline encodes the empty payloads.
+func (e *encoder) inline() offset {
+	n := 0
+	for _, s := range e.l.delegates {
+		if s < 0 {
+			n = 1
+		}
+	}
+	return e.each(n, func(int) offset {
+		data := e.CreateByteVector(nil)
+		fb.BackendDelegateInlineDataStart(e.Builder)
+		fb.BackendDelegateInlineDataAddData(e.Builder, data)
+		return fb.BackendDelegateInlineDataEnd(e.Builder)
+	})
+}
+
+func (e *encoder) subsegments(segment int, offsets []uint64) offset {
+	list := vector(e, 8, offsets, e.PrependUint64)
+	fb.SubsegmentOffsetsStart(e.Builder)
+	fb.SubsegmentOffsetsAddSegmentIndex(e.Builder, uint32(segment))
+	fb.SubsegmentOffsetsAddOffsets(e.Builder, list)
+	return fb.SubsegmentOffsetsEnd(e.Builder)
+}
+
+func (e *encoder) named(key string, segment int) offset {
+	k := e.string(key)
+	fb.NamedDataStart(e.Builder)
+	fb.NamedDataAddKey(e.Builder, k)
+	fb.NamedDataAddSegmentIndex(e.Builder, uint32(segment))
+	return fb.NamedDataEnd(e.Builder)
+}
