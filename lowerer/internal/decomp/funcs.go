@@ -1,0 +1,48 @@
+package decomp
+
+import "github.com/rules-pte/rules_pte/lowerer/exir"
+
+// funcs are the composites that a line of rules cannot express.
+var funcs map[string]func(c *call) []*exir.Value
+
+func init() {
+	funcs = map[string]func(c *call) []*exir.Value{
+		"aten::linear": linear, "aten::matmul": matmulOp, "aten::addmm": addmm, "aten::mv": mv, "aten::addmv": addmv,
+		"aten::dot": dot, "aten::vdot": dot, "aten::inner": inner, "aten::outer": outer, "aten::ger": outer,
+		"aten::baddbmm": baddbmm, "aten::einsum": einsum, "aten::addr": addr,
+		"aten::scaled_dot_product_attention": attention,
+
+		"aten::conv1d": conv, "aten::conv2d": conv, "aten::conv3d": conv,
+		"aten::conv1d.padding": convPadded, "aten::conv2d.padding": convPadded, "aten::conv3d.padding": convPadded,
+		"aten::conv_transpose1d": convTransposed, "aten::conv_transpose2d.input": convTransposed,
+		"aten::conv_transpose3d.input": convTransposed,
+
+		"aten::batch_norm": batchNorm, "aten::instance_norm": instanceNorm, "aten::layer_norm": layerNorm,
+		"aten::group_norm": groupNorm, "aten::rms_norm": rmsNorm, "aten::_fused_rms_norm": rmsNorm,
+
+		"aten::max_pool1d": maxPool, "aten::max_pool2d": maxPool, "aten::max_pool3d": maxPool,
+		"aten::max_pool1d_with_indices": maxPool, "aten::avg_pool1d": avgPool1d,
+		"aten::adaptive_avg_pool1d": adaptiveAvgPool, "aten::adaptive_avg_pool2d": adaptiveAvgPool,
+		"aten::adaptive_avg_pool3d": adaptiveAvgPool, "aten::_adaptive_avg_pool2d": adaptiveAvgPool,
+		"aten::adaptive_max_pool1d": adaptiveMaxPool, "aten::adaptive_max_pool2d": adaptiveMaxPool,
+
+		"aten::pad": pad, "aten::reflection_pad1d": padByIndex, "aten::reflection_pad2d": padByIndex,
+		"aten::reflection_pad3d": padByIndex, "aten::replication_pad1d": padByIndex,
+		"aten::replication_pad2d": padByIndex, "aten::replication_pad3d": padByIndex,
+		"aten::roll": roll, "aten::rot90": rot90, "aten::meshgrid": meshgrid, "aten::meshgrid.indexing": meshgrid,
+		"aten::take_along_dim": takeAlongDim, "aten::diag": diag, "aten::diag_embed": diagEmbed,
+		"aten::diagonal_scatter": diagonalScatter, "aten::nonzero_numpy": nonzeroNumpy,
+		"aten::broadcast_tensors": broadcastTensors, "aten::scatter.reduce": scatterReduce,
+		"aten::scatter_reduce.two": scatterReduce, "aten::searchsorted.Tensor": searchsorted, "aten::im2col": im2col,
+		"aten::upsample_nearest1d.vec": upsampleNearest1d, "aten::grid_sampler": gridSampler,
+		"aten::split_with_sizes_copy": splitCopy, "aten::unbind_copy.int": unbindCopy,
+
+		"aten::linspace": linspace, "aten::logspace": linspace, "aten::eye": eye, "aten::eye.m": eye,
+		"aten::tril_indices": triangleIndices, "aten::triu_indices": triangleIndices,
+		"aten::hann_window": window, "aten::hann_window.periodic": window,
+		"aten::hamming_window": window, "aten::hamming_window.periodic": window,
+
+		"aten::lstm.input": lstm, "aten::lstm_cell": lstmCell, "aten::gru.input": gru, "aten::gru_cell": gruCell,
+		"aten::rnn_tanh.input": rnn, "aten::rnn_relu.input": rnn, "aten::rnn_tanh_cell": rnnCell, "aten::rnn_relu_cell": rnnCell,
+	}
+}

@@ -1,0 +1,202 @@
+package functionalize
+
+import (
+	"fmt"
+
+	"github.com/rules-pte/rules_pte/lowerer/exir"
+)
+
+// handlers rewrite the operators that are neither a plain view nor a regular write.
+var handlers map[string]func(s *state, n *exir.Node) error
+
+func init() {
+	handlers = map[string]func(s *state, n *exir.Node) error{
+		"aten::copy_": copyInto, "aten::fill_.Tensor": copyInto, "aten::fill_.Scalar": fillWith, "aten::zero_": fillWith,
+		"aten::lift_fresh_copy": lifted, "aten::contiguous": contiguous,
+		"aten::to.dtype": converted, "aten::to.device": converted, "aten::to.dtype_layout": converted,
+		"aten::to.other": converted, "aten::to.prim_Device": converted, "aten::to.prim_dtype": converted,
+		"aten::to.prim_other": converted, "aten::type_as": converted, "aten::_to_copy": converted, "aten::cpu": converted,
+		"aten::dropout": dropout, "aten::dropout_": dropout, "aten::feature_dropout": dropout, "aten::feature_dropout_": dropout,
+		"aten::alpha_dropout": dropout, "aten::alpha_dropout_": dropout, "aten::feature_alpha_dropout": dropout,
+		"aten::feature_alpha_dropout_":             dropout,
+		"higher_order::wrap_with_set_grad_enabled": inlined,
+		"higher_order::wrap_with_autocast":         inlined,
+		"higher_order::hints_wrapper":              inlined,
+		"higher_order::invoke_subgraph":            inlined,
+		"higher_order::wrap_activation_checkpoint": inlined,
+		"higher_order::tag_activation_checkpoint":  inlined,
+		"higher_order::strict_mode":                inlined,
+		"higher_order::wrap":                       inlined,
+	}
+}
+
+// lifted takes a constant as it is: only the copy can be written to.
+func lifted(s *state, n *exir.Node) error {
+	s.copied(n.Outs[0], n.Args[0].Value)
+	return nil
+}
+
+// c10's memory formats.
+const (
+	contiguousFormat = 0
+	preserveFormat   = 1
+)
+
+// format is the memory format that n asks for, none if it keeps its argument's.
+func format(n *exir.Node) exir.Arg {
+	a := argOf(n, "memory_format")
+	if a.Kind != exir.ArgMemoryFormat && a.Kind != exir.ArgInt || a.Int == preserveFormat {
+		return exir.Arg{}
+	}
+	if a.Int == contiguousFormat && self(n).Contiguous() {
+		return exir.Arg{}
+	}
+	return exir.Arg{Kind: exir.ArgMemoryFormat, Int: a.Int}
+}
+
+// contiguous needs no copy: what a view shows has been copied.
+func contiguous(s *state, n *exir.Node) error {
+	f := format(n)
+	if f.Kind == exir.ArgNone {
+		if s.cell(n.Args[0].Value).strided {
+			s.copied(n.Outs[0], n.Args[0].Value)
+		} else {
+			s.alias(n.Outs[0], n.Args[0].Value)
+		}
+		return nil
+	}
+	s.fresh(n.Outs[0])
+	s.formatted(n.Outs[0], "aten::clone", value(s.read(n.Args[0].Value)), f)
+	return nil
+}
+
+// formatted emits a call that gives out in the order its Spec asks for.
+func (s *state) formatted(out *exir.Value, op string, args ...exir.Arg) {
+	order := out.Spec.DimOrder
+	s.emitTo([]*exir.Value{out}, op, args...)
+	out.Spec.DimOrder = order
+}
+
+// converted rewrites the many forms of Tensor.to.
+func converted(s *state, n *exir.Node) error {
+	in, out := n.Args[0].Value, n.Outs[0]
+	f := format(n)
+	must := argOf(n, "copy").Int != 0 || n.Op.Base() == "_to_copy"
+	if out.Spec.DType == in.Spec.DType && f.Kind == exir.ArgNone {
+		if must {
+			s.copied(out, in)
+		} else {
+			s.alias(out, in)
+		}
+		return nil
+	}
+	now := value(s.read(in))
+	none := exir.Arg{}
+	args := []exir.Arg{now, dtype(out.Spec.DType), none, none, none, {Kind: exir.ArgBool}, f}
+	s.fresh(out)
+	if f.Kind == exir.ArgNone {
+		s.emitTo([]*exir.Value{out}, "aten::_to_copy", args...)
+	} else {
+		s.formatted(out, "aten::_to_copy", args...)
+	}
+	return nil
+}
+
+// dropout in eval mode gives its argument.
+func dropout(s *state, n *exir.Node) error {
+	if argOf(n, "train").Int != 0 && argOf(n, "p").Float != 0 {
+		return fmt.Errorf("rewrite dropout: it is in training mode; export the model after model.eval()")
+	}
+	s.alias(n.Outs[0], n.Args[0].Value)
+	return nil
+}
+
+// inlined puts the nodes of the sub-graph of n in n's place.
+func inlined(s *state, n *exir.Node) error {
+	if n.Op.Base() == "wrap_with_autocast" && n.Args[2].Int != 0 {
+		return fmt.Errorf("rewrite autocast: an enabled torch.autocast region is not supported; export outside of it")
+	}
+	g, operands := subgraphOf(n)
+	if g == nil || len(g.Inputs) > len(operands) {
+		return fmt.Errorf("inline sub-graph: its arguments are not as expected")
+	}
+	for i, v := range g.Inputs {
+		if v != nil && v.Kind == exir.TensorValue && operands[i].Kind == exir.ArgValue {
+			s.alias(v, operands[i].Value)
+		}
+	}
+	symbols := map[*exir.Value]exir.Arg{}
+	for i, v := range g.Inputs {
+		if v != nil && v.Kind != exir.TensorValue {
+			symbols[v] = operands[i]
+		}
+	}
+	replaceSymbols(g, symbols)
+	if err := s.body(g); err != nil {
+		return err
+	}
+	return s.bindResults(n, g)
+}
+
+// subgraphOf is the graph among n's arguments and what follows it, flattened.
+func subgraphOf(n *exir.Node) (*exir.Graph, []exir.Arg) {
+	for i, a := range n.Args {
+		if a.Kind == exir.ArgGraph {
+			return a.Graph, flatten(nil, n.Args[i+1:])
+		}
+	}
+	return nil, nil
+}
+
+func flatten(dst, args []exir.Arg) []exir.Arg {
+	for _, a := range args {
+		switch a.Kind {
+		case exir.ArgList:
+			dst = flatten(dst, a.List)
+		case exir.ArgString, exir.ArgGraph:
+		default:
+			dst = append(dst, a)
+		}
+	}
+	return dst
+}
+
+// replaceSymbols puts the operands in the place of symbolic numbers among g's inputs.
+func replaceSymbols(g *exir.Graph, with map[*exir.Value]exir.Arg) {
+	if len(with) == 0 {
+		return
+	}
+	for _, n := range g.Nodes {
+		for i := range n.Args {
+			n.Args[i] = replaced(n.Args[i], with)
+		}
+	}
+}
+
+func replaced(a exir.Arg, with map[*exir.Value]exir.Arg) exir.Arg {
+	if b, ok := with[a.Value]; ok && a.Kind == exir.ArgValue {
+		return b
+	}
+	if a.Kind == exir.ArgList {
+		list := make([]exir.Arg, len(a.List))
+		for i := range list {
+			list[i] = replaced(a.List[i], with)
+		}
+		a.List = list
+	}
+	return a
+}
+
+func (s *state) bindResults(n *exir.Node, g *exir.Graph) error {
+	results := flatten(nil, g.Outputs)
+	for i, out := range n.Outs {
+		if out == nil {
+			continue
+		}
+		if i >= len(results) || results[i].Kind != exir.ArgValue || out.Kind != exir.TensorValue {
+			return fmt.Errorf("inline sub-graph: result %d is not a tensor", i)
+		}
+		s.alias(out, results[i].Value)
+	}
+	return nil
+}
