@@ -66,3 +66,9 @@ func stridesOf(m *tensor.Meta, s *[tensor.MaxRank]int) {
 		step *= int(max(m.Sizes[d], 1))
 	}
 }
+
+// bytesOf views x as bytes.
+func bytesOf[T any](x []T) []byte {
+	var z T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(z)))
+}

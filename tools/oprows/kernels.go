@@ -140,4 +140,67 @@ var families = []struct {
 	{"unary", unary},
 	{"binary", binary},
 	{"compare", compare},
+	{"moves", moves},
+	{"reductions", reductions},
+}
+
+// raw names every element type, halves as bits.
+const raw = "f32 f64 f16bits bf16bits u16 u32 u64 " + intsB
+
+// moves lists the kernels that copy, convert and fill; they take any type.
+var moves = []kernel{
+	{"ToCopy", raw, "runCopy(c, nil)"},
+	{"Clone", raw, "runCopy(c, nil)"},
+	{"Copy", raw, "runCopySrc(c, nil)"},
+	{"CopyInPlace", raw, "runCopySrc(c, nil)"},
+	{"Lift", raw, "runCopy(c, nil)"},
+	{"LiftFreshCopy", raw, "runCopy(c, nil)"},
+	{"AliasCopy", raw, "runCopy(c, nil)"},
+	{"DetachCopy", raw, "runCopy(c, nil)"},
+	{"ToDimOrderCopy", raw, "runCopy(c, nil)"},
+	{"CloneDimOrder", raw, "runCopy(c, nil)"},
+	{"Full", raw, "runFull(c, nil)"},
+	{"FullLike", raw, "runFull(c, nil)"},
+	{"FillScalar", raw, "runFull(c, nil)"},
+	{"FillTensor", raw, "runFillTensor(c, nil)"},
+	{"Zeros", raw, "runZeros(c, nil)"},
+	{"Ones", raw, "runOnes(c, nil)"},
+	{"Empty", raw, "runZeros(c, nil)"},
+	{"EmptyDimOrder", raw, "runZeros(c, nil)"},
+	{"ScalarTensor", raw, "runScalar(c, nil)"},
+	{"Arange", raw, "runArange(c, nil)"},
+	{"ArangeStart", raw, "runArangeStart(c, nil)"},
+}
+
+// reductions lists the kernels that work on rows along dimensions.
+var reductions = []kernel{
+	{"SumIntList", floats, "reduceFloat(c, sumFloat[$T])"},
+	{"SumIntList", intsB, "reduceInt(c, sumInt[$T])"},
+	{"Mean", all, "reduceFloat(c, meanFloat[$T])"},
+	{"MeanDtype", all, "reduceAllFloat(c, meanFloat[$T])"},
+	{"ProdInt", floats, "reduceFloat(c, prodFloat[$T])"},
+	{"ProdInt", intsB, "reduceInt(c, prodInt[$T])"},
+	{"Prod", floats, "reduceAllFloat(c, prodFloat[$T])"},
+	{"Prod", intsB, "reduceAllInt(c, prodInt[$T])"},
+	{"Amax", all, "pickDims(c, argMax[$T])"},
+	{"Amin", all, "pickDims(c, argMin[$T])"},
+	{"Any", all, "reduceInt(c, anyOf[$T])"},
+	{"AnyDims", all, "reduceInt(c, anyOf[$T])"},
+	{"AnyAll", all, "reduceAllInt(c, anyOf[$T])"},
+	{"All", all, "reduceInt(c, allOf[$T])"},
+	{"AllDims", all, "reduceInt(c, allOf[$T])"},
+	{"AllAll", all, "reduceAllInt(c, allOf[$T])"},
+	{"Argmax", all, "argReduce(c, argMax[$T])"},
+	{"Argmin", all, "argReduce(c, argMin[$T])"},
+	{"MaxDim", all, "pickDims(c, argMax[$T])"},
+	{"MinDim", all, "pickDims(c, argMin[$T])"},
+	{"MaxUnary", all, "pickAll(c, argMax[$T])"},
+	{"MinUnary", all, "pickAll(c, argMin[$T])"},
+	{"VarCorrection", floats, "varCorrection[$T](c)"},
+	{"Var", floats, "varUnbiased[$T](c)"},
+	{"VarMeanCorrection", floats, "varCorrection[$T](c)"},
+	{"Cumsum", all, "scanTo[$T](c, cumsumRow[float64], cumsumRow[int64])"},
+	{"Cumprod", all, "scanTo[$T](c, cumprodRow[float64], cumprodRow[int64])"},
+	{"Softmax", floats, "scan(c, softmaxRow[$T, $T])"},
+	{"LogSoftmax", floats, "scan(c, logSoftmaxRow[$T, $T])"},
 }

@@ -145,6 +145,11 @@ func rowsText(dir string) (string, error) {
 	var b strings.Builder
 	list(&b, "Rows is every operator.", "Rows", "Def", names)
 	list(&b, "Kernels is every kernel; a program that names it links them all.", "Kernels", "Kernel", names)
+	b.WriteString("// KernelNames are the names of Kernels, in the same order.\nvar KernelNames = []string{\n")
+	for _, n := range names["Kernel"] {
+		fmt.Fprintf(&b, "\t%q,\n", n)
+	}
+	b.WriteString("}\n")
 	return b.String(), nil
 }
 

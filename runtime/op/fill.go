@@ -1,0 +1,155 @@
+package op
+
+import (
+	"errors"
+	"math"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+var errStepZero = errors.New("arange: step must not be 0")
+
+func setSizes(c *Infer, v *Value, dtype tensor.ScalarType) error {
+	if len(v.Ints) > tensor.MaxRank {
+		return errRank
+	}
+	c.Set(0, openType(c, dtype), v.Ints...)
+	return nil
+}
+
+func inferFull(c *Infer) error  { return setSizes(c, &c.Args[0], scalarType(&c.Args[1])) }
+func inferZeros(c *Infer) error { return setSizes(c, &c.Args[0], tensor.Float) }
+
+func inferEmpty(c *Infer) error {
+	if err := inferZeros(c); err != nil {
+		return err
+	}
+	setFormat(&c.Out[0], &c.Args[1])
+	return nil
+}
+
+func inferEmptyDimOrder(c *Infer) error {
+	if err := inferZeros(c); err != nil {
+		return err
+	}
+	return setDimOrder(&c.Out[0], &c.Args[1])
+}
+
+func inferFullLike(c *Infer) error {
+	if err := inferLike(c); err != nil {
+		return err
+	}
+	c.Out[0].DType = openType(c, c.Out[0].DType)
+	setFormat(&c.Out[0], &c.Args[2])
+	return nil
+}
+
+func inferScalarTensor(c *Infer) error {
+	c.Set(0, openType(c, tensor.Float))
+	return nil
+}
+
+func inferArange(c *Infer) error {
+	return arangeSize(c, &Value{Kind: Int}, &c.Args[0], &Value{Kind: Int, Int: 1})
+}
+
+func inferArangeStart(c *Infer) error {
+	return arangeSize(c, &c.Args[0], &c.Args[1], &c.Args[2])
+}
+
+// arangeSize sets the out to ⌈(end-start)/step⌉ numbers.
+func arangeSize(c *Infer, start, end, step *Value) error {
+	if step.Scalar() == 0 {
+		return errStepZero
+	}
+	if start.Kind != Float && end.Kind != Float && step.Kind != Float {
+		s := c.Shapes
+		n := s.Mul(s.FloorDiv(s.Sub(start.Int, end.Int), step.Int), -1)
+		if !tensor.IsSymbol(n) {
+			n = max(n, 0)
+		}
+		c.Set(0, openType(c, tensor.Long), n)
+		return nil
+	}
+	n := math.Ceil((end.Scalar() - start.Scalar()) / step.Scalar())
+	if !(n <= 1<<40) {
+		return errStepZero
+	}
+	c.Set(0, openType(c, tensor.Float), max(int64(n), 0))
+	return nil
+}
+
+func runArange(c *Call, _ State) error {
+	return arange(c, &Value{Kind: Int}, &Value{Kind: Int, Int: 1})
+}
+
+func runArangeStart(c *Call, _ State) error { return arange(c, &c.Args[0], &c.Args[2]) }
+
+func arange(c *Call, start, step *Value) error {
+	out := c.Out[0]
+	n := out.Numel()
+	if !out.DType.IsFloat() && start.Kind != Float && step.Kind != Float {
+		ints, err := tempOf[int64](c, n)
+		if err != nil {
+			return err
+		}
+		for i := range ints {
+			ints[i] = start.Int + int64(i)*step.Int
+		}
+		CastBytes(out.Data, out.DType, bytesOf(ints), tensor.Long, n)
+		return nil
+	}
+	floats, err := tempOf[float64](c, n)
+	if err != nil {
+		return err
+	}
+	a, d := start.Scalar(), step.Scalar()
+	for i := range floats {
+		floats[i] = a + float64(float64(i)*d)
+	}
+	CastBytes(out.Data, out.DType, bytesOf(floats), tensor.Double, n)
+	return nil
+}
+
+// fillWith sets every element of Out[0] to the Scalar v.
+func fillWith(c *Call, v *Value) error {
+	one := tensor.Tensor{Meta: tensor.Meta{DType: tensor.Long}}
+	data, err := c.Alloc(8)
+	if err != nil {
+		return err
+	}
+	one.Data = data
+	if v.Kind == Float {
+		one.DType = tensor.Double
+		elems[float64](&one)[0] = v.Float
+	} else {
+		elems[int64](&one)[0] = v.Int
+	}
+	return fillFrom(c, &one)
+}
+
+// fillFrom sets every element of Out[0] to the only one of t.
+func fillFrom(c *Call, t *tensor.Tensor) error {
+	out := c.Out[0]
+	if out.Numel() == 0 {
+		return nil
+	}
+	CastBytes(out.Data, out.DType, t.Data, t.DType, 1)
+	size := out.DType.Size()
+	all := out.Data[:out.Nbytes()]
+	for done := size; done < len(all); done *= 2 {
+		copy(all[done:], all[:done])
+	}
+	return nil
+}
+
+func runFull(c *Call, _ State) error       { return fillWith(c, &c.Args[1]) }
+func runFillTensor(c *Call, _ State) error { return fillFrom(c, c.Args[1].Tensor) }
+func runScalar(c *Call, _ State) error     { return fillWith(c, &c.Args[0]) }
+func runOnes(c *Call, _ State) error       { return fillWith(c, &Value{Kind: Int, Int: 1}) }
+
+// runZeros clears Out[0]; empty runs it too, so that results never depend on what was there.
+func runZeros(c *Call, _ State) error {
+	clear(c.Out[0].Data[:c.Out[0].Nbytes()])
+	return nil
+}
