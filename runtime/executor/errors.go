@@ -1,0 +1,69 @@
+package executor
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/rules-pte/rules_pte/runtime/pte"
+)
+
+// Error is a failure to load or run a program, with ExecuTorch's code for it.
+type Error struct {
+	Code pte.Code
+	Msg  string
+	// Err is the cause, or nil.
+	Err error
+}
+
+// Error is the message, the cause and the code.
+func (e *Error) Error() string {
+	s := e.Msg
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s + ": " + e.Code.String()
+}
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// CodeOf is the ExecuTorch code of an error of this package or of runtime/pte; Ok for nil.
+func CodeOf(err error) pte.Code {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return pte.CodeOf(err)
+}
+
+func fail(code pte.Code, parts ...string) error {
+	s := ""
+	for _, p := range parts {
+		s += p
+	}
+	return &Error{Code: code, Msg: s}
+}
+
+// wrap gives err a message; its code is the cause's if that has one.
+func wrap(code pte.Code, msg string, err error) error {
+	if c := CodeOf(err); c != pte.Internal {
+		code = c
+	}
+	return &Error{Code: code, Msg: msg, Err: err}
+}
+
+func itoa[T ~int | ~int32 | ~int64 | ~uint32 | ~int8](n T) string {
+	return strconv.FormatInt(int64(n), 10)
+}
+
+// sizesText is sizes as "[2, 3]".
+func sizesText(sizes []int64) string {
+	s := "["
+	for i, n := range sizes {
+		if i > 0 {
+			s += ", "
+		}
+		s += itoa(n)
+	}
+	return s + "]"
+}

@@ -1,0 +1,78 @@
+package executor
+
+import (
+	"strconv"
+
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// ValueInfo describes an input or output.
+type ValueInfo struct {
+	Kind Kind
+	// Meta holds, for a tensor, the element type, the sizes (the largest ones if Dynamism is
+	// DynamicBound) and the order.
+	Meta     tensor.Meta
+	Dynamism pte.Dynamism
+	// Planned reports that the tensor has a place in an arena; other inputs are shared with the caller.
+	Planned bool
+	// Written reports an input that the method writes.
+	Written bool
+}
+
+// MethodInfo describes a method.
+type MethodInfo struct {
+	Name            string
+	Inputs, Outputs []ValueInfo
+	// Arenas are the sizes of the planned arenas in bytes, those of memory id 1 first.
+	Arenas   []int64
+	Backends []string
+}
+
+// Methods are the names of the program's methods, in the file's order.
+func (p *Program) Methods() []string {
+	var names []string
+	for _, m := range p.methods {
+		names = append(names, m.plan.Name)
+	}
+	return names
+}
+
+// Method describes the method of this name; ok is false if there is none.
+func (p *Program) Method(name string) (info MethodInfo, ok bool) {
+	for _, m := range p.methods {
+		if m.plan.Name == name {
+			return m.info(), true
+		}
+	}
+	return MethodInfo{}, false
+}
+
+func (m *method) info() MethodInfo {
+	info := MethodInfo{Name: m.plan.Name, Inputs: m.infos(m.plan.Inputs), Outputs: m.infos(m.plan.Outputs)}
+	for i := range info.Inputs {
+		info.Inputs[i].Written = m.writesBack[i]
+	}
+	if n := m.plan.NonConstBufferSizes; len(n) > 1 {
+		info.Arenas = append(info.Arenas, n[1:]...)
+	}
+	for _, d := range m.plan.Delegates {
+		info.Backends = append(info.Backends, d.ID)
+	}
+	return info
+}
+
+func (m *method) infos(list []int32) []ValueInfo {
+	infos := make([]ValueInfo, len(list))
+	for i, v := range list {
+		infos[i].Kind = m.vals[v].Kind
+		if t := m.vals[v].Tensor; t != nil {
+			infos[i].Meta = t.Meta.Clone()
+			infos[i].Dynamism = m.plan.Values[v].Tensor.Dynamism
+			infos[i].Planned = m.place[v] == planned
+		}
+	}
+	return infos
+}
+
+func formatFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

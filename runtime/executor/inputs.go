@@ -1,0 +1,228 @@
+package executor
+
+import (
+	"unsafe"
+
+	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// Value is an input or output: a tensor, a number, a string or nothing.
+type Value = backend.Value
+
+// Kind is the kind of a Value.
+type Kind = op.Kind
+
+// The kinds of inputs and outputs.
+const (
+	None   = op.None
+	Tensor = op.Tensor
+	Int    = op.Int
+	Float  = op.Float
+	Bool   = op.Bool
+	String = op.String
+)
+
+// TensorOf is a tensor as a Value.
+func TensorOf(t *tensor.Tensor) Value { return Value{Kind: Tensor, Tensor: t} }
+
+// IntOf is an integer as a Value.
+func IntOf(n int64) Value { return Value{Kind: Int, Int: n} }
+
+// FloatOf is a floating-point number as a Value.
+func FloatOf(f float64) Value { return Value{Kind: Float, Float: f} }
+
+// BoolOf is a truth value as a Value.
+func BoolOf(b bool) Value {
+	v := Value{Kind: Bool}
+	if b {
+		v.Int = 1
+	}
+	return v
+}
+
+// StringOf is a string as a Value.
+func StringOf(s string) Value { return Value{Kind: String, Str: s} }
+
+func kindName(k Kind) string {
+	switch k {
+	case None:
+		return "None"
+	case Tensor:
+		return "a tensor"
+	case Int:
+		return "an int"
+	case Float:
+		return "a float"
+	case Bool:
+		return "a bool"
+	case String:
+		return "a string"
+	}
+	return "a list"
+}
+
+// setInputs checks the inputs and puts them into the method's values.
+func (m *Method) setInputs(inputs []Value) error {
+	want := m.m.plan.Inputs
+	if len(inputs) != len(want) {
+		return fail(pte.InvalidArgument, "got ", itoa(len(inputs)), " inputs, want ", itoa(len(want)))
+	}
+	for i := range inputs {
+		if err := m.setInput(i, &inputs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Method) setInput(i int, in *Value) error {
+	v := m.m.plan.Inputs[i]
+	from, val := &m.m.vals[v], &m.vals[v]
+	if in.Kind == Int && from.Kind == Float {
+		f := FloatOf(float64(in.Int))
+		in = &f
+	}
+	if in.Kind != from.Kind {
+		return fail(pte.InvalidArgument, "input ", itoa(i), " is ", kindName(in.Kind), ", want ", kindName(from.Kind))
+	}
+	switch in.Kind {
+	case Tensor:
+		if in.Tensor == nil {
+			return fail(pte.InvalidArgument, "input ", itoa(i), " is a nil tensor")
+		}
+		return m.setTensor(i, int(v), in.Tensor)
+	case Int, Bool, Float, String:
+		if !m.m.used[v] && !sameNumber(in, from) {
+			return fail(pte.InvalidArgument, "input ", itoa(i), " is ", valueText(in), ", the program was exported for ", valueText(from))
+		}
+		val.Int, val.Float, val.Str = in.Int, in.Float, in.Str
+	}
+	return nil
+}
+
+// sameNumber compares as ExecuTorch does: floats nearly, the rest exactly.
+func sameNumber(a, b *Value) bool {
+	if a.Kind == Float {
+		d := a.Float - b.Float
+		lim := 1e-4 + 1e-5*max(a.Float, -a.Float)
+		return d == 0 || d < lim && -d < lim
+	}
+	return a.Int == b.Int && a.Str == b.Str
+}
+
+func (m *Method) setTensor(i, v int, in *tensor.Tensor) error {
+	from, t := m.m.vals[v].Tensor, m.vals[v].Tensor
+	dynamism := m.m.plan.Values[v].Tensor.Dynamism
+	if in.DType != from.DType {
+		return fail(pte.InvalidArgument, "input ", itoa(i), " has dtype ", in.DType.String(), ", want ", from.DType.String())
+	}
+	if !m.m.sizesFit(v, in.Sizes, dynamism) {
+		return fail(pte.InvalidArgument, "input ", itoa(i), " has sizes ", sizesText(in.Sizes), ", want ", boundText(from.Sizes, dynamism))
+	}
+	n, ok := boundedBytes(&in.Meta, m.m.prog.opts.MaxMemory)
+	if !ok || int64(len(in.Data)) < n {
+		return fail(pte.InvalidArgument, "input ", itoa(i), " has ", itoa(len(in.Data)), " bytes, want ", itoa(n))
+	}
+	copy(t.Sizes, in.Sizes)
+	return m.takeBytes(i, v, in, t, int(n))
+}
+
+// takeBytes copies an input's bytes to t, or shares them where nothing is planned for t.
+func (m *Method) takeBytes(i, v int, in, t *tensor.Tensor, n int) error {
+	same := sameOrder(&in.Meta, &t.Meta)
+	if m.m.place[v] == owned && same && isAligned(in.Data, t.DType) {
+		t.Data = in.Data[:n:n]
+		return nil
+	}
+	if m.m.place[v] == owned {
+		t.Data = nil
+		if err := m.growOwned(t, n); err != nil {
+			return err
+		}
+	}
+	if n > cap(t.Data) {
+		return fail(pte.InvalidArgument, "input ", itoa(i), " needs ", itoa(n), " bytes, its place has ", itoa(cap(t.Data)))
+	}
+	t.Data = t.Data[:n]
+	if same {
+		copy(t.Data, in.Data)
+		return nil
+	}
+	op.Reorder(t, in)
+	return nil
+}
+
+func isAligned(b []byte, t tensor.ScalarType) bool {
+	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%uintptr(t.Size()) == 0
+}
+
+// sameOrder reports whether the elements of a and b, of equal sizes, lie in the same order.
+func sameOrder(a, b *tensor.Meta) bool {
+	if a.Contiguous() || b.Contiguous() {
+		return a.Contiguous() && b.Contiguous()
+	}
+	for i, d := range a.DimOrder {
+		if b.DimOrder[i] != d {
+			return false
+		}
+	}
+	return true
+}
+
+// sizesFit reports whether an input may have these sizes.
+func (m *method) sizesFit(v int, sizes []int64, dynamism pte.Dynamism) bool {
+	want := m.vals[v].Tensor.Sizes
+	if len(sizes) != len(want) {
+		return false
+	}
+	for i, n := range sizes {
+		if n < 0 || dynamism == pte.Static && n != want[i] || dynamism == pte.DynamicBound && n > want[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func boundText(sizes []int64, dynamism pte.Dynamism) string {
+	switch dynamism {
+	case pte.DynamicBound:
+		return "at most " + sizesText(sizes)
+	case pte.DynamicUnbound:
+		return "rank " + itoa(len(sizes))
+	}
+	return sizesText(sizes)
+}
+
+// valueText is a number or string as an error shows it.
+func valueText(v *Value) string {
+	switch v.Kind {
+	case Float:
+		return formatFloat(v.Float)
+	case String:
+		return v.Str
+	case Bool:
+		if v.Int != 0 {
+			return "true"
+		}
+		return "false"
+	}
+	return itoa(v.Int)
+}
+
+// writeBack copies what the method wrote into its inputs to the caller's tensors.
+func (m *Method) writeBack(inputs []Value) {
+	for i, v := range m.m.plan.Inputs {
+		if !m.m.writesBack[i] {
+			continue
+		}
+		in, t := inputs[i].Tensor, m.vals[v].Tensor
+		if sameOrder(&in.Meta, &t.Meta) {
+			copy(in.Data, t.Data)
+			continue
+		}
+		op.Reorder(in, t)
+	}
+}

@@ -1,0 +1,298 @@
+package executor
+
+import (
+	"context"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// Instance is the memory and the state of one user of a program. Its methods share state; one
+// Run at a time is allowed, another meanwhile is an error.
+type Instance struct {
+	prog    *Program
+	methods []*Method
+	shared  map[int][]byte
+	busy    atomic.Bool
+	closed  bool
+	temp    op.Temp
+	env     op.Env
+	used    int64 // bytes of arenas and of owned tensors
+}
+
+// Method is a method of an instance.
+type Method struct {
+	inst    *Instance
+	m       *method
+	vals    []op.Value
+	calls   []call
+	outputs []Value
+	owned   map[*tensor.Tensor]bool
+	arenas  [][]byte
+	varying []int32
+	grow    func(t *tensor.Tensor, n int) error
+	exec    backend.ExecuteContext
+	pc      int
+}
+
+// call is a step bound to the values of an instance.
+type call struct {
+	invoker *op.Invoker
+	// refresh lists the arguments, and outs after them, to set before each call.
+	refresh []int
+	args    []*op.Value
+	handle  backend.Handle
+}
+
+// NewInstance makes an instance with its mutable state as the file has it.
+func (p *Program) NewInstance() (inst *Instance, err error) {
+	in := &Instance{prog: p, shared: make(map[int][]byte)}
+	in.temp.Limit = int(p.opts.MaxMemory)
+	in.env = op.Env{Temp: &in.temp, Parallel: p.pool.Run}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fail(pte.Internal, "make instance: panic: ", panicText(r))
+		}
+		if err != nil {
+			in.Close()
+			inst = nil
+		}
+	}()
+	for _, m := range p.methods {
+		im := &Method{inst: in, m: m, owned: make(map[*tensor.Tensor]bool)}
+		in.methods = append(in.methods, im)
+		if err := im.bind(); err != nil {
+			return nil, wrap(pte.Internal, "make instance: method "+m.plan.Name, err)
+		}
+	}
+	return in, nil
+}
+
+// Method is the method of this name, or nil.
+func (in *Instance) Method(name string) *Method {
+	for _, m := range in.methods {
+		if m.m.plan.Name == name {
+			return m
+		}
+	}
+	return nil
+}
+
+// Close frees the instance. Outputs of its methods are not valid after it.
+func (in *Instance) Close() {
+	if in.closed {
+		return
+	}
+	in.closed = true
+	for _, m := range in.methods {
+		for i := range m.calls {
+			if h := m.calls[i].handle; h != nil {
+				m.m.steps[i].backend.Destroy(h)
+			}
+		}
+	}
+}
+
+func (m *Method) bind() error {
+	m.grow = m.growOwned
+	m.exec = backend.ExecuteContext{Parallel: m.inst.env.Parallel, Alloc: m.inst.temp.Alloc,
+		Resize: func(t *tensor.Tensor, sizes []tensor.Dim) error { return op.Resize(t, sizes, m.grow) }}
+	m.allocArenas()
+	if err := m.bindValues(); err != nil {
+		return err
+	}
+	for i := range m.m.steps {
+		c, err := m.bindStep(&m.m.steps[i])
+		if err != nil {
+			return err
+		}
+		m.calls = append(m.calls, c)
+	}
+	m.outputs = make([]Value, len(m.m.plan.Outputs))
+	return nil
+}
+
+func (m *Method) allocArenas() {
+	for i, n := range m.m.plan.NonConstBufferSizes {
+		b := m.inst.shared[i]
+		if !m.m.sharedArena[i] || b == nil {
+			b = alignedBytes(int(n))
+			m.inst.used += n
+		}
+		if m.m.sharedArena[i] {
+			m.inst.shared[i] = b
+		}
+		m.arenas = append(m.arenas, b)
+	}
+}
+
+// alignedBytes is n zero bytes at a 64-byte boundary.
+func alignedBytes(n int) []byte {
+	b := make([]byte, n+63)
+	off := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & 63)
+	return b[off : off+n : off+n]
+}
+
+// bindValues copies the method's values and gives the tensors their memory.
+func (m *Method) bindValues() error {
+	m.vals = append([]op.Value(nil), m.m.vals...)
+	for i := range m.vals {
+		v := &m.vals[i]
+		if m.m.varies[i] {
+			m.varying = append(m.varying, int32(i))
+		}
+		if v.Kind == op.Tensor && m.m.place[i] != constant {
+			if err := m.bindTensor(i); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range m.vals {
+		v := &m.vals[i]
+		switch v.Kind {
+		case op.Ints:
+			v.Ints = append([]int64(nil), v.Ints...)
+		case op.Tensors:
+			v.Tensors = make([]*tensor.Tensor, len(v.Tensors))
+			m.refreshList(i)
+		}
+	}
+	return nil
+}
+
+func (m *Method) bindTensor(i int) error {
+	d := m.m.plan.Values[i].Tensor
+	t := &tensor.Tensor{Meta: m.vals[i].Tensor.Meta.Clone()}
+	if len(t.DimOrder) == 0 {
+		t.DimOrder = nil
+	}
+	m.vals[i].Tensor = t
+	if m.m.place[i] == owned {
+		m.owned[t] = true
+		if d.Dynamism == pte.DynamicUnbound || m.isInput(i) {
+			return nil
+		}
+		return m.growOwned(t, t.Nbytes())
+	}
+	off, n := int(d.Allocation.Offset), t.Nbytes()
+	t.Data = m.arenas[d.Allocation.MemoryID][off : off+n : off+n]
+	return m.initialState(d, t)
+}
+
+// initialState copies the value that the file has for a mutable tensor.
+func (m *Method) initialState(d *pte.Tensor, t *tensor.Tensor) error {
+	var data []byte
+	file := m.m.prog.file
+	switch {
+	case d.Extra != nil && d.Extra.Location == 1:
+		data = m.m.prog.named[d.Extra.FullyQualifiedName]
+	case d.DataBufferIdx == 0:
+		return nil
+	case int(d.DataBufferIdx) < len(file.MutableData):
+		data = file.MutableData[d.DataBufferIdx]
+	}
+	if len(data) < len(t.Data) {
+		return fail(pte.InvalidProgram, "initial state has ", itoa(len(data)), " bytes, want ", itoa(len(t.Data)))
+	}
+	copy(t.Data, data)
+	return nil
+}
+
+func (m *Method) isInput(v int) bool {
+	for _, in := range m.m.plan.Inputs {
+		if int(in) == v {
+			return true
+		}
+	}
+	return false
+}
+
+// growOwned gives an owned tensor room for n bytes, within the program's memory limit.
+func (m *Method) growOwned(t *tensor.Tensor, n int) error {
+	if !m.owned[t] {
+		return fail(pte.NotSupported, "tensor of sizes ", sizesText(t.Sizes), " needs ", itoa(n), " bytes, its place has ", itoa(cap(t.Data)))
+	}
+	if n <= cap(t.Data) {
+		t.Data = t.Data[:n]
+		return nil
+	}
+	more := int64(n - cap(t.Data))
+	if m.inst.used+more > m.m.prog.opts.MaxMemory {
+		return fail(pte.MemoryAllocationFailed, "instance needs more than the limit of ", itoa(m.m.prog.opts.MaxMemory), " bytes")
+	}
+	m.inst.used += more
+	t.Data = alignedBytes(n)
+	return nil
+}
+
+// bindStep binds a step to the method's values.
+func (m *Method) bindStep(s *step) (call, error) {
+	switch {
+	case s.plan != nil:
+		return m.bindKernel(s), nil
+	case s.prim != nil:
+		return call{args: m.pointers(s.args)}, nil
+	case s.backend != nil:
+		c := call{args: m.pointers(s.args)}
+		d := &m.m.plan.Delegates[s.a]
+		ctx := &backend.InitContext{Method: m.m.plan.Name, Args: c.args, Threads: m.m.prog.pool.Threads(), Share: m.m.prog.share,
+			NamedData: func(key string) []byte { return m.m.prog.named[key] }}
+		h, err := s.backend.Init(ctx, m.m.prog.file.DelegateData[d.Processed], d.CompileSpecs)
+		c.handle = h
+		if err != nil {
+			return c, wrap(pte.DelegateInvalidCompatibility, "init backend "+s.name, err)
+		}
+		return c, nil
+	}
+	return call{}, nil
+}
+
+func (m *Method) pointers(list []int32) []*op.Value {
+	args := make([]*op.Value, len(list))
+	for i, v := range list {
+		args[i] = &m.vals[v]
+	}
+	return args
+}
+
+func (m *Method) bindKernel(s *step) call {
+	env := m.inst.env
+	env.Grow = m.grow
+	var c call
+	var outs []*tensor.Tensor
+	for i, v := range s.args {
+		if m.m.varies[v] {
+			c.refresh = append(c.refresh, i)
+		}
+	}
+	for i, v := range s.outs {
+		outs = append(outs, m.vals[v].Tensor)
+		if m.m.varies[v] {
+			c.refresh = append(c.refresh, len(s.args)+i)
+		}
+	}
+	c.invoker = s.plan.Bind(s.kernelArgs(m.vals), outs, &env)
+	c.invoker.Fixed = s.fixed
+	return c
+}
+
+// refreshList sets the members of list v from the values that they name.
+func (m *Method) refreshList(v int) {
+	list := &m.vals[v]
+	for j, item := range m.m.plan.Values[v].Items {
+		switch {
+		case item < 0:
+		case list.Kind == op.Ints:
+			list.Ints[j] = m.vals[item].Int
+		case list.Kind == op.Tensors:
+			list.Tensors[j] = m.vals[item].Tensor
+		}
+	}
+}
+
+// background is the context of a Run without one.
+var background = context.Background()

@@ -1,0 +1,222 @@
+// Package executor loads ExecuTorch programs and runs their methods.
+//
+// A Program is what a file says, checked, with its packed weights; it is immutable and safe to share. An
+// Instance has the memory and the state of one user of it; its methods share them.
+package executor
+
+import (
+	"sync"
+
+	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/parallel"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// Limits where LoadOptions has 0.
+const (
+	DefaultMaxMemory       = 4 << 30
+	DefaultMaxInstructions = 10_000_000
+)
+
+// LoadOptions say what a program may use.
+type LoadOptions struct {
+	// Kernels are the kernels that may be used.
+	Kernels []*op.Kernel
+	// Backends may take the delegated parts.
+	Backends []backend.Backend
+	// MaxMemory is the most bytes that an instance may take; 0 means DefaultMaxMemory.
+	MaxMemory int64
+	// MaxInstructions is how many instructions one Run may take; 0 means DefaultMaxInstructions.
+	MaxInstructions int
+	// Threads is how many threads kernels use, the caller's included; 0 means one for each CPU.
+	Threads int
+}
+
+// Program is a loaded file. It is safe for concurrent use.
+type Program struct {
+	file    *pte.Program
+	methods []*method
+	opts    LoadOptions
+	table   *op.Table
+	pool    *parallel.Pool
+	unmap   func()
+	memory  int64 // bytes that an instance takes
+	named   map[string][]byte
+
+	mu     sync.Mutex
+	packs  map[packKey]any
+	shared map[string]any
+}
+
+// packKey is a packed constant: where its bytes lie, how many they are, and the layout.
+type packKey struct {
+	data   *byte
+	size   int
+	layout string
+}
+
+// Load makes a program of the bytes of a file. They must not change before Close.
+func Load(src []byte, opts LoadOptions) (*Program, error) {
+	file, err := pte.Read(src)
+	if err != nil {
+		return nil, err
+	}
+	if opts.MaxMemory <= 0 {
+		opts.MaxMemory = DefaultMaxMemory
+	}
+	if opts.MaxInstructions <= 0 {
+		opts.MaxInstructions = DefaultMaxInstructions
+	}
+	p := &Program{file: file, opts: opts, table: op.NewTable(opts.Kernels), packs: make(map[packKey]any),
+		shared: make(map[string]any), named: make(map[string][]byte)}
+	for _, d := range file.NamedData {
+		p.named[d.Key] = d.Data
+	}
+	if err := p.loadMethods(); err != nil {
+		return nil, err
+	}
+	p.pool = parallel.New(opts.Threads)
+	return p, nil
+}
+
+// LoadFile maps a file and loads it. Truncating the file while the program is in use ends the process;
+// Load of its bytes avoids that.
+func LoadFile(path string, opts LoadOptions) (*Program, error) {
+	src, unmap, err := mapFile(path)
+	if err != nil {
+		return nil, wrap(pte.AccessFailed, "load "+path, err)
+	}
+	p, err := Load(src, opts)
+	if err != nil {
+		unmap()
+		return nil, err
+	}
+	p.unmap = unmap
+	return p, nil
+}
+
+// Close frees the program; its instances must be closed and unused.
+func (p *Program) Close() {
+	p.pool.Close()
+	if p.unmap != nil {
+		p.unmap()
+		p.unmap = nil
+	}
+}
+
+// loadMethods builds all methods, lists every missing kernel and backend in one error, and sums the memory.
+func (p *Program) loadMethods() error {
+	var missing missingList
+	for _, plan := range p.file.Plans {
+		m := &method{plan: plan, prog: p}
+		if err := m.loadValues(); err != nil {
+			return wrap(pte.InvalidProgram, "load method "+plan.Name, err)
+		}
+		p.methods = append(p.methods, m)
+	}
+	p.shareArenas()
+	if err := p.sumMemory(); err != nil {
+		return err
+	}
+	for _, m := range p.methods {
+		if err := m.loadSteps(&missing); err != nil {
+			return wrap(pte.InvalidProgram, "load method "+m.plan.Name, err)
+		}
+	}
+	return missing.err()
+}
+
+// sumMemory adds up what an instance takes and holds it against MaxMemory.
+func (p *Program) sumMemory() error {
+	seen := map[int]bool{}
+	for _, m := range p.methods {
+		for i, n := range m.plan.NonConstBufferSizes {
+			if m.sharedArena[i] && seen[i] {
+				continue
+			}
+			seen[i] = true
+			p.memory += n
+			if n < 0 || n > p.opts.MaxMemory || p.memory > p.opts.MaxMemory {
+				return fail(pte.MemoryAllocationFailed, "load method ", m.plan.Name, ": arenas need ", itoa(n),
+					" bytes and more, the limit is ", itoa(p.opts.MaxMemory))
+			}
+		}
+	}
+	return nil
+}
+
+// missingList collects what a program needs and does not have.
+type missingList struct {
+	ops, backends []string
+	seen          map[string]bool
+}
+
+func (l *missingList) add(list *[]string, name string) {
+	if l.seen == nil {
+		l.seen = make(map[string]bool)
+	}
+	if !l.seen[name] {
+		l.seen[name] = true
+		*list = append(*list, name)
+	}
+}
+
+func (l *missingList) err() error {
+	code, s := pte.OperatorMissing, ""
+	for i, name := range l.ops {
+		if i > 0 {
+			s += ", "
+		}
+		s += name
+	}
+	if s != "" {
+		s = "load program: no kernel for " + s
+	}
+	for _, name := range l.backends {
+		if s != "" {
+			s += "; "
+		} else {
+			s, code = "load program: ", pte.NotFound
+		}
+		s += "backend " + name + " is not linked in or not available"
+	}
+	if s == "" {
+		return nil
+	}
+	return &Error{Code: code, Msg: s}
+}
+
+// pack is Prep.Pack: packed constants are shared by the methods and instances of a program.
+func (p *Program) pack(t *tensor.Tensor, layout string, make func() any) any {
+	if len(t.Data) == 0 {
+		return make()
+	}
+	key := packKey{&t.Data[0], len(t.Data), layout}
+	p.mu.Lock()
+	v, ok := p.packs[key]
+	p.mu.Unlock()
+	if ok {
+		return v
+	}
+	v = make()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.packs[key] = v
+	return v
+}
+
+// share is backend.InitContext.Share.
+func (p *Program) share(key string, make func() (any, error)) (any, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if v, ok := p.shared[key]; ok {
+		return v, nil
+	}
+	v, err := make()
+	if err == nil {
+		p.shared[key] = v
+	}
+	return v, err
+}

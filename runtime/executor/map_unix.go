@@ -1,0 +1,31 @@
+//go:build unix
+
+package executor
+
+import (
+	"os"
+	"syscall"
+)
+
+// mapFile maps a file for reading.
+func mapFile(path string) ([]byte, func(), error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	n := int(info.Size())
+	if n == 0 || !info.Mode().IsRegular() {
+		b, err := os.ReadFile(path)
+		return b, func() {}, err
+	}
+	b, err := syscall.Mmap(int(f.Fd()), 0, n, syscall.PROT_READ, syscall.MAP_PRIVATE)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b, func() { _ = syscall.Munmap(b) }, nil
+}

@@ -1,0 +1,354 @@
+package executor
+
+import (
+	"strings"
+
+	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// step is one instruction, resolved.
+type step struct {
+	kind pte.InstructionType
+	name string // of the operator or backend
+	a, b int32
+	// args are the values of a built-in operator, a delegate, or a kernel without outs and results.
+	args []int32
+	outs []int32 // of a kernel; lists taken apart
+	// inPlace marks arguments of a kernel that it writes.
+	floats  []bool // arguments of a kernel that must be Float
+	plan    *op.Plan
+	prim    primFunc
+	backend backend.Backend
+	fixed   bool
+}
+
+func operatorName(o pte.Operator) string {
+	if o.Overload == "" {
+		return o.Name
+	}
+	return o.Name + "." + o.Overload
+}
+
+// outsAndReads are the values that an instruction writes without and with reading what they hold. Without a
+// kernel at hand it goes by the name: in-place operators end in "_".
+func (m *method) outsAndReads(in *pte.Instruction) (outs, reads []int32) {
+	if in.Type != pte.KernelCall || int(in.A) >= len(m.plan.Operators) || in.A < 0 || len(in.Args) < 2 {
+		return nil, in.Args
+	}
+	o := m.plan.Operators[in.A]
+	_, sig := m.prog.table.Def(operatorName(o))
+	switch {
+	case sig != nil:
+		for i, p := range sig.Params {
+			if i >= len(in.Args) {
+				break
+			}
+			if p.Out {
+				outs = append(outs, in.Args[i])
+			} else {
+				reads = append(reads, in.Args[i])
+			}
+		}
+		return outs, reads
+	case strings.HasSuffix(o.Name, "_"):
+		return nil, in.Args
+	}
+	return in.Args[len(in.Args)-1:], in.Args[:len(in.Args)-2]
+}
+
+// loadSteps resolves all instructions; kernels and backends that are not there go to missing.
+func (m *method) loadSteps(missing *missingList) error {
+	m.markVarying()
+	base := 0
+	for _, chain := range m.plan.Chains {
+		for i := range chain.Instructions {
+			s, err := m.loadStep(&chain.Instructions[i], missing)
+			if err != nil {
+				return wrap(pte.InvalidProgram, "load instruction "+itoa(i), err)
+			}
+			if s.kind == pte.JumpFalseCall {
+				if s.b < 0 || int(s.b) > len(chain.Instructions) {
+					return fail(pte.InvalidProgram, "load instruction ", itoa(i), ": jump to ", itoa(s.b))
+				}
+				s.b += int32(base)
+			}
+			m.steps = append(m.steps, s)
+		}
+		base += len(chain.Instructions)
+	}
+	m.findWriteBacks()
+	return m.checkIO()
+}
+
+func (m *method) has(v int32) bool { return v >= 0 && int(v) < len(m.vals) }
+
+func (m *method) checkIO() error {
+	for _, list := range [][]int32{m.plan.Inputs, m.plan.Outputs} {
+		for _, v := range list {
+			if !m.has(v) {
+				return fail(pte.InvalidProgram, "input or output is value ", itoa(v), ", which does not exist")
+			}
+		}
+	}
+	for _, v := range m.plan.Outputs {
+		m.used[v] = true
+	}
+	return nil
+}
+
+// markVarying finds the values that change from call to call.
+func (m *method) markVarying() {
+	mark := func(v int32) {
+		if m.has(v) {
+			m.varies[v] = true
+		}
+	}
+	for _, v := range m.plan.Inputs {
+		if m.has(v) && m.vals[v].Kind != op.Tensor {
+			mark(v)
+		}
+	}
+	for _, chain := range m.plan.Chains {
+		for _, in := range chain.Instructions {
+			switch in.Type {
+			case pte.MoveCall:
+				mark(in.B)
+			case pte.DelegateCall:
+				m.markNumbers(in.Args, mark)
+			case pte.KernelCall:
+				if n := len(in.Args); n > 0 && in.A >= 0 && int(in.A) < len(m.plan.Operators) {
+					m.markNumbers(in.Args[n-1:], mark)
+				}
+			}
+		}
+	}
+	m.markLists()
+}
+
+// markNumbers marks those of list that are numbers.
+func (m *method) markNumbers(list []int32, mark func(int32)) {
+	for _, v := range list {
+		if m.has(v) && isNumber(&m.vals[v]) {
+			mark(v)
+		}
+	}
+}
+
+// markLists marks the lists with a member that varies.
+func (m *method) markLists() {
+	for i := range m.plan.Values {
+		e := &m.plan.Values[i]
+		if e.Type != pte.IntList && e.Type != pte.TensorList && e.Type != pte.OptionalTensorList {
+			continue
+		}
+		for _, item := range e.Items {
+			if item >= 0 && m.varies[item] {
+				m.varies[i] = true
+			}
+		}
+	}
+}
+
+func (m *method) loadStep(in *pte.Instruction, missing *missingList) (step, error) {
+	s := step{kind: in.Type, a: in.A, b: in.B, args: in.Args}
+	for _, v := range in.Args {
+		if !m.has(v) {
+			return s, fail(pte.InvalidProgram, "argument is value ", itoa(v), ", which does not exist")
+		}
+		m.use(int(v))
+	}
+	switch in.Type {
+	case pte.KernelCall:
+		if in.A < 0 || int(in.A) >= len(m.plan.Operators) {
+			return s, fail(pte.InvalidProgram, "operator ", itoa(in.A), " does not exist")
+		}
+		s.name = operatorName(m.plan.Operators[in.A])
+		return s, m.loadCall(&s, missing)
+	case pte.DelegateCall:
+		return s, m.loadDelegate(&s, missing)
+	case pte.MoveCall, pte.JumpFalseCall, pte.FreeCall:
+		if !m.has(in.A) || in.Type == pte.MoveCall && !m.has(in.B) {
+			return s, fail(pte.InvalidProgram, "instruction on a value that does not exist")
+		}
+		m.use(int(in.A))
+		return s, nil
+	}
+	return s, fail(pte.InvalidProgram, "unknown instruction ", itoa(int(in.Type)))
+}
+
+// use marks a value and what it lists as used.
+func (m *method) use(v int) {
+	m.used[v] = true
+	switch e := &m.plan.Values[v]; e.Type {
+	case pte.IntList, pte.TensorList, pte.OptionalTensorList:
+		for _, item := range e.Items {
+			if item >= 0 {
+				m.used[item] = true
+			}
+		}
+	}
+}
+
+func (m *method) loadDelegate(s *step, missing *missingList) error {
+	if s.a < 0 || int(s.a) >= len(m.plan.Delegates) {
+		return fail(pte.InvalidProgram, "delegate ", itoa(s.a), " does not exist")
+	}
+	d := &m.plan.Delegates[s.a]
+	s.name = d.ID
+	if d.Processed < 0 || d.Processed >= len(m.prog.file.DelegateData) {
+		return fail(pte.InvalidProgram, "payload ", itoa(d.Processed), " of delegate ", itoa(s.a), " does not exist")
+	}
+	for _, b := range m.prog.opts.Backends {
+		if b.ID() == d.ID && b.Available() {
+			s.backend = b
+			return nil
+		}
+	}
+	missing.add(&missing.backends, d.ID)
+	return nil
+}
+
+// loadCall resolves a KernelCall to a built-in operator or a prepared kernel.
+func (m *method) loadCall(s *step, missing *missingList) error {
+	if f, n := primOp(s.name); f != nil {
+		if len(s.args) < n {
+			return fail(pte.InvalidProgram, s.name, " has ", itoa(len(s.args)), " arguments, want ", itoa(n))
+		}
+		s.prim = f
+		return nil
+	}
+	def, sig := m.prog.table.Def(s.name)
+	if def == nil {
+		missing.add(&missing.ops, s.name+" ("+m.firstType(s.args)+")")
+		return nil
+	}
+	if len(s.args) < len(sig.Params) {
+		return fail(pte.InvalidProgram, s.name, " has ", itoa(len(s.args)), " arguments, want ", itoa(len(sig.Params)))
+	}
+	if err := m.splitArgs(s, sig); err != nil {
+		return err
+	}
+	return m.prepare(s, def, sig, missing)
+}
+
+func (m *method) firstType(args []int32) string {
+	for _, v := range args {
+		if t := m.vals[v].Tensor; t != nil {
+			return t.DType.String()
+		}
+		for _, t := range m.vals[v].Tensors {
+			if t != nil {
+				return t.DType.String()
+			}
+		}
+	}
+	return "no tensor"
+}
+
+// splitArgs divides a kernel's arguments into those it reads and its outs.
+func (m *method) splitArgs(s *step, sig *op.Signature) error {
+	all := s.args
+	s.args = nil
+	for i, p := range sig.Params {
+		v := all[i]
+		if !p.Out {
+			s.args = append(s.args, v)
+			s.floats = append(s.floats, strings.HasPrefix(p.Type, "float"))
+		}
+		if !p.Out && !p.InPlace {
+			continue
+		}
+		list := []int32{v}
+		if m.vals[v].Kind == op.Tensors {
+			list = list[:0]
+			for _, item := range m.plan.Values[v].Items {
+				list = append(list, int32(item))
+			}
+		}
+		for _, o := range list {
+			if o < 0 || m.vals[o].Kind != op.Tensor || m.place[o] == constant {
+				return fail(pte.InvalidProgram, s.name, " writes value ", itoa(o), ", which is no writable tensor")
+			}
+			s.outs = append(s.outs, o)
+		}
+	}
+	return nil
+}
+
+// kernelArgs are the arguments of a kernel step taken from vals.
+func (s *step) kernelArgs(vals []op.Value) []op.Value {
+	args := make([]op.Value, len(s.args))
+	for i, v := range s.args {
+		args[i] = s.kernelArg(i, &vals[v])
+	}
+	return args
+}
+
+func (s *step) kernelArg(i int, v *op.Value) op.Value {
+	a := *v
+	if s.floats[i] && a.Kind == op.Int {
+		a.Kind, a.Float = op.Float, float64(a.Int)
+	}
+	return a
+}
+
+func (m *method) prepare(s *step, def *op.Def, sig *op.Signature, missing *missingList) error {
+	args := s.kernelArgs(m.vals)
+	var outs []tensor.Meta
+	for _, o := range s.outs {
+		outs = append(outs, m.vals[o].Tensor.Meta)
+	}
+	key := op.KeyOf(def, args, outs)
+	k := m.prog.table.Lookup(s.name, key)
+	if k == nil {
+		missing.add(&missing.ops, s.name+" ("+key.String()+")")
+		return nil
+	}
+	plan, err := op.Prepare(k, sig, args, outs, m.prog.pack)
+	if err != nil {
+		return wrap(pte.InvalidProgram, "prepare "+s.name, err)
+	}
+	s.plan, s.fixed = plan, m.fixed(s, def)
+	return nil
+}
+
+// fixed reports whether the sizes of a step's outs never change.
+func (m *method) fixed(s *step, def *op.Def) bool {
+	if def.Tags&op.DataDependent != 0 {
+		return false
+	}
+	for _, v := range append(s.args[:len(s.args):len(s.args)], s.outs...) {
+		if m.varies[v] {
+			return false
+		}
+		if t := m.plan.Values[v].Tensor; t != nil && t.Dynamism != pte.Static {
+			return false
+		}
+		if m.vals[v].Kind != op.Tensors {
+			continue
+		}
+		for _, item := range m.plan.Values[v].Items {
+			if item >= 0 && m.plan.Values[item].Tensor != nil && m.plan.Values[item].Tensor.Dynamism != pte.Static {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// findWriteBacks finds the inputs that kernels write.
+func (m *method) findWriteBacks() {
+	m.writesBack = make([]bool, len(m.plan.Inputs))
+	for i, in := range m.plan.Inputs {
+		for k := range m.steps {
+			for _, o := range m.steps[k].outs {
+				if o == in {
+					m.writesBack[i] = true
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package executor
+
+import (
+	"unsafe"
+
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// place says where the bytes of a tensor lie.
+type place uint8
+
+const (
+	noTensor place = iota
+	constant       // in the file
+	planned        // in an arena
+	owned          // on its own, grown on demand; or shared with the caller's input
+)
+
+// method is the immutable part of a method.
+type method struct {
+	prog  *Program
+	plan  *pte.ExecutionPlan
+	vals  []op.Value // only constants have Data
+	place []place
+	// varies marks values that instructions or inputs change, numbers and moved tensors; lists of them too.
+	varies []bool
+	// used marks values that an instruction or the outputs refer to.
+	used []bool
+	// sharedArena marks the arenas that all methods of an instance share.
+	sharedArena []bool
+	steps       []step
+	// writesBack lists the inputs whose bytes the method writes.
+	writesBack []bool
+}
+
+// loadValues makes vals and place of the plan's values.
+func (m *method) loadValues() error {
+	n := len(m.plan.Values)
+	m.vals, m.place = make([]op.Value, n), make([]place, n)
+	m.varies, m.used = make([]bool, n), make([]bool, n)
+	m.sharedArena = make([]bool, len(m.plan.NonConstBufferSizes))
+	for i := range m.plan.Values {
+		if err := m.loadValue(i); err != nil {
+			return wrap(pte.InvalidProgram, "load value "+itoa(i), err)
+		}
+	}
+	for i := range m.plan.Values {
+		if err := m.loadList(i); err != nil {
+			return wrap(pte.InvalidProgram, "load value "+itoa(i), err)
+		}
+	}
+	return nil
+}
+
+func (m *method) loadValue(i int) error {
+	e, v := &m.plan.Values[i], &m.vals[i]
+	switch e.Type {
+	case pte.Int:
+		v.Kind, v.Int = op.Int, e.Int
+	case pte.Bool:
+		v.Kind, v.Int = op.Bool, e.Int
+	case pte.Double:
+		v.Kind, v.Float = op.Float, e.Double
+	case pte.String:
+		v.Kind, v.Str = op.String, e.String
+	case pte.BoolList:
+		v.Kind, v.Ints = op.Bools, e.Items
+	case pte.DoubleList:
+		v.Kind, v.Floats = op.Floats, e.Doubles
+	case pte.TensorValue:
+		return m.loadTensor(i, e.Tensor)
+	}
+	return nil
+}
+
+// loadList makes the lists that refer to other values.
+func (m *method) loadList(i int) error {
+	e, v := &m.plan.Values[i], &m.vals[i]
+	switch e.Type {
+	case pte.IntList:
+		v.Kind, v.Ints = op.Ints, make([]int64, len(e.Items))
+	case pte.TensorList, pte.OptionalTensorList:
+		v.Kind, v.Tensors = op.Tensors, make([]*tensor.Tensor, len(e.Items))
+	default:
+		return nil
+	}
+	for j, item := range e.Items {
+		if item == -1 && e.Type == pte.OptionalTensorList {
+			continue
+		}
+		if item < 0 || item >= int64(len(m.vals)) {
+			return fail(pte.InvalidProgram, "item ", itoa(j), " is value ", itoa(item), ", which does not exist")
+		}
+		from := &m.vals[item]
+		switch {
+		case v.Kind == op.Ints && from.Kind == op.Int:
+			v.Ints[j] = from.Int
+		case v.Kind == op.Tensors && from.Kind == op.Tensor:
+			v.Tensors[j] = from.Tensor
+		case v.Kind == op.Tensors && from.Kind == op.None && e.Type == pte.OptionalTensorList:
+		default:
+			return fail(pte.InvalidProgram, "item ", itoa(j), " is a value of the wrong kind")
+		}
+	}
+	return nil
+}
+
+// loadTensor checks a tensor's description and finds its place.
+func (m *method) loadTensor(i int, d *pte.Tensor) error {
+	t := &tensor.Tensor{Meta: tensor.Meta{DType: d.ScalarType}}
+	m.vals[i] = op.Value{Kind: op.Tensor, Tensor: t}
+	if !d.ScalarType.Valid() || d.StorageOffset != 0 || len(d.Sizes) > tensor.MaxRank || d.Layout != 0 {
+		return fail(pte.NotSupported, "tensor of an element type, offset, rank or layout that is not supported")
+	}
+	t.Sizes = make([]tensor.Dim, len(d.Sizes))
+	for j, n := range d.Sizes {
+		t.Sizes[j] = tensor.Dim(n)
+	}
+	if err := m.loadOrder(t, d.DimOrder); err != nil {
+		return err
+	}
+	n, ok := boundedBytes(&t.Meta, m.prog.opts.MaxMemory)
+	if !ok && d.Dynamism != pte.DynamicUnbound {
+		return fail(pte.MemoryAllocationFailed, "tensor of sizes ", sizesText(t.Sizes), " exceeds the memory limit")
+	}
+	return m.placeTensor(i, d, n)
+}
+
+func (m *method) loadOrder(t *tensor.Tensor, order []uint8) error {
+	if len(order) != len(t.Sizes) {
+		return fail(pte.InvalidProgram, "dim_order has ", itoa(len(order)), " members, want ", itoa(len(t.Sizes)))
+	}
+	var seen [tensor.MaxRank]bool
+	plain := true
+	for j, x := range order {
+		if int(x) >= len(order) || seen[x] {
+			return fail(pte.InvalidProgram, "dim_order is not a permutation")
+		}
+		seen[x] = true
+		plain = plain && int(x) == j
+	}
+	if !plain {
+		t.DimOrder = order
+	}
+	return nil
+}
+
+// boundedBytes is the bytes of a tensor, and whether they are at most limit.
+func boundedBytes(m *tensor.Meta, limit int64) (int64, bool) {
+	n := int64(m.DType.Size())
+	for _, s := range m.Sizes {
+		if s < 0 {
+			return 0, false
+		}
+		if s == 0 {
+			return 0, true
+		}
+		if n > limit/s {
+			return 0, false
+		}
+		n *= s
+	}
+	return n, n <= limit
+}
+
+// placeTensor follows ExecuTorch's table of allocation, data_buffer_idx and extra_tensor_info.
+func (m *method) placeTensor(i int, d *pte.Tensor, n int64) error {
+	t := m.vals[i].Tensor
+	switch {
+	case d.Allocation != nil:
+		m.place[i] = planned
+		return m.checkPlace(d.Allocation, n)
+	case d.Extra != nil && d.Extra.Location == 1:
+		data := m.prog.named[d.Extra.FullyQualifiedName]
+		if int64(len(data)) < n || data == nil {
+			return fail(pte.NotFound, "external constant ", d.Extra.FullyQualifiedName, " is not in the program")
+		}
+		m.place[i], t.Data = constant, aligned(data[:n:n], t.DType)
+	case d.DataBufferIdx > 0:
+		if int(d.DataBufferIdx) >= len(m.prog.file.ConstantBuffers) {
+			return fail(pte.InvalidProgram, "constant ", itoa(d.DataBufferIdx), " does not exist")
+		}
+		data := m.prog.file.ConstantBuffers[d.DataBufferIdx]
+		if int64(len(data)) < n {
+			return fail(pte.InvalidProgram, "constant has ", itoa(len(data)), " bytes, want ", itoa(n))
+		}
+		m.place[i], t.Data = constant, aligned(data[:n:n], t.DType)
+	default:
+		m.place[i] = owned
+	}
+	return nil
+}
+
+func (m *method) checkPlace(a *pte.Allocation, n int64) error {
+	sizes := m.plan.NonConstBufferSizes
+	if a.MemoryID == 0 || int64(a.MemoryID) >= int64(len(sizes)) {
+		return fail(pte.InvalidProgram, "arena ", itoa(a.MemoryID), " does not exist")
+	}
+	size := sizes[a.MemoryID]
+	if a.Offset > uint64(max(size, 0)) || n > size-int64(a.Offset) {
+		return fail(pte.MemoryAllocationFailed, "tensor of ", itoa(n), " bytes does not fit into arena ", itoa(a.MemoryID))
+	}
+	return nil
+}
+
+// aligned is b, or a copy of it if b does not lie as elements of type t must.
+func aligned(b []byte, t tensor.ScalarType) []byte {
+	if len(b) == 0 || uintptr(unsafe.Pointer(&b[0]))%uintptr(t.Size()) == 0 {
+		return b
+	}
+	words := make([]uint64, (len(b)+7)/8)
+	c := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(b))
+	copy(c, b)
+	return c
+}
+
+// shareArenas finds the arenas from 2 on that hold nothing but mutable state in every method that has
+// them: methods of an instance share those.
+func (p *Program) shareArenas() {
+	arenas := 0
+	for _, m := range p.methods {
+		arenas = max(arenas, len(m.sharedArena))
+	}
+	for id := 2; id < arenas; id++ {
+		size, users, all := int64(-1), 0, true
+		for _, m := range p.methods {
+			if id >= len(m.sharedArena) {
+				continue
+			}
+			n := m.plan.NonConstBufferSizes[id]
+			all = all && (size < 0 || n == size) && m.onlyState(uint32(id))
+			size = n
+			users++
+		}
+		for _, m := range p.methods {
+			if id < len(m.sharedArena) {
+				m.sharedArena[id] = all && users > 1
+			}
+		}
+	}
+}
+
+// onlyState reports whether every tensor in arena id is used before an instruction produces it.
+func (m *method) onlyState(id uint32) bool {
+	in := func(v int32) bool {
+		if v < 0 || int(v) >= len(m.plan.Values) {
+			return false
+		}
+		t := m.plan.Values[v].Tensor
+		return t != nil && t.Allocation != nil && t.Allocation.MemoryID == id
+	}
+	for _, v := range m.plan.Inputs {
+		if in(v) {
+			return false
+		}
+	}
+	read := map[uint64]bool{}
+	for _, chain := range m.plan.Chains {
+		for i := range chain.Instructions {
+			outs, reads := m.outsAndReads(&chain.Instructions[i])
+			for _, v := range reads {
+				if in(v) {
+					read[m.plan.Values[v].Tensor.Allocation.Offset] = true
+				}
+			}
+			for _, v := range outs {
+				if in(v) && !read[m.plan.Values[v].Tensor.Allocation.Offset] {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
