@@ -1,0 +1,161 @@
+package op
+
+import "github.com/rules-pte/rules_pte/runtime/tensor"
+
+// word are the Go types by which elements are moved: one for each element size.
+type word interface {
+	uint8 | uint16 | uint32 | uint64
+}
+
+// strided describes a move of elements between two strided arrays of the same sizes.
+type strided struct {
+	n              int
+	size, src, dst [2 * tensor.MaxRank]int
+	srcOff, dstOff int
+}
+
+// add appends a dimension inside those before.
+func (v *strided) add(size, src, dst int) {
+	v.size[v.n], v.src[v.n], v.dst[v.n] = size, src, dst
+	v.n++
+}
+
+// empty reports whether there is nothing to move.
+func (v *strided) empty() bool {
+	for _, s := range v.size[:v.n] {
+		if s <= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// normalize drops dimensions of size 1, orders the rest by where they write and merges neighbours.
+func (v *strided) normalize() {
+	v.dropOnes()
+	for i := 1; i < v.n; i++ {
+		for j := i; j > 0 && v.before(j, j-1); j-- {
+			v.swap(j, j-1)
+		}
+	}
+	v.merge()
+}
+
+func (v *strided) dropOnes() {
+	n := v.n
+	v.n = 0
+	for i := range n {
+		if v.size[i] != 1 {
+			v.add(v.size[i], v.src[i], v.dst[i])
+		}
+	}
+}
+
+func (v *strided) before(i, j int) bool { return v.dst[i] > v.dst[j] }
+
+func (v *strided) swap(i, j int) {
+	v.size[i], v.size[j] = v.size[j], v.size[i]
+	v.src[i], v.src[j] = v.src[j], v.src[i]
+	v.dst[i], v.dst[j] = v.dst[j], v.dst[i]
+}
+
+// merge joins an outer and an inner dimension that are one in both arrays.
+func (v *strided) merge() {
+	n := v.n
+	v.n = 0
+	for i := range n {
+		k := v.n - 1
+		if k >= 0 && v.src[k] == v.src[i]*v.size[i] && v.dst[k] == v.dst[i]*v.size[i] {
+			v.size[k], v.src[k], v.dst[k] = v.size[k]*v.size[i], v.src[i], v.dst[i]
+			continue
+		}
+		v.add(v.size[i], v.src[i], v.dst[i])
+	}
+}
+
+// moveStrided copies what v says from src to dst.
+func moveStrided[T word](dst, src []T, v *strided) {
+	if v.empty() {
+		return
+	}
+	v.normalize()
+	if v.n == 0 {
+		dst[v.dstOff] = src[v.srcOff]
+		return
+	}
+	var at [2 * tensor.MaxRank]int
+	last, s, d := v.n-1, v.srcOff, v.dstOff
+	for {
+		moveRun(dst, src, d, s, v.size[last], v.dst[last], v.src[last])
+		i := last - 1
+		for ; i >= 0; i-- {
+			at[i]++
+			s, d = s+v.src[i], d+v.dst[i]
+			if at[i] < v.size[i] {
+				break
+			}
+			s, d, at[i] = s-v.src[i]*v.size[i], d-v.dst[i]*v.size[i], 0
+		}
+		if i < 0 {
+			return
+		}
+	}
+}
+
+// moveRun copies n elements of one dimension.
+func moveRun[T word](dst, src []T, d, s, n, dstStep, srcStep int) {
+	switch {
+	case dstStep == 1 && srcStep == 1:
+		copy(dst[d:d+n], src[s:s+n])
+	case dstStep == 1 && srcStep == 0:
+		fillRun(dst[d:d+n], src[s])
+	default:
+		for range n {
+			dst[d] = src[s]
+			d, s = d+dstStep, s+srcStep
+		}
+	}
+}
+
+func fillRun[T word](dst []T, x T) {
+	for i := range dst {
+		dst[i] = x
+	}
+}
+
+// sameMove is the move from in to out, which have the same sizes.
+func sameMove(in, out *tensor.Meta) (v strided) {
+	var si, so [tensor.MaxRank]int
+	stridesOf(in, &si)
+	stridesOf(out, &so)
+	for i, n := range out.Sizes {
+		v.add(int(n), si[i], so[i])
+	}
+	return v
+}
+
+// contiguousOf is t's elements in row-major order: t's own, or a temporary copy.
+func contiguousOf[T word](c *Call, t *tensor.Tensor) ([]T, error) {
+	if t.Contiguous() {
+		return elems[T](t), nil
+	}
+	tmp, err := tempOf[T](c, t.Numel())
+	if err != nil {
+		return nil, err
+	}
+	plain := tensor.Meta{DType: t.DType, Sizes: t.Sizes}
+	v := sameMove(&t.Meta, &plain)
+	moveStrided(tmp, elems[T](t), &v)
+	return tmp, nil
+}
+
+// copyOrdered copies src, which is in row-major order, to out in out's order.
+func copyOrdered[T word](out *tensor.Tensor, src []T) {
+	if out.Contiguous() {
+		copy(elems[T](out), src)
+		return
+	}
+	plain := tensor.Meta{DType: out.DType, Sizes: out.Sizes}
+	v := sameMove(&plain, &out.Meta)
+	moveStrided(elems[T](out), src, &v)
+}

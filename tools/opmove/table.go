@@ -1,0 +1,64 @@
+package main
+
+// elementTypes has for each short name the ScalarType, the Go type of its numbers and that of its bits.
+var elementTypes = map[string]struct{ scalar, number, word string }{
+	"f32": {"Float", "float32", "uint32"}, "f64": {"Double", "float64", "uint64"},
+	"f16": {"Half", "float32", "uint16"}, "bf16": {"BFloat16", "float32", "uint16"},
+	"i64": {"Long", "int64", "uint64"}, "i32": {"Int", "int32", "uint32"}, "i16": {"Short", "int16", "uint16"},
+	"i8": {"Char", "int8", "uint8"}, "u8": {"Byte", "uint8", "uint8"}, "bool": {"Bool", "uint8", "uint8"},
+	"u16": {"UInt16", "uint16", "uint16"}, "u32": {"UInt32", "uint32", "uint32"}, "u64": {"UInt64", "uint64", "uint64"},
+}
+
+// Sets of element types.
+const (
+	floats = "f32 f64 f16 bf16"
+	ints   = "i64 i32 i16 i8 u8"
+	real   = floats + " " + ints
+	all    = real + " bool"
+	every  = all + " u16 u32 u64"
+)
+
+// file is a generated file.
+type file struct {
+	name    string
+	kernels []kernel
+}
+
+// kernel is a family of kernels of one operator; $T in run and prepare stands for the Go type.
+type kernel struct {
+	def, types   string
+	words        bool // run on bits, one instance for each element size
+	run, prepare string
+}
+
+func moves(def, run string) kernel {
+	return kernel{def: def, types: every, words: true, run: run + "[$T]"}
+}
+
+func numbers(def, types, run string) kernel {
+	return kernel{def: def, types: types, run: run + "[$T]"}
+}
+
+func prepared(def, types, run, prepare string) kernel {
+	return kernel{def: def, types: types, run: run + "[$T]", prepare: prepare + "[$T]"}
+}
+
+var files = []file{
+	{"zkernels_views.go", []kernel{
+		moves("ViewCopy", "runView"),
+		moves("PermuteCopy", "runPermute"),
+		moves("TransposeCopy", "runTranspose"),
+		moves("TCopy", "runT"),
+		moves("ExpandCopy", "runExpand"),
+		moves("UnsqueezeCopy", "runView"),
+		moves("SqueezeCopyDim", "runView"),
+		moves("SqueezeCopyDims", "runView"),
+		moves("SliceCopy", "runSlice"),
+		moves("SelectCopy", "runSelect"),
+		moves("NarrowCopy", "runNarrow"),
+		moves("DiagonalCopy", "runDiagonal"),
+		moves("UnfoldCopy", "runUnfold"),
+		moves("AsStridedCopy", "runAsStrided"),
+		moves("Flip", "runFlip"),
+	}},
+}
