@@ -1,0 +1,94 @@
+package op
+
+import (
+	"math"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+func TestReduce(t *testing.T) {
+	x := func() *tensor.Tensor { return testTensor(tensor.Float, []int64{2, 3}, 1, 5, 3, 4, 2, 6) }
+	n := testTensor(tensor.Long, []int64{2, 2}, 1, 2, 3, 4)
+	tests := []struct {
+		name string
+		def  *Def
+		args []any
+		want []float64
+	}{
+		{"sum rows", &SumIntList, []any{x(), []int64{1}, false, nil}, []float64{9, 12}},
+		{"sum columns", &SumIntList, []any{x(), []int64{0}, true, nil}, []float64{5, 7, 9}},
+		{"sum all", &SumIntList, []any{x(), nil, false, nil}, []float64{21}},
+		{"sum int", &SumIntList, []any{n, []int64{-1}, false, nil}, []float64{3, 7}},
+		{"sum empty", &SumIntList, []any{f32(), []int64{0}, false, nil}, []float64{0}},
+		{"mean", &Mean, []any{x(), []int64{-1}, true, nil}, []float64{3, 4}},
+		{"mean empty", &Mean, []any{f32(), []int64{0}, false, nil}, []float64{nan}},
+		{"amax", &Amax, []any{x(), []int64{0}, false}, []float64{4, 5, 6}},
+		{"amin nan", &Amin, []any{f32(1, nan, 0), []int64{0}, false}, []float64{nan}},
+		{"argmax nan", &Argmax, []any{f32(1, nan, 7), nil, false}, []float64{1}},
+		{"argmax", &Argmax, []any{x(), 1, false}, []float64{1, 2}},
+		{"prod", &ProdInt, []any{n, 0, false, nil}, []float64{3, 8}},
+		{"any", &AnyDims, []any{f32(0, 0, nan), nil, false}, []float64{1}},
+		{"all", &AllAll, []any{f32(1, 0)}, []float64{0}},
+		{"max", &MaxUnary, []any{n}, []float64{4}},
+		{"var", &VarCorrection, []any{x(), []int64{1}, nil, false}, []float64{4, 4}},
+		{"var biased", &Var, []any{x(), []int64{1}, false, false}, []float64{8.0 / 3, 8.0 / 3}},
+		{"cumsum", &Cumsum, []any{x(), 0, nil}, []float64{1, 5, 3, 5, 7, 9}},
+		{"cumprod", &Cumprod, []any{n, 1, nil}, []float64{1, 2, 3, 12}},
+		{"softmax", &Softmax, []any{f32(1000, 1000), 0, false}, []float64{0.5, 0.5}},
+		{"log softmax", &LogSoftmax, []any{testTensor(tensor.Float, []int64{2, 2}, 0, 1, 0, 1), 0, false}, []float64{-math.Ln2, -math.Ln2, -math.Ln2, -math.Ln2}},
+		{"0-dim", &SumIntList, []any{testTensor(tensor.Float, nil, 3), []int64{-1}, false, nil}, []float64{3}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) { check(t, tt.def, tt.want, tt.args...) })
+	}
+}
+
+func TestMaxDim(t *testing.T) {
+	outs, err := testRun(t, &MaxDim, tensor.Undefined, testTensor(tensor.Float, []int64{2, 2}, 1, 3, 4, 2), 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkValues(t, outs[0], []float64{4, 3})
+	checkValues(t, outs[1], []float64{1, 0})
+	if _, err := testRun(t, &MaxUnary, tensor.Undefined, f32()); err != errEmptyReduce {
+		t.Errorf("got %v, want %v", err, errEmptyReduce)
+	}
+}
+
+func TestFillsAndCopies(t *testing.T) {
+	run := func(d *Def, dtype tensor.ScalarType, want []float64, args ...any) {
+		t.Helper()
+		outs, err := testRun(t, d, dtype, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkValues(t, outs[0], want)
+	}
+	run(&Full, tensor.Half, []float64{1.5, 1.5}, []int64{2}, 1.5)
+	run(&Ones, tensor.Bool, []float64{1, 1, 1}, []int64{3})
+	run(&ArangeStart, tensor.Long, []float64{5, 3, 1}, 5, 0, -2)
+	run(&Arange, tensor.Float, []float64{0, 1, 2}, 2.5)
+	run(&ScalarTensor, tensor.Float, []float64{7}, 7)
+	run(&ToCopy, tensor.Long, []float64{1, -1}, f32(1.9, -1.9), false, nil)
+	x := testTensor(tensor.Float, []int64{1, 2, 1, 2}, 1, 2, 3, 4)
+	run(&ToDimOrderCopy, tensor.Half, []float64{1, 2, 3, 4}, x, false, []int64{0, 2, 3, 1})
+	run(&Copy, tensor.Float, []float64{9, 9}, f32(1, 2), testTensor(tensor.Long, nil, 9), false)
+	run(&FillTensor, tensor.Float, []float64{9, 9}, f32(1, 2), testTensor(tensor.Long, nil, 9))
+}
+
+func TestPromote(t *testing.T) {
+	tests := []struct{ a, b, want tensor.ScalarType }{
+		{tensor.Byte, tensor.Char, tensor.Short}, {tensor.Half, tensor.BFloat16, tensor.Float},
+		{tensor.Long, tensor.Half, tensor.Half}, {tensor.Bool, tensor.Byte, tensor.Byte},
+		{tensor.Float, tensor.Double, tensor.Double}, {tensor.Undefined, tensor.Int, tensor.Int},
+	}
+	for _, tt := range tests {
+		if got := Promote(tt.a, tt.b); got != tt.want {
+			t.Errorf("Promote(%v, %v) = %v, want %v", tt.a, tt.b, got, tt.want)
+		}
+		if got := Promote(tt.b, tt.a); got != tt.want {
+			t.Errorf("Promote(%v, %v) = %v, want %v", tt.b, tt.a, got, tt.want)
+		}
+	}
+}
