@@ -142,6 +142,7 @@ var families = []struct {
 	{"compare", compare},
 	{"moves", moves},
 	{"reductions", reductions},
+	{"quantized", quantized},
 }
 
 // raw names every element type, halves as bits.
@@ -203,4 +204,15 @@ var reductions = []kernel{
 	{"Cumprod", all, "scanTo[$T](c, cumprodRow[float64], cumprodRow[int64])"},
 	{"Softmax", floats, "scan(c, softmaxRow[$T, $T])"},
 	{"LogSoftmax", floats, "scan(c, logSoftmaxRow[$T, $T])"},
+}
+
+// quantized lists the kernels between floats and quantized integers.
+var quantized = []kernel{
+	{"QuantizePerTensor", floats, "quantizeTensor[$T](c)"},
+	{"QuantizePerTensorTensor", floats, "quantizeTensor[$T](c)"},
+	{"QuantizePerChannel", floats, "quantizeChannels[$T](c, quantizeRun[$T])"},
+	{"DequantizePerTensor", ints, "dequantizeTensor[$T](c)"},
+	{"DequantizePerTensorTensor", ints, "dequantizeTensor[$T](c)"},
+	{"DequantizePerChannel", ints, "channels(c, affine{}, dequantizeRun[$T])"},
+	{"ChooseQparams", floats, "chooseQparams[$T](c)"},
 }

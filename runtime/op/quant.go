@@ -1,0 +1,170 @@
+package op
+
+import (
+	"math"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// dtypeArg is the ScalarType in v, or def for None.
+func dtypeArg(v *Value, def tensor.ScalarType) tensor.ScalarType {
+	return tensor.ScalarType(intOr(v, int64(def)))
+}
+
+func inferQuantize(c *Infer) error { return inferLikeAs(c, dtypeArg(&c.Args[5], tensor.Char)) }
+
+func inferQuantizeChannel(c *Infer) error { return inferLikeAs(c, dtypeArg(&c.Args[6], tensor.Char)) }
+
+func inferDequantize(c *Infer) error { return inferLikeAs(c, dtypeArg(&c.Args[6], tensor.Float)) }
+
+func inferDequantizeChannel(c *Infer) error {
+	return inferLikeAs(c, dtypeArg(&c.Args[7], tensor.Float))
+}
+
+func inferChooseQparams(c *Infer) error {
+	c.Set(0, tensor.Double, 1)
+	c.Set(1, tensor.Long, 1)
+	return nil
+}
+
+// numberAt is element i of t, whose one element stands for all.
+func numberAt(t *tensor.Tensor, i int) float64 {
+	if t.Numel() == 1 {
+		i = 0
+	}
+	switch t.DType {
+	case tensor.Float:
+		return float64(elems[float32](t)[i])
+	case tensor.Double:
+		return elems[float64](t)[i]
+	case tensor.Long:
+		return float64(elems[int64](t)[i])
+	case tensor.Int:
+		return float64(elems[int32](t)[i])
+	}
+	var b [8]byte
+	size := t.DType.Size()
+	CastBytes(b[:], tensor.Double, t.Data[i*size:], t.DType, 1)
+	return sliceOf[float64](b[:], 1)[0]
+}
+
+// number is the number in v or the first element of its tensor; 0 for None.
+func (v *Value) number(i int) float64 {
+	if v.Tensor != nil {
+		return numberAt(v.Tensor, i)
+	}
+	return v.Scalar()
+}
+
+// affine is one quantization: q = round(x·inverse) + zero, bounded; x = (q-zero)·scale.
+type affine struct {
+	scale, inverse, zero float32
+	low, high            float64
+}
+
+func (a *affine) set(scale, zero *Value, i int) {
+	s := scale.number(i)
+	a.scale, a.inverse, a.zero = float32(s), float32(1/s), float32(zero.number(i))
+}
+
+func quantizeRun[T float](c *Call, lo, hi int, a affine) {
+	x, out := elems[T](c.Args[0].Tensor), c.Out[0]
+	switch out.DType {
+	case tensor.Char:
+		quantizeTo(elems[int8](out)[lo:hi], x[lo:hi], a)
+	case tensor.Byte:
+		quantizeTo(elems[uint8](out)[lo:hi], x[lo:hi], a)
+	default:
+		for i := lo; i < hi; i++ {
+			putFloat(out, i, a.quantize(float32(x[i])))
+		}
+	}
+}
+
+func quantizeTo[T float, U integer](o []U, x []T, a affine) {
+	for i, v := range x {
+		o[i] = U(a.quantize(float32(v)))
+	}
+}
+
+// quantize is NaN-free: NaN becomes the least value.
+func (a *affine) quantize(x float32) float64 {
+	q := float64(float32(math.RoundToEven(float64(x*a.inverse))) + a.zero)
+	if !(q > a.low) {
+		return a.low
+	}
+	return min(q, a.high)
+}
+
+func dequantizeRun[T integer](c *Call, lo, hi int, a affine) {
+	x, out := elems[T](c.Args[0].Tensor), c.Out[0]
+	if out.DType == tensor.Float {
+		o := elems[float32](out)
+		for i := lo; i < hi; i++ {
+			o[i] = (float32(x[i]) - a.zero) * a.scale
+		}
+		return
+	}
+	for i := lo; i < hi; i++ {
+		putFloat(out, i, float64((float32(x[i])-a.zero)*a.scale))
+	}
+}
+
+// quantizeTensor has one scale and zero point, numbers or tensors.
+func quantizeTensor[T float](c *Call) error {
+	a := affine{low: c.Args[3].Scalar(), high: c.Args[4].Scalar()}
+	a.set(&c.Args[1], &c.Args[2], 0)
+	quantizeRun[T](c, 0, c.Out[0].Numel(), a)
+	return nil
+}
+
+func dequantizeTensor[T integer](c *Call) error {
+	var a affine
+	a.set(&c.Args[1], &c.Args[2], 0)
+	dequantizeRun[T](c, 0, c.Out[0].Numel(), a)
+	return nil
+}
+
+// channels runs f on each run of elements of one channel along the axis, argument 3.
+func channels(c *Call, a affine, f func(c *Call, lo, hi int, a affine)) error {
+	out := c.Out[0]
+	axis, err := WrapDim(c.Args[3].Int, len(out.Sizes))
+	if err != nil || len(out.Sizes) == 0 {
+		return errDim
+	}
+	n := int(out.Sizes[axis])
+	if s := c.Args[1].Tensor; s == nil || s.Numel() != n {
+		return errBroadcast
+	}
+	if z := c.Args[2].Tensor; z != nil && z.Numel() != n {
+		return errBroadcast
+	}
+	var strides [tensor.MaxRank]int
+	stridesOf(&out.Meta, &strides)
+	run, total := strides[axis], out.Numel()
+	for lo, i := 0, 0; lo < total; lo, i = lo+run, i+1 {
+		a.set(&c.Args[1], &c.Args[2], i%n)
+		f(c, lo, lo+run, a)
+	}
+	return nil
+}
+
+func quantizeChannels[T float](c *Call, f func(c *Call, lo, hi int, a affine)) error {
+	return channels(c, affine{low: c.Args[4].Scalar(), high: c.Args[5].Scalar()}, f)
+}
+
+// chooseQparams gives the scale and the zero point by which the range of argument 0 fits, as affine per tensor.
+func chooseQparams[T float](c *Call) error {
+	low, high := T(0), T(0)
+	for _, x := range elems[T](c.Args[0].Tensor) {
+		low, high = minOf(low, x), maxOf(high, x)
+	}
+	qmin, qmax := float32(c.Args[1].Scalar()), float32(c.Args[2].Scalar())
+	scale := (float32(high) - float32(low)) / (qmax - qmin)
+	scale = maxOf(scale, float32(c.Args[3].Scalar()))
+	zero := qmin - float32(math.RoundToEven(float64(float32(low)/scale)))
+	zero = clampOf(zero, qmin, qmax)
+	putFloat(c.Out[0], 0, float64(scale))
+	putInt(c.Out[1], 0, int64(zero))
+	return nil
+}

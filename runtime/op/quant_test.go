@@ -1,0 +1,29 @@
+package op
+
+import (
+	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+func TestQuantize(t *testing.T) {
+	char, float := int(tensor.Char), int(tensor.Float)
+	x := testTensor(tensor.Float, []int64{2, 2}, 1, -1.26, 100, 0.25)
+	check(t, &QuantizePerTensor, []float64{3, -2, 127, 1}, x, 0.5, 1, -128, 127, char)
+	scales, zeros := f32(0.5, 1), i64(0, 1)
+	check(t, &QuantizePerChannel, []float64{2, 0, 127, 1}, x, scales, zeros, 1, -128, 127, char)
+	check(t, &QuantizePerChannel, []float64{2, -3, 101, 1}, x, scales, zeros, 0, -128, 127, char)
+	q := testTensor(tensor.Char, []int64{2, 2}, 3, -2, 127, 1)
+	check(t, &DequantizePerTensor, []float64{1, -1.5, 63, 0}, q, 0.5, 1, -128, 127, char, float)
+	check(t, &DequantizePerChannel, []float64{1.5, -1, 126, 0}, q, scales, zeros, 0, -128, 127, char, nil)
+}
+
+func TestChooseQparams(t *testing.T) {
+	outs, err := testRun(t, &ChooseQparams, tensor.Undefined, f32(-1, 1.55), 0, 255, 1e-5, int(tensor.Byte))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, z := testValues(t, outs[0])[0], testValues(t, outs[1])[0]; !near(s, 0.01, 1e-6) || z != 100 {
+		t.Errorf("scale %v, zero point %v, want 0.01 and 100", s, z)
+	}
+}
