@@ -37,6 +37,9 @@ func init() {
 		"aten::upsample_nearest1d.vec": upsampleNearest1d, "aten::grid_sampler": gridSampler,
 		"aten::split_with_sizes_copy": splitCopy, "aten::unbind_copy.int": unbindCopy,
 
+		"torchao::dequantize_affine": dequantizeAffine, "torchao::quantize_affine": quantizeAffine,
+		"torchao::choose_qparams_affine": chooseAffine,
+
 		"aten::linspace": linspace, "aten::logspace": linspace, "aten::eye": eye, "aten::eye.m": eye,
 		"aten::tril_indices": triangleIndices, "aten::triu_indices": triangleIndices,
 		"aten::hann_window": window, "aten::hann_window.periodic": window,

@@ -19,7 +19,7 @@ import (
 //	    d = end - self;
 //	    self + d * weight if weight < 0.5 else end - d * (1 - weight)
 //
-// The left side names an ATen operator, with its overload, and those of its
+// The left side names an operator (of aten, unless it says so), with its overload, and those of its
 // arguments that the right side uses. Every name before a bracket is an
 // operator or one of the builtins in eval.go. The operators + - * / // and
 // comparisons are those of tensors where one side is a tensor, else of numbers.
@@ -122,7 +122,7 @@ func parseRule(line string) (*rule, error) {
 	if !ok || !strings.HasSuffix(params, ")") {
 		return nil, fmt.Errorf("left side %q: want OPERATOR(ARGUMENTS)", left)
 	}
-	r := &rule{schema: exir.LookupSchema("aten::" + op)}
+	r := &rule{schema: exir.LookupSchema(qualified(op))}
 	if r.schema == nil {
 		return nil, fmt.Errorf("left side: no operator %s", op)
 	}
@@ -385,4 +385,12 @@ func (p *parser) arguments(end string) (*expr, error) {
 		}
 	}
 	return x, nil
+}
+
+// qualified is the full name of an operator, which is ATen's where it names no other namespace.
+func qualified(op string) string {
+	if strings.Contains(op, "::") {
+		return op
+	}
+	return "aten::" + op
 }
