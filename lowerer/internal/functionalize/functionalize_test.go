@@ -1,0 +1,191 @@
+package functionalize
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// program builds a graph of training IR by hand.
+type program struct {
+	m      *exir.Method
+	values map[string]*exir.Value
+}
+
+func newProgram() *program {
+	return &program{&exir.Method{Name: "forward", Graph: &exir.Graph{}}, map[string]*exir.Value{}}
+}
+
+func (p *program) input(name string, kind exir.InputKind, sizes ...int64) {
+	v := &exir.Value{Name: name, Spec: tensor.Meta{DType: tensor.Float, Sizes: sizes}}
+	p.values[name] = v
+	p.m.Graph.Inputs = append(p.m.Graph.Inputs, v)
+	p.m.Inputs = append(p.m.Inputs, exir.InputSpec{Kind: kind, Target: name})
+}
+
+// call adds a node; strings among args name values.
+func (p *program) call(name, op string, sizes []int64, args ...any) {
+	s := exir.MustSchema(op)
+	n := &exir.Node{Name: name, Op: s}
+	for i, param := range s.Args {
+		a := param.Default
+		if i < len(args) {
+			if text, ok := args[i].(string); ok {
+				args[i] = p.values[text]
+			}
+			a = exir.ToArg(args[i])
+		}
+		n.Args = append(n.Args, a)
+	}
+	v := &exir.Value{Name: name, Node: n, Spec: tensor.Meta{DType: tensor.Float, Sizes: sizes}}
+	p.values[name] = v
+	n.Outs = []*exir.Value{v}
+	p.m.Graph.Nodes = append(p.m.Graph.Nodes, n)
+}
+
+func (p *program) output(names ...string) {
+	for _, name := range names {
+		p.m.Graph.Outputs = append(p.m.Graph.Outputs, exir.ToArg(p.values[name]))
+		p.m.Outputs = append(p.m.Outputs, exir.OutputSpec{})
+	}
+}
+
+// text prints a graph, values numbered in the order in which they are made.
+func text(m *exir.Method) string {
+	var b strings.Builder
+	names := map[*exir.Value]string{}
+	for _, v := range m.Graph.Inputs {
+		names[v] = v.Name
+	}
+	var show func(a exir.Arg) string
+	show = func(a exir.Arg) string {
+		switch a.Kind {
+		case exir.ArgValue:
+			return names[a.Value]
+		case exir.ArgList:
+			var parts []string
+			for _, m := range a.List {
+				parts = append(parts, show(m))
+			}
+			return "[" + strings.Join(parts, " ") + "]"
+		case exir.ArgNone:
+			return "None"
+		}
+		return fmt.Sprint(a.Int)
+	}
+	for _, n := range m.Graph.Nodes {
+		for _, v := range n.Outs {
+			names[v] = fmt.Sprintf("%%%d", len(names)-len(m.Graph.Inputs))
+		}
+		fmt.Fprintf(&b, "%s = %s", names[n.Outs[0]], strings.TrimPrefix(n.Op.Name, "aten::"))
+		for _, a := range n.Args {
+			b.WriteString(" " + show(a))
+		}
+		b.WriteByte('\n')
+	}
+	for i, a := range m.Graph.Outputs {
+		fmt.Fprintf(&b, "%s %s %s\n", []string{"output", "buffer", "input"}[m.Outputs[i].Kind], show(a), m.Outputs[i].Target)
+	}
+	return b.String()
+}
+
+func TestRun(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		build func(p *program)
+		want  string
+	}{
+		{"write to a buffer", func(p *program) {
+			p.input("n", exir.Buffer, 2)
+			p.call("a", "aten::add_.Tensor", []int64{2}, "n", "n")
+			p.call("b", "aten::copy_", []int64{2}, "n", "a")
+			p.output("b")
+		}, `
+%0 = add.Tensor n n 1
+buffer %0 n
+output %0 
+`},
+		{"write through views, read through another", func(p *program) {
+			p.input("x", exir.UserInput, 4, 3)
+			p.call("row", "aten::select.int", []int64{3}, "x", 0, 1)
+			p.call("t", "aten::t", []int64{3, 4}, "x")
+			p.call("part", "aten::slice.Tensor", []int64{2}, "row", 0, 0, 2)
+			p.call("z", "aten::zero_", []int64{2}, "part")
+			p.output("t")
+		}, `
+%0 = select_copy.int x 0 1
+%1 = slice_copy.Tensor %0 0 0 2 1
+%2 = full_like %1 0 None None None None None
+%3 = slice_scatter %0 %2 0 0 2 1
+%4 = select_scatter x %3 0 1
+%5 = permute_copy %4 [1 0]
+input %4 x
+output %5 
+`},
+		{"a copy keeps what was", func(p *program) {
+			p.input("x", exir.Buffer, 2)
+			p.call("old", "aten::clone", []int64{2}, "x")
+			p.call("new", "aten::relu_", []int64{2}, "x")
+			p.output("old", "new")
+		}, `
+%0 = clone x None
+%1 = relu x
+buffer %1 x
+output %0 
+output %1 
+`},
+		{"dropout and detach vanish", func(p *program) {
+			p.input("x", exir.UserInput, 2)
+			p.call("d", "aten::dropout", []int64{2}, "x", 0.5, false)
+			p.call("e", "aten::detach", []int64{2}, "d")
+			p.call("dead", "aten::relu", []int64{2}, "e")
+			p.call("c", "aten::cos", []int64{2}, "e")
+			p.output("c")
+		}, `
+%0 = cos x
+output %0 
+`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newProgram()
+			c.build(p)
+			if err := Run(&exir.Program{Shapes: &tensor.Shapes{}}, p.m); err != nil {
+				t.Fatal(err)
+			}
+			if got := text(p.m); got != c.want[1:] {
+				t.Errorf("got\n%swant%s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestErrors(t *testing.T) {
+	p := newProgram()
+	p.input("x", exir.UserInput, 1)
+	p.call("wide", "aten::expand", []int64{2}, "x", []int64{2})
+	p.call("w", "aten::relu_", []int64{2}, "wide")
+	p.output("w")
+	err := Run(&exir.Program{Shapes: &tensor.Shapes{}}, p.m)
+	if err == nil || !strings.Contains(err.Error(), "cannot write through aten::expand_copy") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestTables checks that every operator that a table names exists.
+func TestTables(t *testing.T) {
+	for name := range views {
+		exir.MustSchema(name)
+	}
+	for name, functional := range irregular {
+		exir.MustSchema(name)
+		exir.MustSchema(functional)
+	}
+	for name := range handlers {
+		if strings.HasPrefix(name, "aten::") {
+			exir.MustSchema(name)
+		}
+	}
+}
