@@ -270,9 +270,9 @@ func (v *walk) union(pos, off uint64, vt vtable, f *Field) bool {
 		return v.fail(pos, "unknown member "+strconv.Itoa(kind))
 	}
 	at := v.field(vt, f.Slot+1)
-	if kind == 0 || at == 0 {
+	if at == 0 {
 		return kind == 0 || v.fail(pos, "member without a value")
 	}
 	to, ok := v.target(pos + at)
-	return ok && v.table(to, members[kind])
+	return ok && (kind == 0 || v.table(to, members[kind]))
 }
