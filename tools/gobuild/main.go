@@ -5,7 +5,8 @@
 //
 //	go run ./tools/gobuild
 //
-// Of a BUILD.bazel it replaces what stands above the line "# keep". With -check
+// Commands that import pteprogram belong to a pte_runtime, whose BUILD.bazel is written
+// by hand. Of the others it replaces what stands above the line "# keep". With -check
 // it writes nothing and fails if something would change.
 //
 // Comments in a test file of a package add to its test target:
@@ -48,7 +49,7 @@ func run(check bool) ([]string, error) {
 		"rules/go/zlayers.bzl": layers(packages),
 	}
 	for _, p := range packages {
-		if p.dir == "." || strings.HasPrefix(p.dir, "examples/") {
+		if p.dir == "." || p.lib.imports[modulePath+"/pteprogram"] {
 			continue
 		}
 		files[filepath.Join(p.dir, "BUILD.bazel")] = buildFile(p)

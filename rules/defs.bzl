@@ -1,0 +1,91 @@
+"""The public rules: pte_program, pte_runtime and pte_test."""
+
+load("//rules:providers.bzl", _PteProgramInfo = "PteProgramInfo")
+load("//rules/private:program.bzl", "model_keys", "pte_program_rule")
+load("//rules/private:runtime.bzl", "pte_runtime_rule")
+load("//rules/private:test.bzl", "case_data", "pte_test_rule")
+
+PteProgramInfo = _PteProgramInfo
+
+def pte_program(name, models, spec = None, srcs = [], deps = [], program = "", out = "", **kwargs):
+    """Lowers exported PyTorch models to an ExecuTorch program.
+
+    The default output is `<out>.pte`; the output groups `report` and `manifest`
+    hold the report of the lowering and what a runtime needs. It is built in four
+    steps, so that new weights in the same graph run only the last one again.
+
+    Args:
+      name: the target's name.
+      models: the .pt2 files; a list, in which a model's key is its path in the
+        package, or a dict from label to key. `model:` in the spec is a key.
+      spec: the CUE file that says how to lower. Without it every model is a
+        method: its key, or "forward" for the only model of a list.
+      srcs: other CUE files of the spec's package.
+      deps: files that the spec imports from other packages.
+      program: which `#Program` of the spec, if it has several.
+      out: the name of the .pte; the target's without `_pte` if empty.
+      **kwargs: `lowerer` (the tool, //lowerer/cmd/pte if absent) and what every
+        rule takes.
+    """
+    pte_program_rule(
+        name = name,
+        deps = deps,
+        models = model_keys(models, spec),
+        out = out or (name[:-len("_pte")] if name.endswith("_pte") else name),
+        program = program,
+        spec = spec,
+        srcs = srcs,
+        **kwargs
+    )
+
+def pte_runtime(name, programs, srcs = [], deps = [], embed = True, **kwargs):
+    """A binary that holds exactly the kernels and backends that its programs need.
+
+    It can import the generated package
+    `github.com/rules-pte/rules_pte/pteprogram` with
+
+        func Ops() []*op.Kernel
+        func Backends() []backend.Backend
+        func Options() executor.LoadOptions
+
+    and, if `embed`,
+
+        func Load() (*executor.Program, error)      // the first program
+        func LoadNamed(name string) (*executor.Program, error)
+        func Names() []string
+
+    Args:
+      name: the target's name.
+      programs: pte_program targets.
+      srcs: the command's Go files; a small runner if empty.
+      deps: Go packages that srcs import beside runtime/{op,executor,backend}.
+      embed: whether the programs are in the binary.
+      **kwargs: `data` and what every rule takes.
+    """
+    pte_runtime_rule(
+        name = name,
+        default_srcs = [] if srcs else [Label("//rules/runner:embedded" if embed else "//rules/runner:file")],
+        deps = deps,
+        embed = embed,
+        programs = programs,
+        srcs = srcs,
+        **kwargs
+    )
+
+def pte_test(name, program, cases, data = [], **kwargs):
+    """Runs the calls of case files and compares the outputs with the expected ones.
+
+    Args:
+      name: the target's name.
+      program: a pte_program target.
+      cases: case files (JSON); the .npy files below their folders come along.
+      data: further files that the cases name.
+      **kwargs: what every test takes.
+    """
+    pte_test_rule(
+        name = name,
+        cases = cases,
+        data = data + case_data(cases),
+        program = program,
+        **kwargs
+    )

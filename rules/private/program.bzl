@@ -1,0 +1,137 @@
+"""pte_program: a .pte from exported models, in the steps split, program, check and pack."""
+
+load("//rules:compat.bzl", "TOOL_CFG")
+load("//rules:providers.bzl", "PteProgramInfo")
+
+def _run(ctx, step, arguments, inputs, outputs, mnemonic):
+    ctx.actions.run(
+        executable = ctx.executable.lowerer,
+        arguments = step + [arguments],
+        inputs = inputs,
+        outputs = outputs,
+        mnemonic = mnemonic,
+        progress_message = "%s %s" % (mnemonic, ctx.label),
+    )
+
+def _file(ctx, suffix):
+    return ctx.actions.declare_file(ctx.label.name + suffix)
+
+def _models(ctx):
+    """The models as a list of struct(key, file, graph)."""
+    out = []
+    for target, key in ctx.attr.models.items():
+        files = target[DefaultInfo].files.to_list()
+        if len(files) != 1:
+            fail("models: %s is %d files, want one" % (target.label, len(files)))
+        out.append(struct(key = key, file = files[0], graph = _file(ctx, ".%d.pt2s" % len(out))))
+    return out
+
+def _split(ctx, model):
+    args = ctx.actions.args()
+    args.add("--model", "%s=%s" % (model.key, model.file.path))
+    args.add("-o", model.graph)
+    _run(ctx, ["lower", "split"], args, [model.file], [model.graph], "PteSplit")
+
+def _vet(ctx, spec_inputs):
+    marker = _file(ctx, ".vet")
+    args = ctx.actions.args()
+    args.add("--marker", marker)
+    args.add(ctx.file.spec)
+    _run(ctx, ["vet"], args, spec_inputs, [marker], "PteVet")
+    return marker
+
+def _spec_args(ctx):
+    """Arguments that name the spec, for the steps that read it."""
+    args = ctx.actions.args()
+    if ctx.file.spec:
+        args.add("--spec", ctx.file.spec)
+    if ctx.attr.program:
+        args.add("--program", ctx.attr.program)
+    return args
+
+def _program(ctx, models, inputs):
+    program = _file(ctx, ".ptep")
+    report = _file(ctx, ".report.json")
+    args = _spec_args(ctx)
+    for m in models:
+        args.add("--graph", "%s=%s" % (m.key, m.graph.path))
+    args.add("-o", program)
+    args.add("--report", report)
+    graphs = [m.graph for m in models]
+    _run(ctx, ["lower", "program"], args, inputs + graphs, [program, report], "PteProgram")
+    return struct(program = program, report = report)
+
+def _check(ctx, report, inputs):
+    marker = _file(ctx, ".check")
+    args = _spec_args(ctx)
+    args.add("--report", report)
+    args.add("-o", marker)
+    _run(ctx, ["lower", "check"], args, inputs + [report], [marker], "PteCheck")
+    return marker
+
+def _pack(ctx, models, lowered, check):
+    out = ctx.actions.declare_file(ctx.attr.out + ".pte")
+    manifest = _file(ctx, ".manifest.json")
+    args = ctx.actions.args()
+    args.add("--program", lowered.program)
+    for m in models:
+        args.add("--model", "%s=%s" % (m.key, m.file.path))
+    args.add("--check", check)
+    args.add("-o", out)
+    args.add("--manifest", manifest)
+    inputs = [lowered.program, check] + [m.file for m in models]
+    _run(ctx, ["lower", "pack"], args, inputs, [out, manifest], "PtePack")
+    return struct(out = out, manifest = manifest)
+
+def _pte_program_impl(ctx):
+    models = _models(ctx)
+    for m in models:
+        _split(ctx, m)
+    spec_inputs = ctx.files.spec + ctx.files.srcs + ctx.files.deps
+    vet = [_vet(ctx, spec_inputs)] if ctx.file.spec else []
+    lowered = _program(ctx, models, spec_inputs + vet)
+    check = _check(ctx, lowered.report, spec_inputs)
+    packed = _pack(ctx, models, lowered, check)
+    return [
+        DefaultInfo(files = depset([packed.out]), runfiles = ctx.runfiles([packed.out])),
+        OutputGroupInfo(
+            _validation = depset(vet + [check]),
+            manifest = depset([packed.manifest]),
+            report = depset([lowered.report]),
+        ),
+        PteProgramInfo(
+            name = ctx.attr.out,
+            program = packed.out,
+            manifest = packed.manifest,
+            report = lowered.report,
+        ),
+    ]
+
+pte_program_rule = rule(
+    implementation = _pte_program_impl,
+    attrs = {
+        "deps": attr.label_list(allow_files = True),
+        "lowerer": attr.label(default = Label("//lowerer/cmd/pte"), executable = True, cfg = TOOL_CFG),
+        "models": attr.label_keyed_string_dict(allow_files = True, mandatory = True),
+        "out": attr.string(mandatory = True),
+        "program": attr.string(),
+        "spec": attr.label(allow_single_file = [".cue"]),
+        "srcs": attr.label_list(allow_files = True),
+    },
+)
+
+def model_keys(models, spec):
+    """The models as a dict from label to key.
+
+    Args:
+      models: a dict already, or a list of labels.
+      spec: the spec, or None; without it the only model of a list is the method "forward".
+
+    Returns:
+      a dict from label to key.
+    """
+    if type(models) == "dict":
+        return models
+    if not spec and len(models) == 1:
+        return {models[0]: "forward"}
+    return {m: m.split(":")[-1] for m in models}
