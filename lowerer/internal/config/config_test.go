@@ -69,30 +69,6 @@ detector: lower.#Program & {
 	if got := filepath.ToSlash(s.ModelPath("a.pt2")); got != "a.pt2" {
 		t.Errorf("model path: %s", got)
 	}
-	t.Logf("%+v", s.ConstantMethods)
-}
-
-func TestErrors(t *testing.T) {
-	for _, text := range []string{
-		`p: lower.#Program & {methods: forward: modle: "m.pt2"}`,
-		`p: lower.#Program & {methods: forward: model: 3}`,
-		`p: lower.#Program & {methods: forward: {}}`,
-		`p: lower.#Program & {}`,
-		"p: lower.#Program & {\n\tmethods: forward: model: \"m.pt2\"\n\ttarget: targets.linux_amd46\n}",
-		"p: lower.#Program & {\n\tmethods: forward: model: \"m.pt2\"\n\tsegment_alignment: 100\n\talignment: 3\n}",
-		"p: lower.#Program & {\n\tmethods: forward: model: \"m.pt2\"\n\tmemory_planning: banks: sram: size: 12\n}",
-		"p: lower.#Program & {\n\tmethods: forward: model: \"m.pt2\"\n\toperators: \"some\"\n}",
-		"p: lower.#Program & {\n\tmethods: forward: model: \"m.pt2\"\n\texpect: arena_byte: <=12\n}",
-		"p: lower.#Program & {\n\tmethods: forward: {model: \"m.pt2\", dynamic_shapes: x: {\"0\": {min: 3, max: 2}}}\n}",
-		"p: lower.#Program & {\n\tmethods: forward: {model: \"m.pt2\", dynamic_shapes: x: {\"a\": {min: 3}}}\n}",
-		"p: lower.#Program & {\n\tmethods: forward: {model: string}}",
-		"p: {}",
-		"p: lower.#Program & {",
-		"p: nothere.#Program & {}",
-	} {
-		_, msg := loadText(t, text)
-		t.Logf("%s\n%s", text, msg)
-	}
 }
 
 func TestExpect(t *testing.T) {

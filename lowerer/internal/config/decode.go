@@ -25,9 +25,15 @@ func schemaLoader() (*loader, error) {
 	return l, l.loadSchema()
 }
 
-// isProgram looks for the field that #Program marks itself with.
+// isProgram looks for the field that #Program marks itself with; a package has its major version in its name
+// where the user's module declares the dependency.
 func isProgram(v cue.Value) bool {
-	return v.LookupPath(cue.MakePath(cue.Hid("_program", schema.Module+"/cue/lower"))).Exists()
+	for _, pkg := range []string{schema.Module + "/cue/lower", schema.Module + "/cue/lower@v0"} {
+		if v.LookupPath(cue.MakePath(cue.Hid("_program", pkg))).Exists() {
+			return true
+		}
+	}
+	return false
 }
 
 // program picks the program with this name, or the only one.
@@ -36,13 +42,9 @@ func (l *loader) program(root cue.Value, name string) (named, error) {
 		return named{"", root.Pos(), root}, nil
 	}
 	var all []named
-	iter, err := root.Fields()
-	if err != nil {
-		return named{}, l.errors(err, diag.WrongValue)
-	}
-	for iter.Next() {
-		if isProgram(iter.Value()) {
-			all = append(all, named{iter.Selector().Unquoted(), l.labelPos(iter.Value()), iter.Value()})
+	for _, name := range l.names {
+		if v := field(root, name); isProgram(v) {
+			all = append(all, named{name, l.labelPos(v), v})
 		}
 	}
 	return l.pick(root, all, name)

@@ -124,10 +124,17 @@ func (l *loader) source(path []string) string {
 func (l *loader) convert(e errors.Error, code diag.Code, schema cue.Value) *diag.Error {
 	verb, args := e.Msg()
 	msg := strings.TrimSpace(fmt.Sprintf(verb, args...))
+	if inner := errors.Unwrap(e); inner != nil && !strings.Contains(msg, inner.Error()) {
+		msg = strings.Trim(msg+": "+inner.Error(), ": ")
+	}
 	path := l.relative(e.Path())
 	d := &diag.Error{Code: code, Where: l.where(l.bestPos(e)), Msg: msg, Err: e}
 	switch {
 	case strings.Contains(msg, "field not allowed") && len(path) > 0:
+		if outer := known(path, schema) + 1; outer < len(path) {
+			d.Where = l.where(l.around(e.Path()[:len(e.Path())-len(path)+outer]))
+			path = path[:outer]
+		}
 		l.unknownField(d, path, schema)
 		return d
 	case strings.Contains(msg, "undefined field"), strings.HasPrefix(msg, "reference"):
@@ -135,8 +142,12 @@ func (l *loader) convert(e errors.Error, code diag.Code, schema cue.Value) *diag
 		return d
 	case strings.Contains(msg, "is required but not present"), strings.Contains(msg, "incomplete value"):
 		d.Code = diag.MissingField
-	case strings.Contains(msg, "import failed"), strings.Contains(msg, "cannot find"), strings.Contains(msg, "is not built into"):
+	case strings.HasPrefix(msg, "import failed"), strings.HasPrefix(msg, "cannot find"), strings.Contains(msg, "is not built into"):
 		d.Code = diag.UnknownImport
+		if i := strings.Index(msg, "cannot find package"); i >= 0 {
+			d.Msg, _, _ = strings.Cut(msg[i:], ": cannot find")
+			d.Hint = "imports are resolved without a network: `pte explain PTE1008`"
+		}
 	}
 	if len(path) > 0 {
 		d.Msg = strings.Join(path, ".") + ": " + d.Msg
@@ -178,6 +189,16 @@ func (l *loader) around(path []string) token.Pos {
 // deeper prefers later places of a file: the value over the line that embeds the schema.
 func deeper(p, q token.Pos) bool {
 	return p.Filename() == q.Filename() && p.Offset() > q.Offset()
+}
+
+// known is how many of path's names the schema has, from the front.
+func known(path []string, schema cue.Value) int {
+	for n := range path {
+		if !descend(schema, path[:n+1]).Exists() {
+			return n
+		}
+	}
+	return len(path)
 }
 
 func (l *loader) unknownField(d *diag.Error, path []string, schema cue.Value) {

@@ -8,9 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"testing/fstest"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/load"
@@ -56,6 +59,7 @@ type loader struct {
 	schema cue.Value // #Program
 	report cue.Value // #Report
 	root   cue.Value // the user's file
+	names  []string  // its fields
 	// anyTarget is the target of a program that names none.
 	anyTarget cue.Value
 	targets   cue.Value
@@ -95,8 +99,7 @@ const schemaDir = "/rules_pte.cue.mod"
 
 func (l *loader) loadSchema() error {
 	overlay := moduleOverlay(schemaDir)
-	mod := fmt.Sprintf("module: %q\nlanguage: version: %q\n", schema.Module+"@v0", languageVersion)
-	overlay[filepath.Join(schemaDir, "cue.mod", "module.cue")] = load.FromString(mod)
+	overlay[filepath.Join(schemaDir, "cue.mod", "module.cue")] = load.FromString(moduleText(schema.Module + "@v0"))
 	for _, def := range []struct {
 		pkg, path string
 		dst       *cue.Value
@@ -113,18 +116,30 @@ func (l *loader) loadSchema() error {
 // languageVersion is the CUE that the schema is written in.
 const languageVersion = "v0.17.0"
 
+// moduleText is a module file.
+func moduleText(module string) string {
+	return fmt.Sprintf("module: %q\nlanguage: version: %q\n", module, languageVersion)
+}
+
+// embeddedFiles are the embedded packages, by <package>/<file>.cue.
+func embeddedFiles() map[string][]byte {
+	files := map[string][]byte{}
+	// The embedded file system has no errors to give: it was built into the binary.
+	_ = fs.WalkDir(schema.Files, ".", func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(p, ".cue") {
+			files[p], err = schema.Files.ReadFile(p)
+		}
+		return err
+	})
+	return files
+}
+
 // moduleOverlay lays the embedded packages below root.
 func moduleOverlay(root string) map[string]load.Source {
 	overlay := map[string]load.Source{}
-	// The embedded file system has no errors to give: it was built into the binary.
-	_ = fs.WalkDir(schema.Files, ".", func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".cue") {
-			return err
-		}
-		data, err := schema.Files.ReadFile(p)
-		overlay[filepath.Join(root, "cue", filepath.FromSlash(p))] = load.FromBytes(data)
-		return err
-	})
+	for name, data := range embeddedFiles() {
+		overlay[filepath.Join(root, "cue", filepath.FromSlash(name))] = load.FromBytes(data)
+	}
 	return overlay
 }
 
@@ -143,10 +158,23 @@ func (l *loader) build() (cue.Value, error) {
 	}
 	v := l.ctx.BuildInstance(insts[0])
 	l.root = v
-	if !v.Exists() || v.IncompleteKind() == cue.BottomKind && v.Err() != nil {
-		return v, l.errors(v.Err(), diag.WrongValue)
+	for _, f := range insts[0].Files {
+		for _, d := range f.Decls {
+			if field, ok := d.(*ast.Field); ok {
+				l.addName(field)
+			}
+		}
 	}
 	return v, nil
+}
+
+// addName notes a regular field at the top of the file. Iterating the value would fail for all of them if one
+// has an error.
+func (l *loader) addName(f *ast.Field) {
+	name, _, err := ast.LabelName(f.Label)
+	if err == nil && !slices.Contains(l.names, name) && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, "#") {
+		l.names = append(l.names, name)
+	}
 }
 
 func firstErr(inst *build.Instance) error {
@@ -172,8 +200,7 @@ func (l *loader) config() (*load.Config, error) {
 	overlay := map[string]load.Source{}
 	switch {
 	case mod == nil:
-		text := fmt.Sprintf("module: %q\nlanguage: version: %q\n", "spec.local@v0", languageVersion)
-		overlay[filepath.Join(root, "cue.mod", "module.cue")] = load.FromString(text)
+		overlay[filepath.Join(root, "cue.mod", "module.cue")] = load.FromString(moduleText("spec.local@v0"))
 	case mod.QualifiedModule() == schema.Module+"@v0":
 		virtual = root
 	case mod.Deps[schema.Module+"@v0"] != nil:
@@ -214,12 +241,15 @@ func (r registry) ModFile(_ context.Context, v module.Version) (*modfile.File, e
 	if err := r.check(v); err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf("module: %q\nlanguage: version: %q\n", schema.Module+"@v0", languageVersion)
-	return modfile.Parse([]byte(text), "module.cue")
+	return modfile.Parse([]byte(moduleText(schema.Module+"@v0")), "module.cue")
 }
 
 func (r registry) Fetch(_ context.Context, v module.Version) (module.SourceLoc, error) {
-	return module.SourceLoc{FS: rootFS{schema.Files, r.root}, Dir: "."}, r.check(v)
+	files := fstest.MapFS{"cue.mod/module.cue": {Data: []byte(moduleText(schema.Module + "@v0"))}}
+	for name, data := range embeddedFiles() {
+		files["cue/"+name] = &fstest.MapFile{Data: data}
+	}
+	return module.SourceLoc{FS: rootFS{files, r.root}, Dir: "."}, r.check(v)
 }
 
 func (r registry) ModuleVersions(_ context.Context, path string) ([]string, error) {

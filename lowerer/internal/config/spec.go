@@ -105,7 +105,7 @@ type PassSwitch struct {
 	On   bool
 }
 
-// Pass reports whether the user switched the pass off.
+// Disabled reports whether the user switched the pass off.
 func (s *Spec) Disabled(pass string) bool {
 	for _, p := range s.Passes {
 		if p.Name.V == pass {

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/rules-pte/rules_pte/lowerer/diag"
+	"github.com/rules-pte/rules_pte/lowerer/internal/config"
+	"github.com/rules-pte/rules_pte/lowerer/internal/passes"
+	"github.com/rules-pte/rules_pte/runtime/op"
+)
+
+func runVet(e *env, args []string) error {
+	f := newFlags()
+	marker, program := f.String("marker", "", ""), f.String("program", "", "")
+	rest, err := f.parse(args)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 1 {
+		return usageError("want one spec")
+	}
+	specs, err := config.LoadAll(rest[0], *program)
+	if err != nil {
+		return err
+	}
+	for _, spec := range specs {
+		if err := checkPasses(spec); err != nil {
+			return err
+		}
+	}
+	if *marker != "" {
+		return writeMarker(*marker)
+	}
+	return nil
+}
+
+func runExplain(e *env, args []string) error {
+	if len(args) != 1 {
+		return usageError("want one code, such as PTE1002")
+	}
+	page, ok := diag.Explain(diag.Code(strings.ToUpper(args[0])))
+	if !ok {
+		var codes []string
+		for _, c := range diag.Codes() {
+			codes = append(codes, string(c))
+		}
+		return usageError(fmt.Sprintf("no error code %q; there are %s", args[0], strings.Join(codes, " ")))
+	}
+	fmt.Fprint(e.stdout, page)
+	return nil
+}
+
+func runVersion(e *env, args []string) error {
+	version := "(devel)"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		version = info.Main.Version
+	}
+	fmt.Fprintf(e.stdout, "pte %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return nil
+}
+
+func runMod(e *env, args []string) error {
+	if len(args) == 0 || len(args) > 2 || args[0] != "init" {
+		return usageError("want init")
+	}
+	dir := "."
+	if len(args) == 2 {
+		dir = args[1]
+	}
+	return config.InitModule(dir)
+}
+
+// passRow is a pass as --json prints it.
+type passRow struct {
+	Name     string `json:"name"`
+	Optional bool   `json:"optional"`
+	Doc      string `json:"doc"`
+}
+
+func runPasses(e *env, args []string) error {
+	f := newFlags()
+	asJSON := f.Bool("json", false, "")
+	if err := parseOnlyFlags(f, args); err != nil {
+		return err
+	}
+	var rows []passRow
+	for _, p := range passes.Table {
+		rows = append(rows, passRow{p.Name, p.Optional, p.Doc})
+	}
+	if *asJSON {
+		return printJSON(e, rows)
+	}
+	for _, r := range rows {
+		fmt.Fprintf(e.stdout, "%-24s %-8s %s\n", r.Name, map[bool]string{true: "optional"}[r.Optional], r.Doc)
+	}
+	return nil
+}
+
+// opRow is an operator as --json prints it.
+type opRow struct {
+	Name   string   `json:"name"`
+	Schema string   `json:"schema"`
+	DTypes []string `json:"dtypes"`
+}
+
+func runOps(e *env, args []string) error {
+	f := newFlags()
+	asJSON := f.Bool("json", false, "")
+	rest, err := f.parse(args)
+	if err != nil {
+		return err
+	}
+	rows := opRows(strings.ReplaceAll(strings.Join(rest, " "), "::", "."))
+	if len(rows) == 0 {
+		return diag.New(diag.UnsupportedOperator, "", "no operator row named %q", rest[0]).WithHint("`pte ops` lists all; others lower by decomposition")
+	}
+	if *asJSON {
+		return printJSON(e, rows)
+	}
+	for _, r := range rows {
+		fmt.Fprintf(e.stdout, "%-44s %s\n", r.Name, strings.Join(r.DTypes, " "))
+		if len(rest) > 0 {
+			fmt.Fprintf(e.stdout, "    %s\n", r.Schema)
+		}
+	}
+	return nil
+}
+
+// opRows are the rows whose name is name or begins with it and a dot, all of them for "".
+func opRows(name string) (rows []opRow) {
+	dtypes := map[*op.Def][]string{}
+	for _, k := range op.Kernels {
+		dtypes[k.Def] = append(dtypes[k.Def], k.DType.String())
+	}
+	for _, d := range op.Rows {
+		full := strings.ReplaceAll(d.Functional, "::", ".")
+		if name == "" || full == name || strings.HasPrefix(full, name+".") || strings.HasPrefix(full, "aten."+name+".") || full == "aten."+name {
+			rows = append(rows, opRow{full, d.Schema, dtypes[d]})
+		}
+	}
+	sort.Slice(rows, func(i, j int) bool { return rows[i].Name < rows[j].Name })
+	return slices.CompactFunc(rows, func(a, b opRow) bool { return a.Schema == b.Schema })
+}
+
+func printJSON(e *env, v any) error {
+	enc := json.NewEncoder(e.stdout)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// progress says on a terminal what goes on once it has taken a second; the result stops it.
+func progress(e *env, what string) (stop func()) {
+	f, ok := e.stderr.(*os.File)
+	if !ok {
+		return func() {}
+	}
+	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return func() {}
+	}
+	done, stopped := make(chan struct{}), make(chan struct{})
+	start := time.Now()
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				fmt.Fprint(f, "\r\x1b[K")
+				return
+			case <-tick.C:
+				fmt.Fprintf(f, "\r%s … %ds", what, int(time.Since(start).Seconds()))
+			}
+		}
+	}()
+	return func() { close(done); <-stopped }
+}

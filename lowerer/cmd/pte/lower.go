@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rules-pte/rules_pte/lowerer"
+	"github.com/rules-pte/rules_pte/lowerer/diag"
+	"github.com/rules-pte/rules_pte/lowerer/internal/config"
+	"github.com/rules-pte/rules_pte/lowerer/internal/passes"
+	"github.com/rules-pte/rules_pte/lowerer/internal/report"
+)
+
+func runLower(e *env, args []string) error {
+	if len(args) > 0 {
+		for _, s := range steps {
+			if s.name == args[0] {
+				return command{name: "lower " + s.name, args: s.args, run: s.run}.call(e, args[1:])
+			}
+		}
+	}
+	f := newFlags()
+	out := f.String("o", "", "")
+	dump := f.String("dump", "", "")
+	reportPath := f.String("report", "", "")
+	program := f.String("program", "", "")
+	models := pairs{}
+	f.Var(models, "model", "")
+	rest, err := f.parse(args)
+	if err != nil {
+		return err
+	}
+	spec, err := specOf(rest, *program)
+	if err != nil {
+		return err
+	}
+	if *out == "" {
+		*out = outputName(rest)
+	}
+	paths, err := modelPaths(spec, models)
+	if err != nil {
+		return err
+	}
+	defer progress(e, "lowering "+rest[0])()
+	return lowerWhole(spec, paths, lowerOutputs{*out, *dump, *reportPath})
+}
+
+type lowerOutputs struct{ program, dump, report string }
+
+// lowerWhole lowers in one process. The report is written even if the program then misses `expect`.
+func lowerWhole(spec *config.Spec, models map[string]string, out lowerOutputs) error {
+	return writeFile(out.program, func(w io.Writer) error {
+		rep, err := lowerer.LowerFile(context.Background(), spec, models, w, lowerer.Options{Dump: out.dump})
+		if rep != nil && out.report != "" {
+			if err := writeFile(out.report, rep.Write); err != nil {
+				return err
+			}
+		}
+		return err
+	})
+}
+
+// loadSpec is config.Load, and the checks that need the pass table.
+func loadSpec(path, program string) (*config.Spec, error) {
+	spec, err := config.Load(path, config.Options{Program: program})
+	if err != nil {
+		return nil, err
+	}
+	return spec, checkPasses(spec)
+}
+
+// checkPasses holds the passes that the spec switches against those that there are.
+func checkPasses(spec *config.Spec) error {
+	var errs diag.List
+	optional := map[string]bool{}
+	var names []string
+	for _, p := range passes.Table {
+		if optional[p.Name] = p.Optional; p.Optional {
+			names = append(names, p.Name)
+		}
+	}
+	for _, s := range spec.Passes {
+		is, known := optional[s.Name.V]
+		switch {
+		case !known:
+			errs = append(errs, diag.New(diag.UnknownPass, spec.Where(s.Name.Pos), "no pass %q", s.Name.V).
+				WithHint("optional passes: %s", strings.Join(names, ", ")))
+		case !is:
+			errs = append(errs, diag.New(diag.UnknownPass, spec.Where(s.Name.Pos), "pass %q is not optional", s.Name.V).
+				WithHint("optional passes: %s", strings.Join(names, ", ")))
+		}
+	}
+	return errs.Err()
+}
+
+// specOf loads the spec that the arguments name, or makes the default one for bare models.
+func specOf(args []string, program string) (*config.Spec, error) {
+	if len(args) == 0 {
+		return nil, usageError("want a spec or a model")
+	}
+	if strings.HasSuffix(args[0], ".cue") {
+		if len(args) > 1 {
+			return nil, usageError("a spec names its models itself; want one argument")
+		}
+		return loadSpec(args[0], program)
+	}
+	var models []config.Named
+	seen := map[string]bool{}
+	for _, a := range args {
+		m := config.Named{Method: "forward", Model: a}
+		if name, path, ok := strings.Cut(a, "="); ok {
+			m = config.Named{Method: name, Model: path}
+		}
+		if seen[m.Method] {
+			return nil, usageError(fmt.Sprintf("method %q is given twice; write name=model.pt2", m.Method))
+		}
+		seen[m.Method] = true
+		models = append(models, m)
+	}
+	return config.DefaultSpec(models)
+}
+
+// outputName is the input's name, in the current directory, with .pte: detector.pte.cue and detector.pt2 both
+// give detector.pte.
+func outputName(args []string) string {
+	name := args[0]
+	if _, path, ok := strings.Cut(name, "="); ok {
+		name = path
+	}
+	name = filepath.Base(name)
+	for _, ext := range []string{".cue", ".pte", ".pt2"} {
+		name = strings.TrimSuffix(name, ext)
+	}
+	return name + ".pte"
+}
+
+// modelPaths gives each of the spec's models a file: the one given for its key, else the path beside the spec.
+func modelPaths(spec *config.Spec, given pairs) (map[string]string, error) {
+	var errs diag.List
+	paths := map[string]string{}
+	for _, m := range spec.Methods {
+		model := m.Model.V
+		path, ok := given[model]
+		if !ok {
+			path = spec.ModelPath(model)
+		}
+		if _, err := os.Stat(path); err != nil && paths[model] == "" {
+			errs = append(errs, missingModel(spec, m, path, err))
+		}
+		paths[model] = path
+	}
+	for key := range given {
+		if paths[key] == "" {
+			errs = append(errs, diag.New(diag.UnknownModel, "", "--model %s: no method has this model; there is %s",
+				key, strings.Join(spec.Models(), ", ")))
+		}
+	}
+	errs.Sort()
+	return paths, errs.Err()
+}
+
+func missingModel(spec *config.Spec, m config.MethodSpec, path string, err error) *diag.Error {
+	if spec.Path == "" {
+		return diag.New(diag.ModelRead, path, "%w", pathCause(err))
+	}
+	return diag.New(diag.UnknownModel, spec.Where(m.Model.Pos), "model %q: %s: %w", m.Model.V, path, pathCause(err))
+}
+
+func readReport(path string) (*report.Report, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, diag.New(diag.FileRead, path, "%w", pathCause(err))
+	}
+	defer f.Close()
+	rep, err := report.Read(f)
+	if err != nil {
+		return nil, diag.New(diag.StaleStep, path, "%w", err)
+	}
+	return rep, nil
+}

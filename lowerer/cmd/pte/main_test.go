@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/rules-pte/rules_pte/lowerer/diag"
+	"github.com/rules-pte/rules_pte/lowerer/internal/config"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"pte": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", UpdateScripts: os.Getenv("PTE_UPDATE") != ""})
+}
+
+// TestEveryCodeHasItsPage compares the constants of package diag with docs/errors, both ways.
+func TestEveryCodeHasItsPage(t *testing.T) {
+	src, err := os.ReadFile(filepath.Join("..", "..", "diag", "codes.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[diag.Code]bool{}
+	for _, m := range regexp.MustCompile(`"(PTE\d{4})"`).FindAllStringSubmatch(string(src), -1) {
+		used[diag.Code(m[1])] = true
+		if page, ok := diag.Explain(diag.Code(m[1])); !ok || !strings.HasPrefix(page, "# "+m[1]+": ") {
+			t.Errorf("%s: no page, or one without title", m[1])
+		}
+	}
+	for _, c := range diag.Codes() {
+		if !used[c] {
+			t.Errorf("%s: page without code", c)
+		}
+	}
+}
+
+// TestExamplesOfPages runs pte vet on each page's CUE example and wants the page's own code.
+func TestExamplesOfPages(t *testing.T) {
+	example := regexp.MustCompile("(?s)```cue\n(package .*?)```")
+	later := map[diag.Code]bool{diag.ExpectFailed: true, diag.UnknownInput: true} // found after lowering
+	for _, code := range diag.Codes() {
+		page, _ := diag.Explain(code)
+		m := example.FindStringSubmatch(page)
+		if m == nil {
+			continue
+		}
+		spec := filepath.Join(t.TempDir(), "spec.cue")
+		if err := os.WriteFile(spec, []byte(m[1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		want := "[" + string(code) + "]"
+		rc := run([]string{"lower", "program", "--spec", spec, "--graph", "m.pt2=x", "-o", spec + ".o", "--report", spec + ".r"}, &out, &out)
+		if later[code] {
+			want = ""
+		}
+		if rc == 0 && want != "" || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: exit code %d, output %s", code, rc, &out)
+		}
+	}
+}
+
+func TestPanicIsABug(t *testing.T) {
+	saved := commands
+	defer func() { commands = saved }()
+	commands = []command{{"vet", "", "", func(*env, []string) error { panic("boom") }}}
+	var out bytes.Buffer
+	if rc := run([]string{"vet"}, &out, &out); rc != exitBug || !strings.Contains(out.String(), "bug: boom") {
+		t.Errorf("exit code %d: %s", rc, &out)
+	}
+}
+
+func TestOutputName(t *testing.T) {
+	for in, want := range map[string]string{
+		"a/detector.pte.cue": "detector.pte", "x.cue": "x.pte", "m.pt2": "m.pte", "decode=b/m.pt2": "m.pte",
+	} {
+		if got := outputName([]string{in}); got != want {
+			t.Errorf("%s: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestDefaultSpec(t *testing.T) {
+	spec, err := config.DefaultSpec([]config.Named{{Method: "forward", Model: "m.pt2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(spec.Methods) != 1 || spec.Methods[0].Model.V != "m.pt2" || spec.SegmentAlignment.V != 128 || spec.Target.Name.V != "any" {
+		t.Errorf("got %+v", spec)
+	}
+}

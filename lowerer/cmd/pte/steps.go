@@ -1,0 +1,128 @@
+package main
+
+import (
+	"io"
+
+	"github.com/rules-pte/rules_pte/lowerer"
+	"github.com/rules-pte/rules_pte/lowerer/diag"
+	"github.com/rules-pte/rules_pte/lowerer/internal/config"
+)
+
+// steps are the parts of lower, for build systems: each reads what the one before wrote.
+var steps = []command{
+	{"split", "--model key=path.pt2 -o graph.pt2s", "graph and weight table of a model", runSplit},
+	{"program", "--spec spec.cue [--program name] --graph key=graph.pt2s ... -o prog.ptep --report report.json", "lower to a program without weights", runProgram},
+	{"check", "--spec spec.cue [--program name] --report report.json -o ok.marker", "hold the report against expect", runCheck},
+	{"pack", "--program prog.ptep --model key=path.pt2 ... [--check ok.marker] -o out.pte --manifest manifest.json", "evaluate the constants and write the program", runPack},
+}
+
+func runSplit(e *env, args []string) error {
+	f := newFlags()
+	out := f.String("o", "", "")
+	models := pairs{}
+	f.Var(models, "model", "")
+	if err := parseOnlyFlags(f, args, "model", "o"); err != nil {
+		return err
+	}
+	path, err := models.only()
+	if err != nil {
+		return err
+	}
+	return writeFile(*out, func(w io.Writer) error { return lowerer.SplitFile(path, w) })
+}
+
+func runProgram(e *env, args []string) error {
+	f := newFlags()
+	specPath, program := f.String("spec", "", ""), f.String("program", "", "")
+	out, reportPath := f.String("o", "", ""), f.String("report", "", "")
+	graphs := pairs{}
+	f.Var(graphs, "graph", "")
+	if err := parseOnlyFlags(f, args, "spec", "graph", "o", "report"); err != nil {
+		return err
+	}
+	spec, err := loadSpec(*specPath, *program)
+	if err != nil {
+		return err
+	}
+	if err := checkGraphs(spec, graphs); err != nil {
+		return err
+	}
+	return writeFile(*out, func(w io.Writer) error {
+		rep, err := lowerer.ProgramStep(spec, graphs, w)
+		if err != nil {
+			return err
+		}
+		return writeFile(*reportPath, rep.Write)
+	})
+}
+
+// checkGraphs holds the keys given against the models that the spec names.
+func checkGraphs(spec *config.Spec, graphs pairs) error {
+	var errs diag.List
+	for _, m := range spec.Methods {
+		if graphs[m.Model.V] == "" {
+			errs = append(errs, diag.New(diag.UnknownModel, spec.Where(m.Model.Pos), "no graph for model %q", m.Model.V).
+				WithHint("in Bazel, list the model in models; else give --graph %s=PATH", m.Model.V))
+		}
+	}
+	return errs.Err()
+}
+
+func runCheck(e *env, args []string) error {
+	f := newFlags()
+	specPath, program := f.String("spec", "", ""), f.String("program", "", "")
+	out, reportPath := f.String("o", "", ""), f.String("report", "", "")
+	if err := parseOnlyFlags(f, args, "spec", "report", "o"); err != nil {
+		return err
+	}
+	spec, err := loadSpec(*specPath, *program)
+	if err != nil {
+		return err
+	}
+	rep, err := readReport(*reportPath)
+	if err != nil {
+		return err
+	}
+	if err := config.CheckExpect(spec, rep); err != nil {
+		return err
+	}
+	return writeMarker(*out)
+}
+
+// writeMarker writes what says that a check passed; its content does not matter, only that it is always the same.
+func writeMarker(path string) error {
+	return writeFile(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, "ok\n")
+		return err
+	})
+}
+
+func runPack(e *env, args []string) error {
+	f := newFlags()
+	program, manifest := f.String("program", "", ""), f.String("manifest", "", "")
+	out := f.String("o", "", "")
+	f.String("check", "", "") // an input only so that build systems run the check first
+	models := pairs{}
+	f.Var(models, "model", "")
+	if err := parseOnlyFlags(f, args, "program", "o", "manifest"); err != nil {
+		return err
+	}
+	return writeFile(*out, func(w io.Writer) error {
+		m, err := lowerer.PackStep(*program, models, w)
+		if err != nil {
+			return err
+		}
+		return writeFile(*manifest, m.Write)
+	})
+}
+
+func parseOnlyFlags(f flags, args []string, required ...string) error {
+	rest, err := f.parse(args)
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 {
+		return usageError("unexpected argument " + rest[0])
+	}
+	return f.required(required...)
+}

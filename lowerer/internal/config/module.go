@@ -1,0 +1,82 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+
+	"cuelang.org/go/cue"
+
+	schema "github.com/rules-pte/rules_pte/cue"
+	"github.com/rules-pte/rules_pte/lowerer/diag"
+)
+
+// InitModule writes cue.mod/module.cue, unless it is there, and the embedded packages below cue.mod/pkg, so
+// that CUE's own tools resolve the same files as Load.
+func InitModule(dir string) error {
+	mod := filepath.Join(dir, "cue.mod", "module.cue")
+	if _, err := os.Stat(mod); err != nil {
+		if err := writeUnder(mod, []byte(moduleText("spec.local@v0"))); err != nil {
+			return err
+		}
+	}
+	root := filepath.Join(dir, "cue.mod", "pkg", filepath.FromSlash(schema.Module), "cue")
+	for name, data := range embeddedFiles() {
+		if err := writeUnder(filepath.Join(root, filepath.FromSlash(name)), data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeUnder(name string, data []byte) error {
+	err := os.MkdirAll(filepath.Dir(name), 0o755)
+	if err == nil {
+		err = os.WriteFile(name, data, 0o644)
+	}
+	if err != nil {
+		return diag.New(diag.FileWrite, name, "%w", cause(err))
+	}
+	return nil
+}
+
+// LoadAll loads every program of the spec, or only the one named.
+func LoadAll(path, name string) ([]*Spec, error) {
+	l, err := newLoader(path, Options{})
+	if err != nil {
+		return nil, err
+	}
+	root, err := l.build()
+	if err != nil {
+		return nil, err
+	}
+	names := l.programs(root)
+	if name != "" || len(names) < 2 {
+		names = []string{name}
+	}
+	var specs []*Spec
+	var errs diag.List
+	for _, n := range names {
+		spec, err := l.one(root, n)
+		errs.Add(diag.WrongValue, err)
+		specs = append(specs, spec)
+	}
+	return specs, errs.Err()
+}
+
+func (l *loader) one(root cue.Value, name string) (*Spec, error) {
+	p, err := l.program(root, name)
+	if err != nil {
+		return nil, err
+	}
+	return l.decode(p)
+}
+
+// programs are the names of the programs at the file's top level.
+func (l *loader) programs(root cue.Value) (names []string) {
+	for _, name := range l.names {
+		if isProgram(field(root, name)) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
