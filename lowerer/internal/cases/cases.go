@@ -1,0 +1,161 @@
+// Package cases reads case files: inputs of a program's methods with the results that are right.
+package cases
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/rules-pte/rules_pte/lowerer/internal/npy"
+	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// Value is an input or a result: a .npy file or a number.
+type Value struct {
+	NPY   string   `json:"npy,omitempty"`
+	Int   *int64   `json:"int,omitempty"`
+	Float *float64 `json:"float,omitempty"`
+	Bool  *bool    `json:"bool,omitempty"`
+	Str   *string  `json:"str,omitempty"`
+	None  bool     `json:"none,omitempty"`
+	// DimOrder is the order in which the program wants the elements; the file is in row-major order.
+	DimOrder []int   `json:"dim_order,omitempty"`
+	Atol     float64 `json:"atol,omitempty"`
+}
+
+// Call is one call of a method.
+type Call struct {
+	Method  string  `json:"method"`
+	Inputs  []Value `json:"inputs"`
+	Outputs []Value `json:"outputs"`
+	// Mutated are inputs, by index, that the program writes, as they are afterwards.
+	Mutated map[int]Value `json:"mutated,omitempty"`
+}
+
+// Case is a list of calls on one instance.
+type Case struct {
+	Calls []Call `json:"calls"`
+}
+
+// File is a case file.
+type File struct {
+	Name  string  `json:"name"`
+	Rtol  float64 `json:"rtol"`
+	Cases []Case  `json:"cases"`
+	dir   string
+}
+
+// Read reads a case file.
+func Read(path string) (*File, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read cases: %w", err)
+	}
+	f := &File{dir: filepath.Dir(path)}
+	if err := json.Unmarshal(b, f); err != nil {
+		return nil, fmt.Errorf("read cases: %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// Load is the value with its file's tensor, in the order that v names.
+func (f *File) Load(v *Value) (executor.Value, error) {
+	switch {
+	case v.NPY != "":
+		return f.loadTensor(v)
+	case v.Int != nil:
+		return executor.IntOf(*v.Int), nil
+	case v.Float != nil:
+		return executor.FloatOf(*v.Float), nil
+	case v.Bool != nil:
+		return executor.BoolOf(*v.Bool), nil
+	case v.Str != nil:
+		return executor.StringOf(*v.Str), nil
+	}
+	return executor.Value{}, nil
+}
+
+func (f *File) loadTensor(v *Value) (executor.Value, error) {
+	t, err := npy.ReadFile(filepath.Join(f.dir, v.NPY))
+	if err != nil {
+		return executor.Value{}, fmt.Errorf("read case: %w", err)
+	}
+	if v.DimOrder == nil {
+		return executor.TensorOf(t), nil
+	}
+	order := make([]uint8, len(v.DimOrder))
+	seen := make([]bool, len(order))
+	for i, d := range v.DimOrder {
+		if d < 0 || d >= len(order) || len(order) != t.Rank() || seen[d] {
+			return executor.Value{}, fmt.Errorf("read case: %s: dim_order %v of a tensor of rank %d", v.NPY, v.DimOrder, t.Rank())
+		}
+		seen[d], order[i] = true, uint8(d)
+	}
+	return executor.TensorOf(npy.Ordered(t, order)), nil
+}
+
+// LoadAll is Load of a list.
+func (f *File) LoadAll(list []Value) ([]executor.Value, error) {
+	var out []executor.Value
+	for i := range list {
+		v, err := f.Load(&list[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// Compare holds got against the value want of the file and says how they differ.
+func (f *File) Compare(got executor.Value, want *Value) error {
+	w, err := f.Load(want)
+	if err != nil {
+		return err
+	}
+	if got.Kind != w.Kind {
+		return fmt.Errorf("got a value of kind %d, want %d", got.Kind, w.Kind)
+	}
+	switch w.Kind {
+	case executor.Tensor:
+		return compareTensors(got.Tensor, w.Tensor, f.Rtol, want.Atol)
+	case executor.Float:
+		if !near(got.Float, w.Float, f.Rtol, want.Atol) {
+			return fmt.Errorf("got %v, want %v", got.Float, w.Float)
+		}
+	case executor.Int, executor.Bool:
+		if got.Int != w.Int {
+			return fmt.Errorf("got %d, want %d", got.Int, w.Int)
+		}
+	case executor.String:
+		if got.Str != w.Str {
+			return fmt.Errorf("got %q, want %q", got.Str, w.Str)
+		}
+	}
+	return nil
+}
+
+func compareTensors(got, want *tensor.Tensor, rtol, atol float64) error {
+	if got.DType != want.DType || !slices.Equal(got.Sizes, want.Sizes) {
+		return fmt.Errorf("got %v%v, want %v%v", got.DType, got.Sizes, want.DType, want.Sizes)
+	}
+	if !want.DType.IsFloat() {
+		g, w := integers(got), integers(want)
+		for i := range g {
+			if g[i] != w[i] {
+				return fmt.Errorf("element %d: got %d, want %d", i, g[i], w[i])
+			}
+		}
+		return nil
+	}
+	g, w := floats(got), floats(want)
+	for i := range g {
+		if !near(g[i], w[i], rtol, atol) {
+			return fmt.Errorf("element %d: got %v, want %v (within %v + %v·|want|)", i, g[i], w[i], atol, rtol)
+		}
+	}
+	return nil
+}

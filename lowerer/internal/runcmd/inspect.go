@@ -1,0 +1,222 @@
+package runcmd
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/rules-pte/rules_pte/runtime/executor/runner"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+)
+
+// Inspect is "pte inspect": it prints every field of a program and where the file's bytes go. It gives the exit code.
+func Inspect(args []string, stdout, stderr io.Writer) int {
+	f := flag.NewFlagSet("pte inspect", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	asJSON := f.Bool("json", false, "print JSON")
+	var path string
+	for len(args) > 0 {
+		if f.Parse(args) != nil {
+			return exitUsage
+		}
+		if args = f.Args(); len(args) > 0 {
+			path, args = args[0], args[1:]
+		}
+	}
+	if path == "" {
+		fmt.Fprintln(stderr, "pte inspect: no program given")
+		return exitUsage
+	}
+	if err := inspect(stdout, runner.Path(path), *asJSON); err != nil {
+		fmt.Fprintf(stderr, "pte inspect: %v\n", err)
+		return exitError
+	}
+	return 0
+}
+
+// dump is what --json prints.
+type dump struct {
+	Size    int          `json:"size"`
+	Layout  []pte.Region `json:"layout"`
+	Program *pte.Program `json:"program"`
+}
+
+func inspect(w io.Writer, path string, asJSON bool) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	p, err := pte.Read(b)
+	if err != nil {
+		return err
+	}
+	layout, err := pte.Layout(b)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		e := json.NewEncoder(w)
+		e.SetIndent("", " ")
+		return e.Encode(dump{len(b), layout, p})
+	}
+	printLayout(w, len(b), layout)
+	printData(w, p)
+	for _, plan := range p.Plans {
+		printPlan(w, plan)
+	}
+	return nil
+}
+
+func printLayout(w io.Writer, size int, layout []pte.Region) {
+	fmt.Fprintf(w, "file %d bytes\n", size)
+	for _, r := range layout {
+		fmt.Fprintf(w, "  %10d %10d  %s\n", r.Offset, r.Size, r.Name)
+	}
+}
+
+func printData(w io.Writer, p *pte.Program) {
+	fmt.Fprintf(w, "version %d\n", p.Version)
+	for i, b := range p.ConstantBuffers {
+		if i > 0 {
+			fmt.Fprintf(w, "constant %d: %d bytes\n", i, len(b))
+		}
+	}
+	for i, b := range p.MutableData {
+		if i > 0 {
+			fmt.Fprintf(w, "mutable data %d: %d bytes\n", i, len(b))
+		}
+	}
+	for i, b := range p.DelegateData {
+		fmt.Fprintf(w, "payload %d: %d bytes\n", i, len(b))
+	}
+	for _, d := range p.NamedData {
+		fmt.Fprintf(w, "named data %q: %d bytes\n", d.Key, len(d.Data))
+	}
+}
+
+func printPlan(w io.Writer, p *pte.ExecutionPlan) {
+	fmt.Fprintf(w, "method %s\n  arenas %v\n  inputs %s\n  outputs %s\n", p.Name, p.NonConstBufferSizes, refs(p.Inputs), refs(p.Outputs))
+	for _, d := range p.NonConstBufferDevice {
+		fmt.Fprintf(w, "  arena %d on device %d:%d\n", d.BufferIdx, d.DeviceType, d.DeviceIndex)
+	}
+	if p.EncodedInpStr != "" || p.EncodedOutStr != "" {
+		fmt.Fprintf(w, "  input tree %s\n  output tree %s\n", p.EncodedInpStr, p.EncodedOutStr)
+	}
+	for i, d := range p.Delegates {
+		fmt.Fprintf(w, "  delegate %d: %s payload %d\n", i, d.ID, d.Processed)
+		for _, s := range d.CompileSpecs {
+			fmt.Fprintf(w, "    %s = %q\n", s.Key, s.Value)
+		}
+	}
+	fmt.Fprintln(w, "  values")
+	for i := range p.Values {
+		fmt.Fprintf(w, "    %%%d = %s\n", i, valueText(&p.Values[i]))
+	}
+	for i, c := range p.Chains {
+		fmt.Fprintf(w, "  chain %d%s\n", i, chainIO(&c))
+		for j := range c.Instructions {
+			fmt.Fprintf(w, "    %4d  %s\n", j, instructionText(p, &c.Instructions[j]))
+			if j < len(c.Stacktrace) {
+				for _, f := range c.Stacktrace[j] {
+					fmt.Fprintf(w, "          at %s:%d %s %s\n", f.Filename, f.Lineno, f.Name, f.Context)
+				}
+			}
+		}
+	}
+}
+
+func chainIO(c *pte.Chain) string {
+	if len(c.Inputs)+len(c.Outputs) == 0 {
+		return ""
+	}
+	return " inputs " + refs(c.Inputs) + " outputs " + refs(c.Outputs)
+}
+
+func refs[T int32 | int64](list []T) string {
+	var s []string
+	for _, v := range list {
+		s = append(s, fmt.Sprintf("%%%d", v))
+	}
+	return "(" + strings.Join(s, ", ") + ")"
+}
+
+func valueText(v *pte.EValue) string {
+	switch v.Type {
+	case pte.Null:
+		return "none"
+	case pte.Int:
+		return fmt.Sprintf("int %d", v.Int)
+	case pte.Bool:
+		return fmt.Sprintf("bool %t", v.Int != 0)
+	case pte.Double:
+		return fmt.Sprintf("double %v", v.Double)
+	case pte.String:
+		return fmt.Sprintf("string %q", v.String)
+	case pte.TensorValue:
+		return tensorText(v.Tensor)
+	case pte.IntList:
+		return "ints " + refs(v.Items)
+	case pte.DoubleList:
+		return fmt.Sprintf("doubles %v", v.Doubles)
+	case pte.BoolList:
+		return fmt.Sprintf("bools %v", v.Items)
+	case pte.TensorList:
+		return "tensors " + refs(v.Items)
+	case pte.OptionalTensorList:
+		return "optional tensors " + refs(v.Items)
+	}
+	return "absent"
+}
+
+var dynamisms = [...]string{"", " bound", " unbound"}
+
+func tensorText(t *pte.Tensor) string {
+	s := fmt.Sprintf("tensor %v%v", t.ScalarType, t.Sizes)
+	if int(t.Dynamism) < len(dynamisms) && t.Dynamism >= 0 {
+		s += dynamisms[t.Dynamism]
+	}
+	for i, d := range t.DimOrder {
+		if int(d) != i {
+			s += fmt.Sprintf(" order %v", t.DimOrder)
+			break
+		}
+	}
+	if t.DataBufferIdx != 0 {
+		s += fmt.Sprintf(" data %d", t.DataBufferIdx)
+	}
+	if t.Allocation != nil {
+		s += fmt.Sprintf(" at %d:%d", t.Allocation.MemoryID, t.Allocation.Offset)
+	}
+	if t.StorageOffset != 0 || t.Layout != 0 || t.RequiresGrad {
+		s += fmt.Sprintf(" storage_offset %d layout %d requires_grad %t", t.StorageOffset, t.Layout, t.RequiresGrad)
+	}
+	if e := t.Extra; e != nil {
+		s += fmt.Sprintf(" name %q segment %d location %d device %d:%d", e.FullyQualifiedName, e.MutableDataSegmentsIdx,
+			e.Location, e.DeviceType, e.DeviceIndex)
+	}
+	return s
+}
+
+func instructionText(p *pte.ExecutionPlan, in *pte.Instruction) string {
+	switch in.Type {
+	case pte.KernelCall:
+		name := fmt.Sprintf("operator %d", in.A)
+		if in.A >= 0 && int(in.A) < len(p.Operators) {
+			o := p.Operators[in.A]
+			name = strings.TrimSuffix(o.Name+"."+o.Overload, ".")
+		}
+		return name + refs(in.Args)
+	case pte.DelegateCall:
+		return fmt.Sprintf("delegate %d %s", in.A, refs(in.Args))
+	case pte.MoveCall:
+		return fmt.Sprintf("move %%%d to %%%d", in.A, in.B)
+	case pte.JumpFalseCall:
+		return fmt.Sprintf("jump to %d unless %%%d", in.B, in.A)
+	case pte.FreeCall:
+		return fmt.Sprintf("free %%%d", in.A)
+	}
+	return "unknown instruction"
+}
