@@ -3,6 +3,8 @@
 package exir
 
 import (
+	"strings"
+
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -118,6 +120,8 @@ type Constant struct {
 
 // Weight is a (strided) view of a payload in the .pt2.
 type Weight struct {
+	// Model is the key of the .pt2 that holds it, where a program has several.
+	Model string
 	// Record is the zip entry's name; Key that of a storage in a nested archive, else "".
 	Record, Key   string
 	Offset        int   // of the payload within the file, in bytes; -1 if not known in this step
@@ -205,3 +209,16 @@ type ExportedProgram struct{ Program }
 
 // EdgeProgram is a functional program of core ATen operators.
 type EdgeProgram struct{ Program }
+
+// UserFrame is the innermost frame outside of PyTorch's own files, or the innermost of all, or nil.
+func (o *Origin) UserFrame() *Frame {
+	for i := len(o.Frames) - 1; i >= 0; i-- {
+		if !strings.Contains(o.Frames[i].File, "site-packages/") && !strings.Contains(o.Frames[i].File, "dist-packages/") {
+			return &o.Frames[i]
+		}
+	}
+	if len(o.Frames) == 0 {
+		return nil
+	}
+	return &o.Frames[len(o.Frames)-1]
+}

@@ -92,7 +92,10 @@ func OpenBytes(data []byte) (*Archive, error) {
 	if err := a.findRoot(); err != nil {
 		return nil, err
 	}
-	return a, a.checkVersion()
+	if err := a.checkVersion(); err != nil {
+		return a, err
+	}
+	return a, a.readSplit()
 }
 
 // readZip lists the records of a zip file that lies at base in the archive.
@@ -243,6 +246,9 @@ func (a *Archive) read(name string) ([]byte, error) {
 	r, ok := a.records[name]
 	if !ok {
 		return nil, fmt.Errorf("the archive has no record %q", name)
+	}
+	if r.offset < 0 {
+		return nil, fmt.Errorf("record %q is not in this file, which holds a graph without its weights", name)
 	}
 	b := a.slice(r)
 	if crcOf(b) != r.crc {

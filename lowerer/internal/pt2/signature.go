@@ -77,8 +77,8 @@ func isValueTag(tag string) bool {
 // maxLiteral is how large a constant may be that belongs to the graph whatever it is.
 const maxLiteral = 4 << 10
 
-// bindConstant gives a placeholder the constant that it stands for. Small ones,
-// lifted ones and integers (indices, not int8 weights) are read here and now.
+// bindConstant gives a placeholder the constant that it stands for. Lifted ones and integers (indices and small
+// ones, not int8 weights) are read here and now; of floating-point parameters and buffers no value is.
 func (s *scope) bindConstant(v *exir.Value, in *exir.InputSpec) error {
 	if v == nil || v.Kind != exir.TensorValue {
 		return fmt.Errorf("constant %q is no tensor", in.Target)
@@ -94,7 +94,7 @@ func (s *scope) bindConstant(v *exir.Value, in *exir.InputSpec) error {
 	v.Spec.DimOrder = p.meta.DimOrder
 	c := &exir.Constant{Name: in.Target, Meta: p.meta.Clone()}
 	v.Const = c
-	if in.Kind != exir.TensorConstant && !wideInteger(c.Meta.DType) && c.Meta.Nbytes() > maxLiteral {
+	if in.Kind != exir.TensorConstant && (c.Meta.DType.IsFloat() || !wideInteger(c.Meta.DType) && c.Meta.Nbytes() > maxLiteral) {
 		w := p.weight
 		c.Weight = &w
 		return nil

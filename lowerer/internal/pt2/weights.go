@@ -183,7 +183,15 @@ func (a *Archive) ReadWeight(w *exir.Weight, m tensor.Meta) ([]byte, error) {
 	if len(w.Strides) != len(m.Sizes) || !m.Static() || m.DType.Size() == 0 || w.StorageOffset < 0 {
 		return nil, fmt.Errorf("read weight %q: strides do not fit the sizes", w.Record)
 	}
-	if w.Offset < 0 || w.Size < 0 || w.Offset > len(a.data) || w.Size > len(a.data)-w.Offset {
+	offset := w.Offset
+	if r, ok := a.records[w.Record]; ok && w.Key == "" {
+		if r.size != w.Size {
+			return nil, fmt.Errorf("read weight %q: %d bytes, want %d: the model has changed since its graph was split off",
+				w.Record, r.size, w.Size)
+		}
+		offset = r.offset
+	}
+	if offset < 0 || w.Size < 0 || offset > len(a.data) || w.Size > len(a.data)-offset {
 		return nil, fmt.Errorf("read weight %q: outside of the archive", w.Record)
 	}
 	for i, s := range w.Strides {
@@ -197,7 +205,7 @@ func (a *Archive) ReadWeight(w *exir.Weight, m tensor.Meta) ([]byte, error) {
 	if m.Numel() == 0 {
 		return []byte{}, nil
 	}
-	src := a.data[w.Offset : w.Offset+w.Size]
+	src := a.data[offset : offset+w.Size]
 	start := w.StorageOffset * m.DType.Size()
 	if denseAs(w.Strides, &m) {
 		end := start + m.Nbytes()

@@ -1,0 +1,74 @@
+package lowerer
+
+import (
+	"fmt"
+	"html"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	_ "embed"
+
+	"github.com/rules-pte/rules_pte/lowerer/diag"
+	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/lowerer/internal/symint"
+)
+
+// Dumper writes the text of every stage, and one page with the stages side by side. A nil Dumper writes nothing.
+type Dumper struct {
+	dir    string
+	stages []stage
+}
+
+type stage struct{ name, method, text string }
+
+// NewDumper makes dir; "" gives a nil Dumper.
+func NewDumper(dir string) (*Dumper, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, diag.New(diag.FileWrite, dir, "%w", err)
+	}
+	return &Dumper{dir: dir}, nil
+}
+
+// Stage writes the text of m as it is now.
+func (d *Dumper) Stage(name string, _ *exir.Program, m *exir.Method, table *symint.Table) error {
+	if d == nil {
+		return nil
+	}
+	s := stage{name, m.Name, m.Graph.Text(table.String)}
+	d.stages = append(d.stages, s)
+	file := filepath.Join(d.dir, fmt.Sprintf("%02d-%s-%s.txt", len(d.stages), s.name, s.method))
+	if err := os.WriteFile(file, []byte(s.text), 0o666); err != nil {
+		return diag.New(diag.FileWrite, file, "%w", err)
+	}
+	return nil
+}
+
+//go:embed dump.html
+var dumpPage string
+
+var valueName = regexp.MustCompile(`[%@][\w.]+`)
+
+// Close writes stages.html.
+func (d *Dumper) Close() error {
+	if d == nil {
+		return nil
+	}
+	var b strings.Builder
+	for _, s := range d.stages {
+		fmt.Fprintf(&b, "<section><h2>%s</h2><p>%s</p><pre>", html.EscapeString(s.name), html.EscapeString(s.method))
+		b.WriteString(valueName.ReplaceAllStringFunc(html.EscapeString(s.text), func(v string) string {
+			return `<span data-v="` + v[1:] + `">` + v + `</span>`
+		}))
+		b.WriteString("</pre></section>\n")
+	}
+	file := filepath.Join(d.dir, "stages.html")
+	if err := os.WriteFile(file, []byte(strings.Replace(dumpPage, "STAGES", b.String(), 1)), 0o666); err != nil {
+		return diag.New(diag.FileWrite, file, "%w", err)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package exir
+
+import (
+	"fmt"
+
+	"github.com/rules-pte/rules_pte/runtime/pte"
+)
+
+// ExecutorchProgram is a lowered program: all of a .pte but the bytes of its constants.
+type ExecutorchProgram struct {
+	// Program has nil buffers; a tensor's DataBufferIdx i stands for Constants[i-1], or, where it has an
+	// allocation, for Mutable[i-1].
+	Program *pte.Program
+	// Constants and Mutable are expressions over the weights of the .pt2 files, one .pte buffer each.
+	Constants, Mutable []*Constant
+	// Kernels are the names in .pte files and element types of the kernels that the instructions call, sorted.
+	Kernels []KernelUse
+}
+
+// KernelUse is one kernel that a program calls.
+type KernelUse struct {
+	// Op is the out variant, such as "aten::add.out"; Var the Go variable of the kernel in runtime/op.
+	Op, DType, Var string
+}
+
+// Walk calls f for every graph nested in g, innermost first, and last for g.
+func (g *Graph) Walk(f func(*Graph) error) error {
+	for _, n := range g.Nodes {
+		for i := range n.Args {
+			if n.Args[i].Kind == ArgGraph {
+				if err := n.Args[i].Graph.Walk(f); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return f(g)
+}
+
+// EachValue calls f for every value that a is or holds; f may replace it.
+func (a *Arg) EachValue(f func(v **Value)) {
+	switch a.Kind {
+	case ArgValue:
+		f(&a.Value)
+	case ArgList:
+		for i := range a.List {
+			a.List[i].EachValue(f)
+		}
+	}
+}
+
+// EachArg calls f for a and every member of it, lists last.
+func (a *Arg) EachArg(f func(*Arg) error) error {
+	for i := range a.List {
+		if err := a.List[i].EachArg(f); err != nil {
+			return err
+		}
+	}
+	return f(a)
+}
+
+// CloneArgs copies args so that replacing members leaves the original alone.
+func CloneArgs(args []Arg) []Arg {
+	out := append([]Arg(nil), args...)
+	for i := range out {
+		if out[i].Kind == ArgList {
+			out[i].List = CloneArgs(out[i].List)
+		}
+	}
+	return out
+}
+
+// Verify checks that the graph is in an order in which it can run: every value is an input, a constant or the
+// result of an earlier node, and every node fits its schema.
+func (g *Graph) Verify() error {
+	known := map[*Value]bool{}
+	for _, v := range g.Inputs {
+		known[v] = true
+	}
+	check := func(where string, a *Arg) error {
+		var err error
+		a.EachValue(func(v **Value) {
+			if err == nil && !known[*v] && (*v).Const == nil {
+				err = fmt.Errorf("%s uses %s, which nothing before it makes", where, (*v).Name)
+			}
+		})
+		return err
+	}
+	for _, n := range g.Nodes {
+		if n.Op.Kind != "hop" && len(n.Args) != len(n.Op.Args) {
+			return fmt.Errorf("node %s: %d arguments of %s, want %d", n.Name, len(n.Args), n.Op.Name, len(n.Op.Args))
+		}
+		for i := range n.Args {
+			if err := check("node "+n.Name, &n.Args[i]); err != nil {
+				return err
+			}
+			if sub := n.Args[i].Graph; sub != nil {
+				if err := sub.Verify(); err != nil {
+					return err
+				}
+			}
+		}
+		for _, v := range n.Outs {
+			known[v] = true
+		}
+	}
+	for i := range g.Outputs {
+		if err := check(fmt.Sprintf("output %d", i), &g.Outputs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

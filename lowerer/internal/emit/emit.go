@@ -1,0 +1,422 @@
+// Package emit turns the graphs of a program into execution plans: values,
+// instructions and arenas (reference: ExecuTorch's exir/emit/_emitter.py).
+package emit
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sort"
+
+	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/lowerer/internal/symint"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// Options of the emission.
+type Options struct {
+	// AllocInput and AllocOutput say that inputs and outputs lie in the arena, not in the caller's memory.
+	AllocInput, AllocOutput bool
+	// Alignment of offsets in arenas, in bytes, a power of two.
+	Alignment int
+	// Stacktrace puts the nodes' Python frames into the file.
+	Stacktrace bool
+	// Official makes an operator without a kernel in the official runtime an error.
+	Official bool
+}
+
+// Stats says what a method's plan holds.
+type Stats struct {
+	// LowerBound is the peak of live bytes.
+	LowerBound int64
+	// Nodes are those that became kernel calls.
+	Nodes []*exir.Node
+	// Unbounded lists inputs' and values' names that have a dimension without a bound.
+	Unbounded []string
+	Kernels   []exir.KernelUse
+}
+
+// Program emits every method, in the order of their names.
+func Program(p *exir.Program, table *symint.Table, opts Options) (*exir.ExecutorchProgram, map[string]*Stats, error) {
+	out := &exir.ExecutorchProgram{Program: &pte.Program{}}
+	shared := &constants{index: map[*exir.Constant]uint32{}}
+	stats := map[string]*Stats{}
+	var errs []error
+	for _, m := range p.Methods {
+		e := newEmitter(m, p, table, opts, shared)
+		if err := e.method(); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out.Program.Plans = append(out.Program.Plans, e.plan)
+		stats[m.Name] = &e.stats
+		out.Kernels = append(out.Kernels, e.stats.Kernels...)
+	}
+	if len(errs) > 0 {
+		return nil, nil, errors.Join(errs...)
+	}
+	out.Constants, out.Mutable = shared.constants, shared.mutable
+	out.Kernels = sortedUses(out.Kernels)
+	return out, stats, nil
+}
+
+func sortedUses(uses []exir.KernelUse) []exir.KernelUse {
+	sort.Slice(uses, func(i, j int) bool {
+		a, b := uses[i], uses[j]
+		return a.Op < b.Op || a.Op == b.Op && (a.DType < b.DType || a.DType == b.DType && a.Var < b.Var)
+	})
+	kept := uses[:0]
+	for i, u := range uses {
+		if i == 0 || u != uses[i-1] {
+			kept = append(kept, u)
+		}
+	}
+	return kept
+}
+
+// constants are shared by the methods of a program. The same weight under two names is one constant.
+type constants struct {
+	index              map[*exir.Constant]uint32
+	constants, mutable []*exir.Constant
+}
+
+func (c *constants) constant(k *exir.Constant) uint32 {
+	if i, ok := c.index[k]; ok {
+		return i
+	}
+	c.constants = append(c.constants, k)
+	c.index[k] = uint32(len(c.constants))
+	return c.index[k]
+}
+
+func (c *constants) initial(k *exir.Constant) uint32 {
+	c.mutable = append(c.mutable, k)
+	return uint32(len(c.mutable))
+}
+
+// storage is a place in an arena that one or more values share.
+type storage struct {
+	size        int64
+	first, last int
+	values      []int32
+	pinned      bool // lives for the whole method
+}
+
+type emitter struct {
+	m      *exir.Method
+	prog   *exir.Program
+	table  *symint.Table
+	opts   Options
+	shared *constants
+	plan   *pte.ExecutionPlan
+	ins    []pte.Instruction
+	traces [][]pte.Frame
+	index  map[*exir.Value]int32
+	stores map[*exir.Value][]*storage // a value merged from two branches has both
+	order  []*storage
+	ops    map[pte.Operator]int32
+	loops  [][2]int
+	state  map[*exir.Value]bool // mutated buffers
+	output map[*exir.Value]bool
+	node   *exir.Node
+	stats  Stats
+	errs   []error
+}
+
+func newEmitter(m *exir.Method, p *exir.Program, table *symint.Table, opts Options, shared *constants) *emitter {
+	return &emitter{m: m, prog: p, table: table, opts: opts, shared: shared,
+		plan:  &pte.ExecutionPlan{Name: m.Name, EncodedInpStr: m.InSpec, EncodedOutStr: m.OutSpec},
+		index: map[*exir.Value]int32{}, stores: map[*exir.Value][]*storage{}, ops: map[pte.Operator]int32{},
+		state: map[*exir.Value]bool{}, output: map[*exir.Value]bool{}}
+}
+
+func (e *emitter) method() error {
+	e.placeholders()
+	e.graph(e.m.Graph)
+	e.keepOld()
+	e.writeBack()
+	e.outputs()
+	if len(e.errs) > 0 {
+		return errors.Join(e.errs...)
+	}
+	e.plan.Chains = []pte.Chain{{Instructions: e.ins, Stacktrace: e.traces}}
+	return e.allocate()
+}
+
+func (e *emitter) fail(format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	if e.node != nil {
+		err = fmt.Errorf("%s: %w", describe(e.node), err)
+	}
+	e.errs = append(e.errs, err)
+}
+
+// describe names a node, its operator and the user's Python line.
+func describe(n *exir.Node) string {
+	text := "node " + n.Name + " (" + n.Op.Name + ")"
+	if f := n.UserFrame(); f != nil {
+		text += fmt.Sprintf(" at %s:%d `%s`", f.File, f.Line, f.Text)
+	}
+	return text
+}
+
+// placeholders makes the values of the method's inputs, and marks the state.
+func (e *emitter) placeholders() {
+	mutated := map[string]bool{}
+	for _, o := range e.m.Outputs {
+		if o.Kind == exir.BufferMutation {
+			mutated[o.Target] = true
+		}
+	}
+	for i := range e.m.Graph.Outputs {
+		if e.m.Outputs[i].Kind == exir.UserOutput && e.m.Graph.Outputs[i].Kind == exir.ArgValue {
+			e.output[e.m.Graph.Outputs[i].Value] = true
+		}
+	}
+	for i, v := range e.m.Graph.Inputs {
+		spec := e.m.Inputs[i]
+		switch {
+		case spec.Kind == exir.ConstantInput:
+			e.plan.Inputs = append(e.plan.Inputs, e.literal(&spec.Value, ""))
+		case spec.Kind == exir.UserInput && v == nil:
+			e.plan.Inputs = append(e.plan.Inputs, e.add(pte.EValue{Type: pte.Null}))
+		case spec.Kind == exir.UserInput:
+			e.plan.Inputs = append(e.plan.Inputs, e.input(v))
+		case mutated[spec.Target]:
+			e.state[v] = true
+			e.mutable(v)
+		}
+	}
+}
+
+func (e *emitter) input(v *exir.Value) int32 {
+	switch v.Kind {
+	case exir.SymInt:
+		hint := v.Sym
+		if tensor.IsSymbol(hint) {
+			hint = 0
+		}
+		e.index[v] = e.add(pte.EValue{Type: pte.Int, Int: hint})
+	case exir.SymFloat:
+		e.index[v] = e.add(pte.EValue{Type: pte.Double})
+	case exir.SymBool:
+		e.index[v] = e.add(pte.EValue{Type: pte.Bool})
+	default:
+		at := e.tensorValue(v)
+		if e.opts.AllocInput {
+			e.store(v, 0)
+		}
+		return at
+	}
+	return e.index[v]
+}
+
+func (e *emitter) mutable(v *exir.Value) {
+	at := e.tensorValue(v)
+	e.store(v, 0).pinned = true
+	if v.Const != nil {
+		e.plan.Values[at].Tensor.DataBufferIdx = e.shared.initial(v.Const)
+	}
+}
+
+func (e *emitter) add(v pte.EValue) int32 {
+	e.plan.Values = append(e.plan.Values, v)
+	return int32(len(e.plan.Values) - 1)
+}
+
+// tensorValue makes the EValue of a tensor, without storage.
+func (e *emitter) tensorValue(v *exir.Value) int32 {
+	t := &pte.Tensor{ScalarType: v.Spec.DType, Sizes: make([]int32, v.Spec.Rank()), DimOrder: make([]uint8, v.Spec.Rank())}
+	for i := range t.Sizes {
+		t.DimOrder[i] = uint8(i)
+		if v.Spec.DimOrder != nil {
+			t.DimOrder[i] = v.Spec.DimOrder[i]
+		}
+		hi, bounded := e.upper(v.Spec.Sizes[i])
+		t.Sizes[i] = int32(hi)
+		switch {
+		case !bounded:
+			t.Dynamism = pte.DynamicUnbound
+			e.stats.Unbounded = append(e.stats.Unbounded, v.Name)
+		case tensor.IsSymbol(v.Spec.Sizes[i]) && t.Dynamism == pte.Static:
+			t.Dynamism = pte.DynamicBound
+		}
+	}
+	at := e.add(pte.EValue{Type: pte.TensorValue, Tensor: t})
+	e.index[v] = at
+	return at
+}
+
+// maxSize is the largest size of a dimension that counts as a bound: ExecuTorch's sizes are int32.
+const maxSize = math.MaxInt32
+
+func (e *emitter) upper(d tensor.Dim) (int64, bool) {
+	if !tensor.IsSymbol(d) {
+		return d, d <= maxSize
+	}
+	_, hi := e.table.Bounds(d)
+	if hi > maxSize {
+		return max(e.table.Hint(d), 0), false
+	}
+	return max(hi, 0), true
+}
+
+func nbytes(t *pte.Tensor) int64 {
+	n := int64(t.ScalarType.Size())
+	for _, s := range t.Sizes {
+		n *= int64(s)
+	}
+	return n
+}
+
+// store gives v a storage of its own, defined at instruction first.
+func (e *emitter) store(v *exir.Value, first int) *storage {
+	at := e.index[v]
+	t := e.plan.Values[at].Tensor
+	s := &storage{size: nbytes(t), first: first, last: first, values: []int32{at}}
+	if t.Dynamism == pte.DynamicUnbound {
+		return s
+	}
+	e.order = append(e.order, s)
+	e.stores[v] = []*storage{s}
+	return s
+}
+
+// touch says that instruction at reads or writes v.
+func (e *emitter) touch(v *exir.Value, at int) {
+	for _, s := range e.stores[v] {
+		s.last = max(s.last, at)
+	}
+}
+
+// value is the index of a value's EValue; constants get theirs when they are first used.
+func (e *emitter) value(v *exir.Value) int32 {
+	at, ok := e.index[v]
+	if !ok {
+		if v.Const == nil {
+			e.fail("value %s is used before it is made", v.Name)
+			return 0
+		}
+		at = e.tensorValue(v)
+		e.plan.Values[at].Tensor.DataBufferIdx = e.shared.constant(v.Const)
+	}
+	e.touch(v, len(e.ins))
+	return at
+}
+
+// writeBack copies new states into their buffers, and mutated inputs into theirs.
+func (e *emitter) writeBack() {
+	targets := map[string]*exir.Value{}
+	for i, v := range e.m.Graph.Inputs {
+		switch e.m.Inputs[i].Kind {
+		case exir.UserInput:
+			if v != nil {
+				targets["input "+v.Name] = v
+			}
+		case exir.Buffer, exir.Parameter, exir.TensorConstant:
+			targets["buffer "+e.m.Inputs[i].Target] = v
+		}
+	}
+	e.node = nil
+	for i, o := range e.m.Outputs {
+		kind := "buffer "
+		if o.Kind == exir.UserInputMutation {
+			kind = "input "
+		}
+		if o.Kind == exir.UserOutput {
+			continue
+		}
+		dst := targets[kind+o.Target]
+		if dst == nil {
+			e.fail("output %d writes to %s%s, which is no input", i, kind, o.Target)
+			continue
+		}
+		if src := e.m.Graph.Outputs[i]; src.Kind == exir.ArgValue && src.Value != dst {
+			e.copyTo(dst, src.Value)
+		}
+	}
+}
+
+// keepOld copies what a buffer or an input held at first, where that is returned or written elsewhere after it is
+// overwritten.
+func (e *emitter) keepOld() {
+	overwritten := map[string]bool{}
+	for _, o := range e.m.Outputs {
+		if o.Kind != exir.UserOutput {
+			overwritten[o.Target] = true
+		}
+	}
+	old := map[*exir.Value]bool{}
+	for i, v := range e.m.Graph.Inputs {
+		if v != nil && (overwritten[e.m.Inputs[i].Target] || e.m.Inputs[i].Kind == exir.UserInput && overwritten[v.Name]) {
+			old[v] = true
+		}
+	}
+	for i := range e.m.Graph.Outputs {
+		a := &e.m.Graph.Outputs[i]
+		if a.Kind != exir.ArgValue || !old[a.Value] || e.ownState(i, a.Value) {
+			continue
+		}
+		*a = exir.ToArg(e.carry(a.Value, a))
+	}
+}
+
+// ownState reports that output i writes v to v itself.
+func (e *emitter) ownState(i int, v *exir.Value) bool {
+	o := e.m.Outputs[i]
+	for j, in := range e.m.Graph.Inputs {
+		if in == v {
+			return o.Kind == exir.BufferMutation && o.Target == e.m.Inputs[j].Target || o.Kind == exir.UserInputMutation && o.Target == v.Name
+		}
+	}
+	return false
+}
+
+// copyTo emits aten::copy_(dst, src).
+func (e *emitter) copyTo(dst, src *exir.Value) {
+	d, s := e.value(dst), e.value(src)
+	blocking := e.add(pte.EValue{Type: pte.Bool})
+	e.call("aten::copy_", []int32{d, s, blocking, d})
+	e.use("aten::copy_", []exir.Arg{exir.ToArg(dst), exir.ToArg(src), exir.ToArg(false)}, nil)
+}
+
+func (e *emitter) outputs() {
+	for i := range e.m.Graph.Outputs {
+		if e.m.Outputs[i].Kind != exir.UserOutput {
+			continue
+		}
+		a := &e.m.Graph.Outputs[i]
+		if a.Kind != exir.ArgValue {
+			e.plan.Outputs = append(e.plan.Outputs, e.literal(a, ""))
+			continue
+		}
+		at := e.value(a.Value)
+		e.touch(a.Value, math.MaxInt32)
+		e.plan.Outputs = append(e.plan.Outputs, at)
+	}
+}
+
+// call appends a kernel call.
+func (e *emitter) call(name string, args []int32) {
+	e.push(pte.Instruction{Type: pte.KernelCall, A: e.operator(name), Args: args})
+}
+
+func (e *emitter) push(in pte.Instruction) int {
+	e.ins = append(e.ins, in)
+	if e.opts.Stacktrace {
+		e.traces = append(e.traces, frames(e.node))
+	}
+	return len(e.ins) - 1
+}
+
+func frames(n *exir.Node) []pte.Frame {
+	if n == nil {
+		return nil
+	}
+	var out []pte.Frame
+	for _, f := range n.Frames {
+		out = append(out, pte.Frame{Filename: f.File, Lineno: int32(f.Line), Name: f.Func, Context: f.Text})
+	}
+	return out
+}
