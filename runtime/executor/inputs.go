@@ -85,7 +85,8 @@ func (m *Method) setInput(i int, in *Value) error {
 		f := FloatOf(float64(in.Int))
 		in = &f
 	}
-	if in.Kind != from.Kind {
+	symbolic := from.Kind == None && m.m.used[v] // the official emitter's symbolic inputs have no kind
+	if in.Kind != from.Kind && !(symbolic && isNumber(in)) {
 		return fail(pte.InvalidArgument, "input ", itoa(i), " is ", kindName(in.Kind), ", want ", kindName(from.Kind))
 	}
 	switch in.Kind {
@@ -98,7 +99,7 @@ func (m *Method) setInput(i int, in *Value) error {
 		if !m.m.used[v] && !sameNumber(in, from) {
 			return fail(pte.InvalidArgument, "input ", itoa(i), " is ", valueText(in), ", the program was exported for ", valueText(from))
 		}
-		val.Int, val.Float, val.Str = in.Int, in.Float, in.Str
+		val.Kind, val.Int, val.Float, val.Str = in.Kind, in.Int, in.Float, in.Str
 	}
 	return nil
 }

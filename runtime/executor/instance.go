@@ -173,7 +173,7 @@ func (m *Method) bindTensor(i int) error {
 	m.vals[i].Tensor = t
 	if m.m.place[i] == owned {
 		m.owned[t] = true
-		if d.Dynamism == pte.DynamicUnbound || m.isInput(i) {
+		if d.Dynamism == pte.DynamicUnbound || m.m.isInput(int64(i)) {
 			return nil
 		}
 		return m.growOwned(t, t.Nbytes())
@@ -200,15 +200,6 @@ func (m *Method) initialState(d *pte.Tensor, t *tensor.Tensor) error {
 	}
 	copy(t.Data, data)
 	return nil
-}
-
-func (m *Method) isInput(v int) bool {
-	for _, in := range m.m.plan.Inputs {
-		if int(in) == v {
-			return true
-		}
-	}
-	return false
 }
 
 // growOwned gives an owned tensor room for n bytes, within the program's memory limit.

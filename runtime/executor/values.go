@@ -99,12 +99,21 @@ func (m *method) loadList(i int) error {
 			v.Ints[j] = from.Int
 		case v.Kind == op.Tensors && from.Kind == op.Tensor:
 			v.Tensors[j] = from.Tensor
-		case v.Kind == op.Tensors && from.Kind == op.None && e.Type == pte.OptionalTensorList:
+		case from.Kind == op.None && (e.Type == pte.OptionalTensorList || v.Kind == op.Ints && m.isInput(item)):
 		default:
 			return fail(pte.InvalidProgram, "item ", itoa(j), " is a value of the wrong kind")
 		}
 	}
 	return nil
+}
+
+func (m *method) isInput(v int64) bool {
+	for _, in := range m.plan.Inputs {
+		if int64(in) == v {
+			return true
+		}
+	}
+	return false
 }
 
 // loadTensor checks a tensor's description and finds its place.
