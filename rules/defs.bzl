@@ -1,9 +1,9 @@
 """The public rules: pte_program, pte_runtime and pte_test."""
 
 load("//rules:providers.bzl", _PteProgramInfo = "PteProgramInfo")
-load("//rules/private:program.bzl", "model_keys", "pte_program_rule")
-load("//rules/private:runtime.bzl", "pte_runtime_rule")
-load("//rules/private:test.bzl", "case_data", "pte_test_rule")
+load("//rules/private:program.bzl", "model_keys", _pte_program = "pte_program")
+load("//rules/private:runtime.bzl", _pte_runtime = "pte_runtime")
+load("//rules/private:test.bzl", "case_data", _pte_test = "pte_test")
 
 PteProgramInfo = _PteProgramInfo
 
@@ -27,7 +27,7 @@ def pte_program(name, models, spec = None, srcs = [], deps = [], program = "", o
       **kwargs: `lowerer` (the tool, //lowerer/cmd/pte if absent) and what every
         rule takes.
     """
-    pte_program_rule(
+    _pte_program(
         name = name,
         deps = deps,
         models = model_keys(models, spec),
@@ -62,7 +62,7 @@ def pte_runtime(name, programs, srcs = [], deps = [], embed = True, **kwargs):
       embed: whether the programs are in the binary.
       **kwargs: `data` and what every rule takes.
     """
-    pte_runtime_rule(
+    _pte_runtime(
         name = name,
         default_srcs = [] if srcs else [Label("//rules/runner:embedded" if embed else "//rules/runner:file")],
         deps = deps,
@@ -82,7 +82,7 @@ def pte_test(name, program, cases, data = [], **kwargs):
       data: further files that the cases name.
       **kwargs: what every test takes.
     """
-    pte_test_rule(
+    _pte_test(
         name = name,
         cases = cases,
         data = data + case_data(cases),

@@ -17,6 +17,7 @@ RUNTIME = [
     "sync/atomic",
     "syscall",
     "time",
+    "unicode/utf8",
 ]
 
 STD = [
@@ -57,6 +58,7 @@ STD = [
     "strconv",
     "strings",
     "sync",
+    "sync/atomic",
     "testing",
     "testing/fstest",
     "time",

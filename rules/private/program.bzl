@@ -107,7 +107,7 @@ def _pte_program_impl(ctx):
         ),
     ]
 
-pte_program_rule = rule(
+pte_program = rule(
     implementation = _pte_program_impl,
     attrs = {
         "deps": attr.label_list(allow_files = True),

@@ -61,7 +61,7 @@ def _pte_runtime_impl(ctx):
         OutputGroupInfo(source = depset([srcs[0].file])),
     ]
 
-pte_runtime_rule = rule(
+pte_runtime = rule(
     implementation = _pte_runtime_impl,
     attrs = dict(
         GO_ATTRS,

@@ -24,7 +24,7 @@ def _pte_test_impl(ctx):
     files = [program, ctx.executable.runner] + ctx.files.cases + ctx.files.data
     return [DefaultInfo(executable = script, runfiles = ctx.runfiles(files))]
 
-pte_test_rule = rule(
+pte_test = rule(
     implementation = _pte_test_impl,
     attrs = {
         "cases": attr.label_list(allow_files = [".json"], mandatory = True),

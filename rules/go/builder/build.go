@@ -23,7 +23,7 @@ type build struct {
 	goroot, vendor, gomod, gosum string
 	goos, goarch, goarm          string
 	layers, srcs                 list
-	out, layerOut                string
+	out, layerOut, tags          string
 
 	dir string // the temporary folder; the module lies in dir/m, the cache in dir/c
 }
@@ -41,6 +41,7 @@ func (b *build) flags(name string) *flag.FlagSet {
 	f.Var(&b.layers, "layer", "layer of the build cache to read")
 	f.Var(&b.srcs, "src", "path-in-module=file")
 	f.StringVar(&b.out, "out", "", "file to link")
+	f.StringVar(&b.tags, "tags", "", "build tags, separated by commas")
 	f.StringVar(&b.layerOut, "layer_out", "", "layer of the build cache to write")
 	return f
 }
@@ -156,7 +157,7 @@ func (b *build) run(args []string) error {
 	if err != nil {
 		return err
 	}
-	full := []string{args[0], "-trimpath", "-mod=vendor", "-buildvcs=false"}
+	full := []string{args[0], "-trimpath", "-mod=vendor", "-buildvcs=false", "-tags=" + b.tags}
 	if b.out != "" {
 		out, err := filepath.Abs(b.out)
 		if err != nil {
