@@ -75,6 +75,7 @@ func (l *loader) pick(root cue.Value, all []named, name string) (named, error) {
 
 // decode checks the program and reads every field of it.
 func (l *loader) decode(p named) (*Spec, error) {
+	l.prog = p.name
 	if err := l.validate(p.v); err != nil {
 		return nil, err
 	}
@@ -104,9 +105,15 @@ func (l *loader) decode(p named) (*Spec, error) {
 }
 
 // validate checks all but `expect`, which stays a constraint: that it could hold is all that is asked of it.
+//
+// The schema is unified once more, since a struct that embeds it may have fields of its own.
 func (l *loader) validate(v cue.Value) error {
 	var errs diag.List
-	if err := v.Validate(); err != nil {
+	err := v.Validate()
+	if err == nil {
+		err = v.Unify(l.schema).Validate()
+	}
+	if err != nil {
 		errs = l.errors(err, diag.WrongValue)
 	}
 	if len(errs) == 0 {

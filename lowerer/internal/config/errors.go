@@ -157,7 +157,7 @@ func (l *loader) convert(e errors.Error, code diag.Code, schema cue.Value) *diag
 
 // relative drops the program's own name, and the schema's, from an error's path.
 func (l *loader) relative(path []string) []string {
-	if len(path) > 0 && !l.schema.LookupPath(cue.MakePath(cue.Str(path[0]).Optional())).Exists() {
+	if len(path) > 0 && (strings.HasPrefix(path[0], "#") || path[0] == l.prog) {
 		return path[1:]
 	}
 	return path

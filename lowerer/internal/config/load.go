@@ -60,6 +60,7 @@ type loader struct {
 	report cue.Value // #Report
 	root   cue.Value // the user's file
 	names  []string  // its fields
+	prog   string    // the one that is the program, "" for the file itself
 	// anyTarget is the target of a program that names none.
 	anyTarget cue.Value
 	targets   cue.Value
