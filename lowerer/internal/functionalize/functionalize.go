@@ -194,12 +194,20 @@ func (s *state) mutations(m *exir.Method) {
 			spec = exir.OutputSpec{Kind: exir.UserInputMutation, Target: v.Name}
 		} else {
 			m.Inputs[i].Kind = exir.Buffer
+			forgetValue(v)
 		}
 		outs, specs = append(outs, value(s.read(v))), append(specs, spec)
 	}
 	m.Graph.Nodes = s.nodes
 	m.Graph.Outputs = append(outs, m.Graph.Outputs...)
 	m.Outputs = append(specs, m.Outputs...)
+}
+
+// forgetValue makes the constant that v starts as unreadable, since v changes from call to call.
+func forgetValue(v *exir.Value) {
+	if v.Const != nil && v.Const.Weight != nil {
+		v.Const.Literal, v.Const.Data = false, nil
+	}
 }
 
 // written reports whether the input v has another value at the end.
