@@ -36,6 +36,8 @@ func TestReadFaults(t *testing.T) {
 		want string
 	}{
 		{"input", func(p *pte.Program) { p.Plans[0].Inputs[0] = 9 }, pte.InvalidProgram, "inputs of plan 0: index 9, want 0 to 3"},
+		{"version", func(p *pte.Program) { p.Version = 1 }, pte.InvalidProgram, "program: version 1, want at most 0"},
+		{"text", func(p *pte.Program) { p.Plans[0].Name = "\xff" }, pte.InvalidProgram, `string "\xff" is not UTF-8`},
 		{"operator", func(p *pte.Program) { p.Plans[0].Chains[0].Instructions[0].A = 1 }, pte.InvalidProgram, "instruction 0: index 1"},
 		{"argument", func(p *pte.Program) { p.Plans[0].Chains[0].Instructions[0].Args[1] = -1 }, pte.InvalidProgram, "instruction 0: index -1"},
 		{"size", func(p *pte.Program) { p.Plans[0].Values[0].Tensor.Sizes[1] = -2 }, pte.InvalidProgram, "value 0: size -2 of dimension 1 is negative"},

@@ -2,6 +2,7 @@ package pte
 
 import (
 	"strconv"
+	"unicode/utf8"
 
 	flatbuffers "github.com/google/flatbuffers/go"
 
@@ -13,6 +14,9 @@ const (
 	budgetBase   = 24 << 20
 	budgetFactor = 48
 )
+
+// maxVersion is the newest schema version that is known.
+const maxVersion = 0
 
 // Vtable offsets of the vectors that ExecuTorch demands to be present.
 const (
@@ -26,6 +30,7 @@ const (
 	slotBufferSizes  = 20
 	slotInstructions = 8
 	slotItems        = 4
+	slotArgs         = 6
 	slotSizes        = 8
 	slotDimOrder     = 10
 )
@@ -133,6 +138,9 @@ func (r *reader) string(b []byte) string {
 	if s, ok := r.strings[string(b)]; ok {
 		return s
 	}
+	if !utf8.Valid(b) {
+		r.fail(InvalidProgram, "plan "+itoa(r.plan), "string "+strconv.Quote(string(b[:min(len(b), 32)]))+" is not UTF-8")
+	}
 	r.charge(64)
 	s := string(b)
 	r.strings[s] = s
@@ -152,7 +160,10 @@ func (r *reader) program() {
 		r.fail(InvalidProgram, "program", "missing execution_plan")
 		return
 	}
-	r.out.Version = r.src.Version()
+	if r.out.Version = r.src.Version(); r.out.Version > maxVersion {
+		r.fail(InvalidProgram, "program", "version "+itoa(r.out.Version)+", want at most "+itoa(maxVersion))
+		return
+	}
 	r.out.Plans = array[*ExecutionPlan](r, r.src.ExecutionPlanLength(), 8)
 	var p fb.ExecutionPlan
 	for i := 0; i < len(r.out.Plans) && r.err == nil; i++ {
@@ -254,7 +265,7 @@ func (r *reader) chain(c *fb.Chain) Chain {
 	var in fb.Instruction
 	for i := 0; i < len(out.Instructions) && r.err == nil; i++ {
 		c.Instructions(&in, i)
-		out.Instructions[i] = r.instruction(&in)
+		out.Instructions[i] = r.instruction(i, &in)
 	}
 	var l fb.FrameList
 	for i := 0; i < len(out.Stacktrace) && r.err == nil; i++ {
@@ -274,10 +285,14 @@ func (r *reader) frames(l *fb.FrameList) []Frame {
 	return out
 }
 
-func (r *reader) instruction(in *fb.Instruction) Instruction {
+func (r *reader) instruction(i int, in *fb.Instruction) Instruction {
 	var t table
 	in.InstrArgs(&t)
 	out := Instruction{Type: InstructionType(in.InstrArgsType())}
+	if call := out.Type == KernelCall || out.Type == DelegateCall; call && t.Offset(slotArgs) == 0 {
+		r.bad("instruction", i, "missing args")
+		return out
+	}
 	switch out.Type {
 	case KernelCall:
 		c := as[fb.KernelCall](t)
