@@ -6,6 +6,8 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/pte/verifier"
 )
 
+//go:generate go run ../../tools/fbs -schema schema/program.fbs -fb internal/fb -verify zverify.go -package pte
+
 const (
 	minFile       = 64 // what ExecuTorch's loader reads at once
 	headerOffset  = 8

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"math/bits"
+	"strconv"
 
 	flatbuffers "github.com/google/flatbuffers/go"
 
@@ -124,6 +125,13 @@ func newLayout(p *Program) (*layout, error) {
 		}
 		if *a.value < 0 || bits.OnesCount(uint(*a.value)) != 1 || *a.value > 1<<30 {
 			return nil, &writeError{a.name + " " + itoa(*a.value) + ", want a power of two"}
+		}
+	}
+	for _, plan := range p.Plans {
+		for _, d := range plan.Delegates {
+			if d.Processed < 0 || d.Processed >= len(p.DelegateData) {
+				return nil, &writeError{"delegate " + d.ID + " of plan " + plan.Name + " has no data " + strconv.Itoa(d.Processed)}
+			}
 		}
 	}
 	l := &layout{segmentAlign: uint64(seg), constantAlign: uint64(con), minAlign: max(16, con, del)}
