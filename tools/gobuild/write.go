@@ -117,7 +117,7 @@ func plus(labels []string) string {
 	if len(labels) == 0 {
 		return ""
 	}
-	return " + " + quotedList(labels)
+	return " + [" + quotedList(labels) + "]"
 }
 
 // writeSrcs lists the Go files and globs what they embed.
@@ -139,7 +139,7 @@ func writeSrcs(b *strings.Builder, p *pkg, u *unit) {
 		writeList(b, "srcs", u.srcs)
 		return
 	}
-	fmt.Fprintf(b, "    srcs = %s + glob(%s),\n", indented(u.srcs), quotedList(globs.sorted()))
+	fmt.Fprintf(b, "    srcs = %s + glob([%s]),\n", indented(u.srcs), quotedList(globs.sorted()))
 }
 
 func writeList(b *strings.Builder, name string, values []string) {
