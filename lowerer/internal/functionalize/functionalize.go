@@ -203,10 +203,11 @@ func (s *state) mutations(m *exir.Method) {
 	m.Outputs = append(specs, m.Outputs...)
 }
 
-// forgetValue makes the constant that v starts as unreadable, since v changes from call to call.
+// forgetValue keeps v's constant as what v starts with, but lets nobody
+// compute with it, since v changes from call to call.
 func forgetValue(v *exir.Value) {
-	if v.Const != nil && v.Const.Weight != nil {
-		v.Const.Literal, v.Const.Data = false, nil
+	if v.Const != nil {
+		v.Const.Literal = false
 	}
 }
 
