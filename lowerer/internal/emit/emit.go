@@ -40,9 +40,10 @@ type Stats struct {
 // Program emits every method, in the order of their names.
 func Program(p *exir.Program, table *symint.Table, opts Options) (*exir.ExecutorchProgram, map[string]*Stats, error) {
 	out := &exir.ExecutorchProgram{Program: &pte.Program{}}
-	shared := &constants{index: map[*exir.Constant]uint32{}}
+	shared := &constants{index: map[*exir.Constant]uint32{}, first: map[string]uint32{}, places: map[string]uint64{}}
 	stats := map[string]*Stats{}
 	var errs []error
+	var usesState []bool
 	for _, m := range p.Methods {
 		e := newEmitter(m, p, table, opts, shared)
 		if err := e.method(); err != nil {
@@ -50,11 +51,17 @@ func Program(p *exir.Program, table *symint.Table, opts Options) (*exir.Executor
 			continue
 		}
 		out.Program.Plans = append(out.Program.Plans, e.plan)
+		usesState = append(usesState, e.sharesState)
 		stats[m.Name] = &e.stats
 		out.Kernels = append(out.Kernels, e.stats.Kernels...)
 	}
 	if len(errs) > 0 {
 		return nil, nil, errors.Join(errs...)
+	}
+	for i, plan := range out.Program.Plans {
+		if usesState[i] {
+			plan.NonConstBufferSizes = append(plan.NonConstBufferSizes, shared.size)
+		}
 	}
 	out.Constants, out.Mutable = shared.constants, shared.mutable
 	out.Kernels = sortedUses(out.Kernels)
@@ -79,6 +86,10 @@ func sortedUses(uses []exir.KernelUse) []exir.KernelUse {
 type constants struct {
 	index              map[*exir.Constant]uint32
 	constants, mutable []*exir.Constant
+	// first has each state's index in mutable, places its offset in the shared arena of size bytes.
+	first  map[string]uint32
+	places map[string]uint64
+	size   int64
 }
 
 func (c *constants) constant(k *exir.Constant) uint32 {
@@ -90,9 +101,25 @@ func (c *constants) constant(k *exir.Constant) uint32 {
 	return c.index[k]
 }
 
-func (c *constants) initial(k *exir.Constant) uint32 {
+// initial is the index of the first content of the state called target.
+func (c *constants) initial(target string, k *exir.Constant) uint32 {
+	if i, ok := c.first[target]; ok {
+		return i
+	}
 	c.mutable = append(c.mutable, k)
-	return uint32(len(c.mutable))
+	c.first[target] = uint32(len(c.mutable))
+	return c.first[target]
+}
+
+// place is the offset of the state called target in the shared arena.
+func (c *constants) place(target string, size, align int64) uint64 {
+	at, ok := c.places[target]
+	if !ok {
+		at = uint64(c.size+align-1) / uint64(align) * uint64(align)
+		c.places[target] = at
+		c.size = int64(at) + size
+	}
+	return at
 }
 
 // storage is a place in an arena that one or more values share.
@@ -120,8 +147,10 @@ type emitter struct {
 	state  map[*exir.Value]bool // mutated buffers
 	output map[*exir.Value]bool
 	node   *exir.Node
-	stats  Stats
-	errs   []error
+	// sharesState says that the method uses the arena that methods share.
+	sharesState bool
+	stats       Stats
+	errs        []error
 }
 
 func newEmitter(m *exir.Method, p *exir.Program, table *symint.Table, opts Options, shared *constants) *emitter {
@@ -163,12 +192,7 @@ func describe(n *exir.Node) string {
 
 // placeholders makes the values of the method's inputs, and marks the state.
 func (e *emitter) placeholders() {
-	mutated := map[string]bool{}
-	for _, o := range e.m.Outputs {
-		if o.Kind == exir.BufferMutation {
-			mutated[o.Target] = true
-		}
-	}
+	mutated := e.prog.MutatedBuffers()
 	for i := range e.m.Graph.Outputs {
 		if e.m.Outputs[i].Kind == exir.UserOutput && e.m.Graph.Outputs[i].Kind == exir.ArgValue {
 			e.output[e.m.Graph.Outputs[i].Value] = true
@@ -185,7 +209,7 @@ func (e *emitter) placeholders() {
 			e.plan.Inputs = append(e.plan.Inputs, e.input(v))
 		case mutated[spec.Target]:
 			e.state[v] = true
-			e.mutable(v)
+			e.mutable(v, spec.Target)
 		}
 	}
 }
@@ -212,11 +236,19 @@ func (e *emitter) input(v *exir.Value) int32 {
 	return e.index[v]
 }
 
-func (e *emitter) mutable(v *exir.Value) {
+// mutable makes the value of a buffer that is written. Where a program has several methods it lies in arena 2, which
+// they share (ExecuTorch's share_mutable_buffers).
+func (e *emitter) mutable(v *exir.Value, target string) {
 	at := e.tensorValue(v)
-	e.store(v, 0).pinned = true
+	t := e.plan.Values[at].Tensor
+	if len(e.prog.Methods) == 1 {
+		e.store(v, 0).pinned = true
+	} else {
+		t.Allocation = &pte.Allocation{MemoryID: 2, Offset: e.shared.place(target, nbytes(t), int64(e.opts.Alignment))}
+		e.sharesState = true
+	}
 	if v.Const != nil {
-		e.plan.Values[at].Tensor.DataBufferIdx = e.shared.initial(v.Const)
+		t.DataBufferIdx = e.shared.initial(target, v.Const)
 	}
 }
 

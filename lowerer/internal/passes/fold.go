@@ -8,14 +8,10 @@ import (
 // foldLimit is the most bytes that a folded constant may have if it is larger than what it is made of.
 const foldLimit = 64 << 10
 
-// fold turns nodes whose tensors are all constants into constant expressions. Mutated buffers are no constants.
-func fold(_ *Context, m *exir.Method) error {
-	mutated := map[string]bool{}
-	for _, o := range m.Outputs {
-		if o.Kind == exir.BufferMutation {
-			mutated[o.Target] = true
-		}
-	}
+// fold turns nodes whose tensors are all constants into constant expressions. Buffers that
+// some method writes are no constants.
+func fold(c *Context, m *exir.Method) error {
+	mutated := c.Program.MutatedBuffers()
 	state := map[*exir.Value]bool{}
 	for i, v := range m.Graph.Inputs {
 		if v != nil && m.Inputs[i].Kind != exir.UserInput && mutated[m.Inputs[i].Target] {
