@@ -74,7 +74,7 @@ func (v *strided) merge() {
 }
 
 // moveStrided copies what v says from src to dst.
-func moveStrided[T word](dst, src []T, v *strided) {
+func moveStrided[T any](dst, src []T, v *strided) {
 	if v.empty() {
 		return
 	}
@@ -103,7 +103,7 @@ func moveStrided[T word](dst, src []T, v *strided) {
 }
 
 // moveRun copies n elements of one dimension.
-func moveRun[T word](dst, src []T, d, s, n, dstStep, srcStep int) {
+func moveRun[T any](dst, src []T, d, s, n, dstStep, srcStep int) {
 	switch {
 	case dstStep == 1 && srcStep == 1:
 		copy(dst[d:d+n], src[s:s+n])
@@ -117,7 +117,7 @@ func moveRun[T word](dst, src []T, d, s, n, dstStep, srcStep int) {
 	}
 }
 
-func fillRun[T word](dst []T, x T) {
+func fillRun[T any](dst []T, x T) {
 	for i := range dst {
 		dst[i] = x
 	}
@@ -135,7 +135,7 @@ func sameMove(in, out *tensor.Meta) (v strided) {
 }
 
 // contiguousOf is t's elements in row-major order: t's own, or a temporary copy.
-func contiguousOf[T word](c *Call, t *tensor.Tensor) ([]T, error) {
+func contiguousOf[T any](c *Call, t *tensor.Tensor) ([]T, error) {
 	if t.Contiguous() {
 		return elems[T](t), nil
 	}
@@ -150,7 +150,7 @@ func contiguousOf[T word](c *Call, t *tensor.Tensor) ([]T, error) {
 }
 
 // copyOrdered copies src, which is in row-major order, to out in out's order.
-func copyOrdered[T word](out *tensor.Tensor, src []T) {
+func copyOrdered[T any](out *tensor.Tensor, src []T) {
 	if out.Contiguous() {
 		copy(elems[T](out), src)
 		return

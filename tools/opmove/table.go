@@ -61,4 +61,10 @@ var files = []file{
 		moves("AsStridedCopy", "runAsStrided"),
 		moves("Flip", "runFlip"),
 	}},
+	{"zkernels_matmul.go", []kernel{
+		prepared("Mm", real, "runMm", "prepareMm"),
+		numbers("Bmm", real, "runBmm"),
+		prepared("Addmm", real, "runAddmm", "prepareAddmm"),
+		prepared("Linear", real, "runLinear", "prepareLinear"),
+	}},
 }

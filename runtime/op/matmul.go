@@ -1,0 +1,236 @@
+package op
+
+import "github.com/rules-pte/rules_pte/runtime/tensor"
+
+// The rows of matrix products.
+var (
+	Mm = Def{
+		Schema:     "aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
+		Functional: "aten::mm", Infer: inferMm, Tags: Core,
+	}
+	Bmm = Def{
+		Schema:     "aten::bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
+		Functional: "aten::bmm", Infer: inferBmm, Tags: Core,
+	}
+	Addmm = Def{
+		Schema:     "aten::addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+		Functional: "aten::addmm", Infer: inferAddmm, Tags: Core,
+	}
+	Linear = Def{
+		Schema:     "aten::linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)",
+		Functional: "aten::linear", Infer: inferLinear,
+	}
+)
+
+// inferProduct sets Out[0] to the product of args a and b, which have this rank.
+func inferProduct(c *Infer, a, b, rank int) error {
+	x, err := argTensor(c.Args, a)
+	if err != nil {
+		return err
+	}
+	y, err := argTensor(c.Args, b)
+	if err != nil {
+		return err
+	}
+	if x.Rank() != rank || y.Rank() != rank {
+		return errDims
+	}
+	if x.DType != y.DType || c.Shapes.Equal(x.Sizes[rank-1], y.Sizes[rank-2]) == tensor.No {
+		return errSizes
+	}
+	if rank == 3 && c.Shapes.Equal(x.Sizes[0], y.Sizes[0]) == tensor.No {
+		return errSizes
+	}
+	c.Set(0, x.DType, x.Sizes[:rank-1]...)
+	c.Out[0].Sizes = append(c.Out[0].Sizes, y.Sizes[rank-1])
+	return nil
+}
+
+func inferMm(c *Infer) error  { return inferProduct(c, 0, 1, 2) }
+func inferBmm(c *Infer) error { return inferProduct(c, 0, 1, 3) }
+
+func inferAddmm(c *Infer) error {
+	if err := inferProduct(c, 1, 2, 2); err != nil {
+		return err
+	}
+	t, err := argTensor(c.Args, 0)
+	if err != nil {
+		return err
+	}
+	lead := 2 - t.Rank()
+	if lead < 0 {
+		return errDims
+	}
+	for i, d := range t.Sizes {
+		if d != 1 && c.Shapes.Equal(d, c.Out[0].Sizes[lead+i]) == tensor.No {
+			return errBroadcast
+		}
+	}
+	return nil
+}
+
+func inferLinear(c *Infer) error {
+	t, out, err := startOut(c)
+	if err != nil {
+		return err
+	}
+	w, err := argTensor(c.Args, 1)
+	if err != nil {
+		return err
+	}
+	n := t.Rank() - 1
+	if n < 0 || w.Rank() != 2 {
+		return errDims
+	}
+	if c.Shapes.Equal(t.Sizes[n], w.Sizes[1]) == tensor.No {
+		return errSizes
+	}
+	if b := c.Args[2].Tensor; b != nil && (b.Rank() != 1 || c.Shapes.Equal(b.Sizes[0], w.Sizes[0]) == tensor.No) {
+		return errSizes
+	}
+	out.Sizes = append(append(out.Sizes, t.Sizes[:n]...), w.Sizes[0])
+	return nil
+}
+
+// matrixOf views the 2-dimensional t, transposed if so said.
+func matrixOf[T number](t *tensor.Tensor, transposed bool) matrix[T] {
+	var s [tensor.MaxRank]int
+	stridesOf(&t.Meta, &s)
+	m := matrix[T]{elems[T](t), int(t.Sizes[0]), int(t.Sizes[1]), s[0], s[1]}
+	if transposed {
+		m.rows, m.cols, m.rs, m.cs = m.cols, m.rows, m.cs, m.rs
+	}
+	return m
+}
+
+// packed is the State of an instruction whose right factor is constant.
+type packed[T number] struct{ data []T }
+
+// preparePacked packs the constant t.
+func preparePacked[T number](p *Prep, t *tensor.Tensor, transposed bool) (State, error) {
+	if t == nil || t.Data == nil {
+		return nil, nil
+	}
+	layout := "panels"
+	if transposed {
+		layout = "panels of rows"
+	}
+	build := func() any {
+		b := matrixOf[T](t, transposed)
+		s := &packed[T]{make([]T, packedLen(b.rows, b.cols))}
+		pack(s.data, b)
+		return s
+	}
+	if p.Pack == nil {
+		return build(), nil
+	}
+	return p.Pack(t, layout, build), nil
+}
+
+func prepareMm[T number](p *Prep) (State, error) { return preparePacked[T](p, p.Args[1].Tensor, false) }
+func prepareAddmm[T number](p *Prep) (State, error) {
+	return preparePacked[T](p, p.Args[2].Tensor, false)
+}
+func prepareLinear[T number](p *Prep) (State, error) {
+	return preparePacked[T](p, p.Args[1].Tensor, true)
+}
+
+// panels are the packed elements of b: those of the State or, without one, packed now.
+func panels[T number](c *Call, s State, b matrix[T]) ([]T, error) {
+	if s, ok := s.(*packed[T]); ok {
+		return s.data, nil
+	}
+	dst, err := tempOf[T](c, packedLen(b.rows, b.cols))
+	if err != nil {
+		return nil, err
+	}
+	pack(dst, b)
+	return dst, nil
+}
+
+// product computes out = a·b (+ bias); a and out are seen as matrices.
+func product[T number](c *Call, s State, out, a *tensor.Tensor, b matrix[T], bias []T) error {
+	x, err := contiguousOf[T](c, a)
+	if err != nil {
+		return err
+	}
+	w, err := panels(c, s, b)
+	if err != nil {
+		return err
+	}
+	o := elems[T](out)
+	if len(o) == 0 {
+		return nil
+	}
+	runGemm(c, gemm[T]{m: len(o) / b.cols, n: b.cols, k: b.rows, a: x, lda: b.rows, b: w, c: o, rs: b.cols, cs: 1, bias: bias})
+	return nil
+}
+
+func runMm[T number](c *Call, s State) error {
+	return product(c, s, c.Out[0], c.Args[0].Tensor, matrixOf[T](c.Args[1].Tensor, false), nil)
+}
+
+func runLinear[T number](c *Call, s State) error {
+	bias := vectorOf[T](c.Args[2].Tensor)
+	return product(c, s, c.Out[0], c.Args[0].Tensor, matrixOf[T](c.Args[1].Tensor, true), bias)
+}
+
+// vectorOf is the elements of t, nil for no tensor.
+func vectorOf[T number](t *tensor.Tensor) []T {
+	if t == nil {
+		return nil
+	}
+	return elems[T](t)
+}
+
+func runAddmm[T number](c *Call, s State) error {
+	self, out, b := c.Args[0].Tensor, c.Out[0], matrixOf[T](c.Args[2].Tensor, false)
+	beta, alpha := scalarAs[T](&c.Args[3]), scalarAs[T](&c.Args[4])
+	if beta == 1 && alpha == 1 && self.Rank() == 1 && self.Numel() == b.cols {
+		return product(c, s, out, c.Args[1].Tensor, b, elems[T](self))
+	}
+	if err := product(c, s, out, c.Args[1].Tensor, b, nil); err != nil {
+		return err
+	}
+	addScaled(out, self, beta, alpha)
+	return nil
+}
+
+// addScaled makes out alpha·out + beta·self; self is not looked at if beta is 0.
+func addScaled[T number](out, self *tensor.Tensor, beta, alpha T) {
+	v := broadcastMove(&self.Meta, &out.Meta)
+	o, x := elems[T](out), elems[T](self)
+	cols := v.size[1]
+	for i := range v.size[0] {
+		row := o[i*cols : (i+1)*cols]
+		for j := range row {
+			row[j] = T(alpha * row[j])
+			if beta != 0 {
+				row[j] += T(beta * x[i*v.src[0]+j*v.src[1]])
+			}
+		}
+	}
+}
+
+func runBmm[T number](c *Call, _ State) error {
+	out, b := c.Out[0], c.Args[1].Tensor
+	x, err := contiguousOf[T](c, c.Args[0].Tensor)
+	if err != nil {
+		return err
+	}
+	var s [tensor.MaxRank]int
+	stridesOf(&b.Meta, &s)
+	k, n, m, y := int(b.Sizes[1]), int(b.Sizes[2]), int(out.Sizes[1]), elems[T](b)
+	w, err := tempOf[T](c, packedLen(k, n))
+	if err != nil || out.Numel() == 0 {
+		return err
+	}
+	o := elems[T](out)
+	for i := range int(out.Sizes[0]) {
+		if k > 0 {
+			pack(w, matrix[T]{y[i*s[0]:], k, n, s[1], s[2]})
+		}
+		runGemm(c, gemm[T]{m: m, n: n, k: k, a: x[i*m*k:], lda: k, b: w, c: o[i*m*n:], rs: n, cs: 1})
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package op
+
+import (
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// mkTensor is a tensor of type dt with these elements in row-major order.
+func mkTensor[T any](dt tensor.ScalarType, sizes []tensor.Dim, data []T) *tensor.Tensor {
+	t := &tensor.Tensor{Meta: tensor.Meta{DType: dt, Sizes: sizes}}
+	t.Data = rawBytes(data)
+	return t
+}
+
+func rawBytes[T any](data []T) []byte {
+	var z T
+	n := len(data) * int(unsafe.Sizeof(z))
+	if n == 0 {
+		return []byte{}
+	}
+	return slices.Clone(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), n))
+}
+
+func mf32(sizes []tensor.Dim, data ...float32) *tensor.Tensor {
+	return mkTensor(tensor.Float, sizes, data)
+}
+
+func mi64(sizes []tensor.Dim, data ...int64) *tensor.Tensor {
+	return mkTensor(tensor.Long, sizes, data)
+}
+
+// iota32 counts 0, 1, … over these sizes.
+func iota32(sizes ...tensor.Dim) *tensor.Tensor {
+	m := tensor.Meta{Sizes: sizes}
+	data := make([]float32, m.Numel())
+	for i := range data {
+		data[i] = float32(i)
+	}
+	return mf32(sizes, data...)
+}
+
+// ordered is t with its elements laid out in another order.
+func ordered(t *tensor.Tensor, order ...uint8) *tensor.Tensor {
+	r := &tensor.Tensor{Meta: t.Clone(), Data: make([]byte, len(t.Data))}
+	r.DimOrder = order
+	Reorder(r, t)
+	return r
+}
+
+func val(x any) Value {
+	switch x := x.(type) {
+	case nil:
+		return Value{}
+	case int:
+		return Value{Kind: Int, Int: int64(x)}
+	case float64:
+		return Value{Kind: Float, Float: x}
+	case bool:
+		return Value{Kind: Bool, Int: int64(toBool(x))}
+	case []int64:
+		return Value{Kind: Ints, Ints: x}
+	case []float64:
+		return Value{Kind: Floats, Floats: x}
+	case *tensor.Tensor:
+		return Value{Kind: Tensor, Tensor: x}
+	case []*tensor.Tensor:
+		return Value{Kind: Tensors, Tensors: x}
+	}
+	panic("no such value")
+}
+
+func vals(xs ...any) []Value {
+	vs := make([]Value, len(xs))
+	for i, x := range xs {
+		vs[i] = val(x)
+	}
+	return vs
+}
+
+// call runs k with n outs on args; constant also calls Prepare with the tensors' data.
+func call(k *Kernel, n int, constant bool, args ...any) ([]*tensor.Tensor, error) {
+	inf := &Infer{Args: vals(args...), Out: make([]tensor.Meta, n)}
+	if err := k.Def.Infer(inf); err != nil {
+		return nil, err
+	}
+	var temp Temp
+	c := &Call{Args: inf.Args, Alloc: temp.Alloc, Parallel: func(n, _ int, f func(lo, hi int)) { f(0, n) }}
+	for i := range inf.Out {
+		m := inf.Out[i]
+		c.Out = append(c.Out, &tensor.Tensor{Meta: m, Data: make([]byte, m.Nbytes())})
+	}
+	var s State
+	if k.Prepare != nil {
+		p := &Prep{Args: inf.Args, Out: inf.Out}
+		if !constant {
+			p.Args = slices.Clone(p.Args)
+			for i, a := range p.Args {
+				if a.Tensor != nil {
+					p.Args[i].Tensor = &tensor.Tensor{Meta: a.Tensor.Meta}
+				}
+			}
+		}
+		var err error
+		if s, err = k.Prepare(p); err != nil {
+			return nil, err
+		}
+		c.Scratch = make([]byte, p.Scratch)
+	}
+	return c.Out, k.Run(c, s)
+}
+
+// plain is the elements of t in row-major order.
+func plain[T any](t *tensor.Tensor) []T {
+	r := &tensor.Tensor{Meta: tensor.Meta{DType: t.DType, Sizes: t.Sizes}, Data: make([]byte, t.Nbytes())}
+	Reorder(r, t)
+	return elems[T](r)
+}
+
+func mustCall(t *testing.T, k *Kernel, args ...any) *tensor.Tensor {
+	t.Helper()
+	outs, err := call(k, 1, true, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outs[0]
+}
+
+func wantOut[T comparable](t *testing.T, got *tensor.Tensor, sizes []tensor.Dim, data ...T) {
+	t.Helper()
+	if !slices.Equal(got.Sizes, sizes) {
+		t.Fatalf("sizes %v, want %v", got.Sizes, sizes)
+	}
+	if d := plain[T](got); !slices.Equal(d, data) {
+		t.Fatalf("got %v, want %v", d, data)
+	}
+}
+
+type dims = []tensor.Dim
+
+func TestViews(t *testing.T) {
+	x := iota32(2, 3)
+	cube := iota32(2, 3, 2)
+	for _, test := range []struct {
+		name  string
+		k     *Kernel
+		args  []any
+		sizes dims
+		want  []float32
+	}{
+		{"view", &ViewCopyF32, []any{x, dims{3, -1}}, dims{3, 2}, []float32{0, 1, 2, 3, 4, 5}},
+		{"view strided", &ViewCopyF32, []any{ordered(x, 1, 0), dims{6}}, dims{6}, []float32{0, 1, 2, 3, 4, 5}},
+		{"permute", &PermuteCopyF32, []any{x, dims{1, -2}}, dims{3, 2}, []float32{0, 3, 1, 4, 2, 5}},
+		{"transpose", &TransposeCopyF32, []any{cube, 0, -1}, dims{2, 3, 2}, []float32{0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11}},
+		{"t", &TCopyF32, []any{x}, dims{3, 2}, []float32{0, 3, 1, 4, 2, 5}},
+		{"expand", &ExpandCopyF32, []any{mf32(dims{2, 1}, 1, 2), dims{2, -1, 2}, false}, dims{2, 2, 2}, []float32{1, 1, 2, 2, 1, 1, 2, 2}},
+		{"unsqueeze", &UnsqueezeCopyF32, []any{x, -1}, dims{2, 3, 1}, []float32{0, 1, 2, 3, 4, 5}},
+		{"squeeze", &SqueezeCopyDimF32, []any{iota32(1, 2), 0}, dims{2}, []float32{0, 1}},
+		{"squeeze dims", &SqueezeCopyDimsF32, []any{iota32(1, 2, 1), dims{0, 1, 2}}, dims{2}, []float32{0, 1}},
+		{"slice", &SliceCopyF32, []any{x, 1, 0, 1 << 40, 2}, dims{2, 2}, []float32{0, 2, 3, 5}},
+		{"slice from the end", &SliceCopyF32, []any{x, -1, -2, -1, 1}, dims{2, 1}, []float32{1, 4}},
+		{"slice of nothing", &SliceCopyF32, []any{x, 0, 5, nil, 1}, dims{0, 3}, nil},
+		{"select", &SelectCopyF32, []any{x, 1, -1}, dims{2}, []float32{2, 5}},
+		{"narrow", &NarrowCopyF32, []any{x, 1, 1, 2}, dims{2, 2}, []float32{1, 2, 4, 5}},
+		{"diagonal", &DiagonalCopyF32, []any{x, 1, 0, 1}, dims{2}, []float32{1, 5}},
+		{"diagonal below", &DiagonalCopyF32, []any{x, -1, 0, 1}, dims{1}, []float32{3}},
+		{"unfold", &UnfoldCopyF32, []any{x, 1, 2, 1}, dims{2, 2, 2}, []float32{0, 1, 1, 2, 3, 4, 4, 5}},
+		{"as_strided", &AsStridedCopyF32, []any{x, dims{2, 2}, dims{1, 2}, 1}, dims{2, 2}, []float32{1, 3, 2, 4}},
+		{"flip", &FlipF32, []any{x, dims{1}}, dims{2, 3}, []float32{2, 1, 0, 5, 4, 3}},
+	} {
+		t.Run(test.name, func(t *testing.T) { wantOut(t, mustCall(t, test.k, test.args...), test.sizes, test.want...) })
+	}
+}
+
+func TestViewErrors(t *testing.T) {
+	x := iota32(2, 3)
+	for _, test := range []struct {
+		k    *Kernel
+		want error
+		args []any
+	}{
+		{&ViewCopyF32, errNumel, []any{x, dims{4, -1}}},
+		{&ViewCopyF32, errNumel, []any{x, dims{0, -1}}},
+		{&PermuteCopyF32, errDimTwice, []any{x, dims{0, 0}}},
+		{&SelectCopyF32, errIndex, []any{x, 0, 2}},
+		{&SliceCopyF32, errStep, []any{x, 0, nil, nil, 0}},
+		{&AsStridedCopyF32, errIndex, []any{x, dims{2, 2}, dims{4, 2}, 0}},
+		{&NarrowCopyF32, errIndex, []any{x, 0, 1, 2}},
+		{&MmF32, errSizes, []any{x, x}},
+	} {
+		if _, err := call(test.k, 1, true, test.args...); err != test.want {
+			t.Errorf("%s: %v, want %v", test.k.Def.Functional, err, test.want)
+		}
+	}
+}
