@@ -1,0 +1,156 @@
+// Command scoreboard lowers and runs every model of the zoo and keeps the list of what works.
+//
+//	go run ./tools/scoreboard --sets DIR [--python PYTHON] [--update] [--check scoreboard.txt]
+//
+// It runs in the root of the repository. Each folder of DIR with a case.json is a model. A model has four verdicts:
+//
+//	lowered   pte lower makes a program of it
+//	ours      that program gives the goldens on our runtime
+//	official  that program gives them on the official runtime, with its internal consistency checks
+//	import    the portable.pte beside the model, made by the official ExecuTorch, gives them on our runtime
+//
+// A verdict is ok, fail (with a reason below) or none, where there is no program to run. Without --python, which names
+// an interpreter with executorch 1.5.1, the official runtime is not asked and its verdicts are not compared.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+)
+
+// options are the command line.
+type options struct {
+	sets, python, pte, check, file string
+	update                         bool
+	workers                        int
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.sets, "sets", "", "folder of models, the zoo's ready")
+	flag.StringVar(&o.python, "python", "", "interpreter that has the official runtime")
+	flag.StringVar(&o.pte, "pte", "", "tool to judge with, instead of one built from the source")
+	flag.StringVar(&o.check, "check", "", "scoreboard to compare with")
+	flag.BoolVar(&o.update, "update", false, "write the scoreboard")
+	flag.StringVar(&o.file, "file", "scoreboard.txt", "scoreboard that --update writes")
+	flag.IntVar(&o.workers, "workers", 2, "models at a time")
+	flag.Parse()
+	good, err := run(o, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "scoreboard:", err)
+	}
+	if err != nil || !good {
+		os.Exit(1)
+	}
+}
+
+// run measures, writes and compares as o says. It gives whether the comparison found no difference.
+func run(o options, w io.Writer) (bool, error) {
+	models, err := findModels(o.sets)
+	if errors.Is(err, os.ErrNotExist) && os.Getenv("CI") != "true" {
+		fmt.Fprintln(w, "no models: skipped")
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if o.update && o.python == "" {
+		return false, errors.New("update scoreboard: want --python, else the official verdicts would be lost")
+	}
+	b, err := measure(o, models)
+	if err != nil {
+		return false, err
+	}
+	if o.update {
+		if err := os.WriteFile(o.file, []byte(b.String()), 0o644); err != nil {
+			return false, fmt.Errorf("write scoreboard: %w", err)
+		}
+	}
+	if o.check == "" {
+		fmt.Fprint(w, b.String())
+		return true, nil
+	}
+	return checkFile(o.check, b, w)
+}
+
+func checkFile(name string, got board, w io.Writer) (bool, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return false, fmt.Errorf("read scoreboard: %w", err)
+	}
+	want, err := parseBoard(string(text))
+	if err != nil {
+		return false, fmt.Errorf("parse scoreboard: %w", err)
+	}
+	return compareBoards(want, got, w), nil
+}
+
+// findModels gives the folders of dir that have a case file, in order. A dir without any is an error.
+func findModels(dir string) ([]string, error) {
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("find models: %w", err)
+	}
+	cases, err := filepath.Glob(filepath.Join(dir, "*", "case.json"))
+	if err != nil || len(cases) == 0 {
+		return nil, fmt.Errorf("find models: none in the folder: %w", errors.Join(err, os.ErrNotExist))
+	}
+	for i, c := range cases {
+		cases[i] = filepath.Dir(c)
+	}
+	return cases, nil
+}
+
+// measure builds the tool and judges all models.
+func measure(o options, models []string) (board, error) {
+	tmp, err := os.MkdirTemp("", "scoreboard")
+	if err != nil {
+		return nil, fmt.Errorf("make folder: %w", err)
+	}
+	defer os.RemoveAll(tmp)
+	j := &judge{pte: o.pte, tmp: tmp}
+	if j.pte == "" {
+		j.pte = filepath.Join(tmp, "pte")
+		if err := build(j.pte); err != nil {
+			return nil, err
+		}
+	}
+	if o.python != "" {
+		j.official = &official{python: o.python}
+		defer j.official.close()
+	}
+	return judgeAll(j, models, o.workers), nil
+}
+
+func build(out string) error {
+	cmd := exec.Command("go", "build", "-o", out, "./lowerer/cmd/pte")
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("build pte: %w", err)
+	}
+	return nil
+}
+
+func judgeAll(j *judge, models []string, workers int) board {
+	b := make(board, len(models))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range max(1, workers) {
+		wg.Go(func() {
+			for i := range next {
+				b[i] = j.model(models[i])
+			}
+		})
+	}
+	for i := range models {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return b
+}
