@@ -1,0 +1,22 @@
+package main
+
+// joins are the operators that join, part, repeat, place and pad tensors.
+var joins = []kernel{
+	moves("Cat", "runCat"),
+	moves("Stack", "runStack"),
+	moves("SplitCopy", "runSplit"),
+	moves("SplitWithSizesCopy", "runSplit"),
+	moves("UnbindCopy", "runUnbind"),
+	moves("Repeat", "runRepeat"),
+	moves("SliceScatter", "runSliceScatter"),
+	moves("SelectScatter", "runSelectScatter"),
+	moves("ConstantPadNd", "runConstantPad"),
+	moves("ReflectionPad1d", "runReflectionPad"),
+	moves("ReflectionPad2d", "runReflectionPad"),
+	moves("ReflectionPad3d", "runReflectionPad"),
+	moves("ReplicationPad1d", "runReplicationPad"),
+	moves("ReplicationPad2d", "runReplicationPad"),
+	moves("ReplicationPad3d", "runReplicationPad"),
+}
+
+func init() { files = append(files, file{"zkernels_join.go", joins}) }
