@@ -2,6 +2,7 @@
 
 RUNTIME = [
     "bytes",
+    "cmp",
     "context",
     "errors",
     "github.com/google/flatbuffers/go",

@@ -32,27 +32,43 @@ def _split(ctx, model):
     args.add("-o", model.graph)
     _run(ctx, ["lower", "split"], args, [model.file], [model.graph], "PteSplit")
 
-def _vet(ctx, spec_inputs):
+def _vet(ctx, spec, inputs):
     marker = _file(ctx, ".vet")
     args = ctx.actions.args()
     args.add("--marker", marker)
-    args.add(ctx.file.spec)
-    _run(ctx, ["vet"], args, spec_inputs, [marker], "PteVet")
+    args.add(spec)
+    _run(ctx, ["vet"], args, inputs, [marker], "PteVet")
     return marker
 
-def _spec_args(ctx):
+_DEFAULT_SPEC = """package spec
+
+import "github.com/rules-pte/rules_pte/cue/lower"
+
+program: lower.#Program & {methods: {
+%s}}
+"""
+
+def _spec(ctx, models):
+    """The spec, or a default one in which every model is a method."""
+    if ctx.file.spec:
+        return ctx.file.spec
+    out = _file(ctx, ".pte.cue")
+    methods = "".join(["\t%s: model: %s\n" % (json.encode(m.key), json.encode(m.key)) for m in models])
+    ctx.actions.write(out, _DEFAULT_SPEC % methods)
+    return out
+
+def _spec_args(ctx, spec):
     """Arguments that name the spec, for the steps that read it."""
     args = ctx.actions.args()
-    if ctx.file.spec:
-        args.add("--spec", ctx.file.spec)
+    args.add("--spec", spec)
     if ctx.attr.program:
         args.add("--program", ctx.attr.program)
     return args
 
-def _program(ctx, models, inputs):
+def _program(ctx, models, spec, inputs):
     program = _file(ctx, ".ptep")
     report = _file(ctx, ".report.json")
-    args = _spec_args(ctx)
+    args = _spec_args(ctx, spec)
     for m in models:
         args.add("--graph", "%s=%s" % (m.key, m.graph.path))
     args.add("-o", program)
@@ -61,9 +77,9 @@ def _program(ctx, models, inputs):
     _run(ctx, ["lower", "program"], args, inputs + graphs, [program, report], "PteProgram")
     return struct(program = program, report = report)
 
-def _check(ctx, report, inputs):
+def _check(ctx, report, spec, inputs):
     marker = _file(ctx, ".check")
-    args = _spec_args(ctx)
+    args = _spec_args(ctx, spec)
     args.add("--report", report)
     args.add("-o", marker)
     _run(ctx, ["lower", "check"], args, inputs + [report], [marker], "PteCheck")
@@ -87,15 +103,16 @@ def _pte_program_impl(ctx):
     models = _models(ctx)
     for m in models:
         _split(ctx, m)
-    spec_inputs = ctx.files.spec + ctx.files.srcs + ctx.files.deps
-    vet = [_vet(ctx, spec_inputs)] if ctx.file.spec else []
-    lowered = _program(ctx, models, spec_inputs + vet)
-    check = _check(ctx, lowered.report, spec_inputs)
+    spec = _spec(ctx, models)
+    inputs = [spec] + ctx.files.srcs + ctx.files.deps
+    vet = _vet(ctx, spec, inputs)
+    lowered = _program(ctx, models, spec, inputs + [vet])
+    check = _check(ctx, lowered.report, spec, inputs)
     packed = _pack(ctx, models, lowered, check)
     return [
         DefaultInfo(files = depset([packed.out]), runfiles = ctx.runfiles([packed.out])),
         OutputGroupInfo(
-            _validation = depset(vet + [check]),
+            _validation = depset([vet, check]),
             manifest = depset([packed.manifest]),
             report = depset([lowered.report]),
         ),
