@@ -1,0 +1,23 @@
+package main
+
+// indexing lists the kernels of operators that read or write where indices or masks say.
+var indexing = file{"zkernels_index.go", []kernel{
+	moves("IndexTensor", "runIndex"),
+	numbers("IndexPut", all, "runIndexPut"),
+	numbers("IndexPutInPlace", all, "runIndexPut"),
+	moves("IndexSelect", "runIndexSelect"),
+	moves("Gather", "runGather"),
+	moves("ScatterSrc", "runScatter"),
+	numbers("ScatterValue", all, "runScatterValue"),
+	numbers("ScatterAdd", all, "runScatterAdd"),
+	moves("Embedding", "runEmbedding"),
+	numbers("MaskedFillScalar", all, "runMaskedFill"),
+	moves("MaskedSelect", "runMaskedSelect"),
+	moves("MaskedScatter", "runMaskedScatter"),
+	numbers("Nonzero", all, "runNonzero"),
+	numbers("Topk", all, "runTopk"),
+	numbers("Sort", all, "runSort"),
+	numbers("SortStable", all, "runSortStable"),
+}}
+
+func init() { files = append(files, indexing) }
