@@ -588,3 +588,255 @@ var ReplicationPad3dU32 = Kernel{Def: &ReplicationPad3d, DType: tensor.UInt32, R
 
 // ReplicationPad3dU64 runs ReplicationPad3d in UInt64.
 var ReplicationPad3dU64 = Kernel{Def: &ReplicationPad3d, DType: tensor.UInt64, Run: runReplicationPad[uint64]}
+
+// RollF32 runs Roll in Float.
+var RollF32 = Kernel{Def: &Roll, DType: tensor.Float, Run: runRoll[uint32]}
+
+// RollF64 runs Roll in Double.
+var RollF64 = Kernel{Def: &Roll, DType: tensor.Double, Run: runRoll[uint64]}
+
+// RollF16 runs Roll in Half.
+var RollF16 = Kernel{Def: &Roll, DType: tensor.Half, Run: runRoll[uint16]}
+
+// RollBF16 runs Roll in BFloat16.
+var RollBF16 = Kernel{Def: &Roll, DType: tensor.BFloat16, Run: runRoll[uint16]}
+
+// RollI64 runs Roll in Long.
+var RollI64 = Kernel{Def: &Roll, DType: tensor.Long, Run: runRoll[uint64]}
+
+// RollI32 runs Roll in Int.
+var RollI32 = Kernel{Def: &Roll, DType: tensor.Int, Run: runRoll[uint32]}
+
+// RollI16 runs Roll in Short.
+var RollI16 = Kernel{Def: &Roll, DType: tensor.Short, Run: runRoll[uint16]}
+
+// RollI8 runs Roll in Char.
+var RollI8 = Kernel{Def: &Roll, DType: tensor.Char, Run: runRoll[uint8]}
+
+// RollU8 runs Roll in Byte.
+var RollU8 = Kernel{Def: &Roll, DType: tensor.Byte, Run: runRoll[uint8]}
+
+// RollBool runs Roll in Bool.
+var RollBool = Kernel{Def: &Roll, DType: tensor.Bool, Run: runRoll[uint8]}
+
+// RollU16 runs Roll in UInt16.
+var RollU16 = Kernel{Def: &Roll, DType: tensor.UInt16, Run: runRoll[uint16]}
+
+// RollU32 runs Roll in UInt32.
+var RollU32 = Kernel{Def: &Roll, DType: tensor.UInt32, Run: runRoll[uint32]}
+
+// RollU64 runs Roll in UInt64.
+var RollU64 = Kernel{Def: &Roll, DType: tensor.UInt64, Run: runRoll[uint64]}
+
+// PixelShuffleF32 runs PixelShuffle in Float.
+var PixelShuffleF32 = Kernel{Def: &PixelShuffle, DType: tensor.Float, Run: runPixelShuffle[uint32]}
+
+// PixelShuffleF64 runs PixelShuffle in Double.
+var PixelShuffleF64 = Kernel{Def: &PixelShuffle, DType: tensor.Double, Run: runPixelShuffle[uint64]}
+
+// PixelShuffleF16 runs PixelShuffle in Half.
+var PixelShuffleF16 = Kernel{Def: &PixelShuffle, DType: tensor.Half, Run: runPixelShuffle[uint16]}
+
+// PixelShuffleBF16 runs PixelShuffle in BFloat16.
+var PixelShuffleBF16 = Kernel{Def: &PixelShuffle, DType: tensor.BFloat16, Run: runPixelShuffle[uint16]}
+
+// PixelShuffleI64 runs PixelShuffle in Long.
+var PixelShuffleI64 = Kernel{Def: &PixelShuffle, DType: tensor.Long, Run: runPixelShuffle[uint64]}
+
+// PixelShuffleI32 runs PixelShuffle in Int.
+var PixelShuffleI32 = Kernel{Def: &PixelShuffle, DType: tensor.Int, Run: runPixelShuffle[uint32]}
+
+// PixelShuffleI16 runs PixelShuffle in Short.
+var PixelShuffleI16 = Kernel{Def: &PixelShuffle, DType: tensor.Short, Run: runPixelShuffle[uint16]}
+
+// PixelShuffleI8 runs PixelShuffle in Char.
+var PixelShuffleI8 = Kernel{Def: &PixelShuffle, DType: tensor.Char, Run: runPixelShuffle[uint8]}
+
+// PixelShuffleU8 runs PixelShuffle in Byte.
+var PixelShuffleU8 = Kernel{Def: &PixelShuffle, DType: tensor.Byte, Run: runPixelShuffle[uint8]}
+
+// PixelShuffleBool runs PixelShuffle in Bool.
+var PixelShuffleBool = Kernel{Def: &PixelShuffle, DType: tensor.Bool, Run: runPixelShuffle[uint8]}
+
+// PixelShuffleU16 runs PixelShuffle in UInt16.
+var PixelShuffleU16 = Kernel{Def: &PixelShuffle, DType: tensor.UInt16, Run: runPixelShuffle[uint16]}
+
+// PixelShuffleU32 runs PixelShuffle in UInt32.
+var PixelShuffleU32 = Kernel{Def: &PixelShuffle, DType: tensor.UInt32, Run: runPixelShuffle[uint32]}
+
+// PixelShuffleU64 runs PixelShuffle in UInt64.
+var PixelShuffleU64 = Kernel{Def: &PixelShuffle, DType: tensor.UInt64, Run: runPixelShuffle[uint64]}
+
+// PixelUnshuffleF32 runs PixelUnshuffle in Float.
+var PixelUnshuffleF32 = Kernel{Def: &PixelUnshuffle, DType: tensor.Float, Run: runPixelUnshuffle[uint32]}
+
+// PixelUnshuffleF64 runs PixelUnshuffle in Double.
+var PixelUnshuffleF64 = Kernel{Def: &PixelUnshuffle, DType: tensor.Double, Run: runPixelUnshuffle[uint64]}
+
+// PixelUnshuffleF16 runs PixelUnshuffle in Half.
+var PixelUnshuffleF16 = Kernel{Def: &PixelUnshuffle, DType: tensor.Half, Run: runPixelUnshuffle[uint16]}
+
+// PixelUnshuffleBF16 runs PixelUnshuffle in BFloat16.
+var PixelUnshuffleBF16 = Kernel{Def: &PixelUnshuffle, DType: tensor.BFloat16, Run: runPixelUnshuffle[uint16]}
+
+// PixelUnshuffleI64 runs PixelUnshuffle in Long.
+var PixelUnshuffleI64 = Kernel{Def: &PixelUnshuffle, DType: tensor.Long, Run: runPixelUnshuffle[uint64]}
+
+// PixelUnshuffleI32 runs PixelUnshuffle in Int.
+var PixelUnshuffleI32 = Kernel{Def: &PixelUnshuffle, DType: tensor.Int, Run: runPixelUnshuffle[uint32]}
+
+// PixelUnshuffleI16 runs PixelUnshuffle in Short.
+var PixelUnshuffleI16 = Kernel{Def: &PixelUnshuffle, DType: tensor.Short, Run: runPixelUnshuffle[uint16]}
+
+// PixelUnshuffleI8 runs PixelUnshuffle in Char.
+var PixelUnshuffleI8 = Kernel{Def: &PixelUnshuffle, DType: tensor.Char, Run: runPixelUnshuffle[uint8]}
+
+// PixelUnshuffleU8 runs PixelUnshuffle in Byte.
+var PixelUnshuffleU8 = Kernel{Def: &PixelUnshuffle, DType: tensor.Byte, Run: runPixelUnshuffle[uint8]}
+
+// PixelUnshuffleBool runs PixelUnshuffle in Bool.
+var PixelUnshuffleBool = Kernel{Def: &PixelUnshuffle, DType: tensor.Bool, Run: runPixelUnshuffle[uint8]}
+
+// PixelUnshuffleU16 runs PixelUnshuffle in UInt16.
+var PixelUnshuffleU16 = Kernel{Def: &PixelUnshuffle, DType: tensor.UInt16, Run: runPixelUnshuffle[uint16]}
+
+// PixelUnshuffleU32 runs PixelUnshuffle in UInt32.
+var PixelUnshuffleU32 = Kernel{Def: &PixelUnshuffle, DType: tensor.UInt32, Run: runPixelUnshuffle[uint32]}
+
+// PixelUnshuffleU64 runs PixelUnshuffle in UInt64.
+var PixelUnshuffleU64 = Kernel{Def: &PixelUnshuffle, DType: tensor.UInt64, Run: runPixelUnshuffle[uint64]}
+
+// TrilF32 runs Tril in Float.
+var TrilF32 = Kernel{Def: &Tril, DType: tensor.Float, Run: runTril[uint32]}
+
+// TrilF64 runs Tril in Double.
+var TrilF64 = Kernel{Def: &Tril, DType: tensor.Double, Run: runTril[uint64]}
+
+// TrilF16 runs Tril in Half.
+var TrilF16 = Kernel{Def: &Tril, DType: tensor.Half, Run: runTril[uint16]}
+
+// TrilBF16 runs Tril in BFloat16.
+var TrilBF16 = Kernel{Def: &Tril, DType: tensor.BFloat16, Run: runTril[uint16]}
+
+// TrilI64 runs Tril in Long.
+var TrilI64 = Kernel{Def: &Tril, DType: tensor.Long, Run: runTril[uint64]}
+
+// TrilI32 runs Tril in Int.
+var TrilI32 = Kernel{Def: &Tril, DType: tensor.Int, Run: runTril[uint32]}
+
+// TrilI16 runs Tril in Short.
+var TrilI16 = Kernel{Def: &Tril, DType: tensor.Short, Run: runTril[uint16]}
+
+// TrilI8 runs Tril in Char.
+var TrilI8 = Kernel{Def: &Tril, DType: tensor.Char, Run: runTril[uint8]}
+
+// TrilU8 runs Tril in Byte.
+var TrilU8 = Kernel{Def: &Tril, DType: tensor.Byte, Run: runTril[uint8]}
+
+// TrilBool runs Tril in Bool.
+var TrilBool = Kernel{Def: &Tril, DType: tensor.Bool, Run: runTril[uint8]}
+
+// TrilU16 runs Tril in UInt16.
+var TrilU16 = Kernel{Def: &Tril, DType: tensor.UInt16, Run: runTril[uint16]}
+
+// TrilU32 runs Tril in UInt32.
+var TrilU32 = Kernel{Def: &Tril, DType: tensor.UInt32, Run: runTril[uint32]}
+
+// TrilU64 runs Tril in UInt64.
+var TrilU64 = Kernel{Def: &Tril, DType: tensor.UInt64, Run: runTril[uint64]}
+
+// TriuF32 runs Triu in Float.
+var TriuF32 = Kernel{Def: &Triu, DType: tensor.Float, Run: runTriu[uint32]}
+
+// TriuF64 runs Triu in Double.
+var TriuF64 = Kernel{Def: &Triu, DType: tensor.Double, Run: runTriu[uint64]}
+
+// TriuF16 runs Triu in Half.
+var TriuF16 = Kernel{Def: &Triu, DType: tensor.Half, Run: runTriu[uint16]}
+
+// TriuBF16 runs Triu in BFloat16.
+var TriuBF16 = Kernel{Def: &Triu, DType: tensor.BFloat16, Run: runTriu[uint16]}
+
+// TriuI64 runs Triu in Long.
+var TriuI64 = Kernel{Def: &Triu, DType: tensor.Long, Run: runTriu[uint64]}
+
+// TriuI32 runs Triu in Int.
+var TriuI32 = Kernel{Def: &Triu, DType: tensor.Int, Run: runTriu[uint32]}
+
+// TriuI16 runs Triu in Short.
+var TriuI16 = Kernel{Def: &Triu, DType: tensor.Short, Run: runTriu[uint16]}
+
+// TriuI8 runs Triu in Char.
+var TriuI8 = Kernel{Def: &Triu, DType: tensor.Char, Run: runTriu[uint8]}
+
+// TriuU8 runs Triu in Byte.
+var TriuU8 = Kernel{Def: &Triu, DType: tensor.Byte, Run: runTriu[uint8]}
+
+// TriuBool runs Triu in Bool.
+var TriuBool = Kernel{Def: &Triu, DType: tensor.Bool, Run: runTriu[uint8]}
+
+// TriuU16 runs Triu in UInt16.
+var TriuU16 = Kernel{Def: &Triu, DType: tensor.UInt16, Run: runTriu[uint16]}
+
+// TriuU32 runs Triu in UInt32.
+var TriuU32 = Kernel{Def: &Triu, DType: tensor.UInt32, Run: runTriu[uint32]}
+
+// TriuU64 runs Triu in UInt64.
+var TriuU64 = Kernel{Def: &Triu, DType: tensor.UInt64, Run: runTriu[uint64]}
+
+// UpsampleNearest2dF32 runs UpsampleNearest2d in Float.
+var UpsampleNearest2dF32 = Kernel{Def: &UpsampleNearest2d, DType: tensor.Float, Run: runUpsampleNearest[uint32]}
+
+// UpsampleNearest2dF64 runs UpsampleNearest2d in Double.
+var UpsampleNearest2dF64 = Kernel{Def: &UpsampleNearest2d, DType: tensor.Double, Run: runUpsampleNearest[uint64]}
+
+// UpsampleNearest2dF16 runs UpsampleNearest2d in Half.
+var UpsampleNearest2dF16 = Kernel{Def: &UpsampleNearest2d, DType: tensor.Half, Run: runUpsampleNearest[uint16]}
+
+// UpsampleNearest2dBF16 runs UpsampleNearest2d in BFloat16.
+var UpsampleNearest2dBF16 = Kernel{Def: &UpsampleNearest2d, DType: tensor.BFloat16, Run: runUpsampleNearest[uint16]}
+
+// UpsampleNearest2dI64 runs UpsampleNearest2d in Long.
+var UpsampleNearest2dI64 = Kernel{Def: &UpsampleNearest2d, DType: tensor.Long, Run: runUpsampleNearest[uint64]}
+
+// UpsampleNearest2dI32 runs UpsampleNearest2d in Int.
+var UpsampleNearest2dI32 = Kernel{Def: &UpsampleNearest2d, DType: tensor.Int, Run: runUpsampleNearest[uint32]}
+
+// UpsampleNearest2dI16 runs UpsampleNearest2d in Short.
+var UpsampleNearest2dI16 = Kernel{Def: &UpsampleNearest2d, DType: tensor.Short, Run: runUpsampleNearest[uint16]}
+
+// UpsampleNearest2dI8 runs UpsampleNearest2d in Char.
+var UpsampleNearest2dI8 = Kernel{Def: &UpsampleNearest2d, DType: tensor.Char, Run: runUpsampleNearest[uint8]}
+
+// UpsampleNearest2dU8 runs UpsampleNearest2d in Byte.
+var UpsampleNearest2dU8 = Kernel{Def: &UpsampleNearest2d, DType: tensor.Byte, Run: runUpsampleNearest[uint8]}
+
+// UpsampleNearest2dBool runs UpsampleNearest2d in Bool.
+var UpsampleNearest2dBool = Kernel{Def: &UpsampleNearest2d, DType: tensor.Bool, Run: runUpsampleNearest[uint8]}
+
+// UpsampleNearest2dU16 runs UpsampleNearest2d in UInt16.
+var UpsampleNearest2dU16 = Kernel{Def: &UpsampleNearest2d, DType: tensor.UInt16, Run: runUpsampleNearest[uint16]}
+
+// UpsampleNearest2dU32 runs UpsampleNearest2d in UInt32.
+var UpsampleNearest2dU32 = Kernel{Def: &UpsampleNearest2d, DType: tensor.UInt32, Run: runUpsampleNearest[uint32]}
+
+// UpsampleNearest2dU64 runs UpsampleNearest2d in UInt64.
+var UpsampleNearest2dU64 = Kernel{Def: &UpsampleNearest2d, DType: tensor.UInt64, Run: runUpsampleNearest[uint64]}
+
+// UpsampleBilinear2dF32 runs UpsampleBilinear2d in Float.
+var UpsampleBilinear2dF32 = Kernel{Def: &UpsampleBilinear2d, DType: tensor.Float, Run: runUpsampleBilinear[float32]}
+
+// UpsampleBilinear2dF64 runs UpsampleBilinear2d in Double.
+var UpsampleBilinear2dF64 = Kernel{Def: &UpsampleBilinear2d, DType: tensor.Double, Run: runUpsampleBilinear[float64]}
+
+// UpsampleBilinear2dF16 runs UpsampleBilinear2d in Half.
+var UpsampleBilinear2dF16 = Kernel{Def: &UpsampleBilinear2d, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runUpsampleBilinear[float32]}
+
+// UpsampleBilinear2dBF16 runs UpsampleBilinear2d in BFloat16.
+var UpsampleBilinear2dBF16 = Kernel{Def: &UpsampleBilinear2d, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runUpsampleBilinear[float32]}
+
+// RepeatInterleaveI64 runs RepeatInterleave in Long.
+var RepeatInterleaveI64 = Kernel{Def: &RepeatInterleave, DType: tensor.Long, Run: runRepeatInterleave[int64]}
+
+// RepeatInterleaveI32 runs RepeatInterleave in Int.
+var RepeatInterleaveI32 = Kernel{Def: &RepeatInterleave, DType: tensor.Int, Run: runRepeatInterleave[int32]}

@@ -17,6 +17,14 @@ var joins = []kernel{
 	moves("ReplicationPad1d", "runReplicationPad"),
 	moves("ReplicationPad2d", "runReplicationPad"),
 	moves("ReplicationPad3d", "runReplicationPad"),
+	moves("Roll", "runRoll"),
+	moves("PixelShuffle", "runPixelShuffle"),
+	moves("PixelUnshuffle", "runPixelUnshuffle"),
+	moves("Tril", "runTril"),
+	moves("Triu", "runTriu"),
+	moves("UpsampleNearest2d", "runUpsampleNearest"),
+	numbers("UpsampleBilinear2d", floats, "runUpsampleBilinear"),
+	numbers("RepeatInterleave", "i64 i32", "runRepeatInterleave"),
 }
 
 func init() { files = append(files, file{"zkernels_join.go", joins}) }

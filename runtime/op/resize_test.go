@@ -1,0 +1,30 @@
+package op
+
+import "testing"
+
+func TestResize(t *testing.T) {
+	x := iota32(2, 3)
+	cube := iota32(1, 4, 1, 2)
+	plane := iota32(1, 1, 2, 2)
+	for _, test := range []struct {
+		name  string
+		k     *Kernel
+		args  []any
+		sizes dims
+		want  []float32
+	}{
+		{"roll", &RollF32, []any{x, dims{1}, dims{}}, dims{2, 3}, []float32{5, 0, 1, 2, 3, 4}},
+		{"roll dim", &RollF32, []any{x, dims{-1, 4}, dims{-1, 0}}, dims{2, 3}, []float32{1, 2, 0, 4, 5, 3}},
+		{"pixel_shuffle", &PixelShuffleF32, []any{cube, 2}, dims{1, 1, 2, 4}, []float32{0, 2, 1, 3, 4, 6, 5, 7}},
+		{"pixel_unshuffle", &PixelUnshuffleF32, []any{iota32(1, 2, 4), 2}, dims{4, 1, 2}, []float32{0, 2, 1, 3, 4, 6, 5, 7}},
+		{"tril", &TrilF32, []any{x, 0}, dims{2, 3}, []float32{0, 0, 0, 3, 4, 0}},
+		{"triu", &TriuF32, []any{x, 1}, dims{2, 3}, []float32{0, 1, 2, 0, 0, 5}},
+		{"nearest", &UpsampleNearest2dF32, []any{plane, nil, []float64{1, 2}}, dims{1, 1, 2, 4}, []float32{0, 0, 1, 1, 2, 2, 3, 3}},
+		{"nearest size", &UpsampleNearest2dF32, []any{plane, dims{1, 3}, nil}, dims{1, 1, 1, 3}, []float32{0, 0, 1}},
+		{"bilinear", &UpsampleBilinear2dF32, []any{plane, nil, false, []float64{1, 2}}, dims{1, 1, 2, 4}, []float32{0, 0.25, 0.75, 1, 2, 2.25, 2.75, 3}},
+		{"bilinear corners", &UpsampleBilinear2dF32, []any{ordered(iota32(1, 2, 1, 2), 0, 2, 3, 1), dims{1, 3}, true, nil}, dims{1, 2, 1, 3}, []float32{0, 0.5, 1, 2, 2.5, 3}},
+	} {
+		t.Run(test.name, func(t *testing.T) { wantOut(t, mustCall(t, test.k, test.args...), test.sizes, test.want...) })
+	}
+	wantOut(t, mustCall(t, &RepeatInterleaveI64, mi64(dims{3}, 2, 0, 1), nil), dims{3}, int64(0), 0, 2)
+}
