@@ -111,3 +111,30 @@ var LinearI8 = Kernel{Def: &Linear, DType: tensor.Char, Prepare: prepareLinear[i
 
 // LinearU8 runs Linear in Byte.
 var LinearU8 = Kernel{Def: &Linear, DType: tensor.Byte, Prepare: prepareLinear[uint8], Run: runLinear[uint8]}
+
+// ConvolutionF32 runs Convolution in Float.
+var ConvolutionF32 = Kernel{Def: &Convolution, DType: tensor.Float, Prepare: prepareConvolution[float32], Run: runConvolution[float32]}
+
+// ConvolutionF64 runs Convolution in Double.
+var ConvolutionF64 = Kernel{Def: &Convolution, DType: tensor.Double, Prepare: prepareConvolution[float64], Run: runConvolution[float64]}
+
+// ConvolutionF16 runs Convolution in Half.
+var ConvolutionF16 = Kernel{Def: &Convolution, DType: tensor.Half, Compute: tensor.Float, Cast: true, Prepare: prepareConvolution[float32], Run: runConvolution[float32]}
+
+// ConvolutionBF16 runs Convolution in BFloat16.
+var ConvolutionBF16 = Kernel{Def: &Convolution, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Prepare: prepareConvolution[float32], Run: runConvolution[float32]}
+
+// ConvolutionI64 runs Convolution in Long.
+var ConvolutionI64 = Kernel{Def: &Convolution, DType: tensor.Long, Prepare: prepareConvolution[int64], Run: runConvolution[int64]}
+
+// ConvolutionI32 runs Convolution in Int.
+var ConvolutionI32 = Kernel{Def: &Convolution, DType: tensor.Int, Prepare: prepareConvolution[int32], Run: runConvolution[int32]}
+
+// ConvolutionI16 runs Convolution in Short.
+var ConvolutionI16 = Kernel{Def: &Convolution, DType: tensor.Short, Prepare: prepareConvolution[int16], Run: runConvolution[int16]}
+
+// ConvolutionI8 runs Convolution in Char.
+var ConvolutionI8 = Kernel{Def: &Convolution, DType: tensor.Char, Prepare: prepareConvolution[int8], Run: runConvolution[int8]}
+
+// ConvolutionU8 runs Convolution in Byte.
+var ConvolutionU8 = Kernel{Def: &Convolution, DType: tensor.Byte, Prepare: prepareConvolution[uint8], Run: runConvolution[uint8]}

@@ -1,0 +1,259 @@
+package op
+
+import (
+	"strconv"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// triple is one number for each of the three spatial dimensions; those that a
+// tensor lacks come first and have size 1.
+type triple [3]int
+
+func (a *triple) product() int { return a[0] * a[1] * a[2] }
+
+// volume is where the elements of a batch of images lie.
+type volume struct {
+	batch, channels int
+	size            triple
+	sn, sc          int // strides of batch and channel
+	step            triple
+}
+
+// volumeOf sees m, of this spatial rank and with or without a batch, as a volume.
+func volumeOf(m *tensor.Meta, spatial int) volume {
+	var s [tensor.MaxRank]int
+	stridesOf(m, &s)
+	v := volume{batch: 1, size: triple{1, 1, 1}}
+	channel := m.Rank() - spatial - 1
+	if channel > 0 {
+		v.batch, v.sn = int(m.Sizes[0]), s[0]
+	}
+	v.channels, v.sc = int(m.Sizes[channel]), s[channel]
+	for i := range spatial {
+		v.size[3-spatial+i] = int(m.Sizes[channel+1+i])
+		v.step[3-spatial+i] = s[channel+1+i]
+	}
+	return v
+}
+
+// conv is a convolution with all its numbers at hand.
+type conv struct {
+	spatial               int // how many of the three axes there are
+	in, out               volume
+	kernel                triple
+	stride, pad, dilation triple
+	transposed            bool
+	groups                int
+	inPer, outPer         int // channels a group
+	// channelsInner says that the taps are the outer part of a row of the unfolded input.
+	channelsInner bool
+}
+
+// axesOf reads a list with one number for each spatial dimension.
+func axesOf(v *Value, spatial, def int) triple {
+	a := triple{def, def, def}
+	for i := range spatial {
+		a[3-spatial+i] = int(perAxis(v, i, int64(def)))
+	}
+	return a
+}
+
+// newConv gathers the numbers of a call with this input and output.
+func newConv(args []Value, in, out *tensor.Meta) conv {
+	w := &args[convWeight].Tensor.Meta
+	spatial := w.Rank() - 2
+	c := conv{
+		spatial: spatial,
+		in:      volumeOf(in, spatial), out: volumeOf(out, spatial), kernel: triple{1, 1, 1},
+		stride: axesOf(&args[convStride], spatial, 1), pad: axesOf(&args[convPadding], spatial, 0),
+		dilation:   axesOf(&args[convDilation], spatial, 1),
+		transposed: args[convTransposed].Int != 0, groups: int(args[convGroups].Int),
+		channelsInner: channelsInner(in, spatial),
+	}
+	for i := range spatial {
+		c.kernel[3-spatial+i] = int(w.Sizes[2+i])
+	}
+	c.inPer, c.outPer = c.in.channels/c.groups, c.out.channels/c.groups
+	return c
+}
+
+// channelsInner reports the order that is contiguous but for the channels, which are innermost.
+func channelsInner(m *tensor.Meta, spatial int) bool {
+	n := m.Rank()
+	if len(m.DimOrder) != n {
+		return false
+	}
+	channel := n - spatial - 1
+	for i, d := range m.DimOrder[channel : n-1] {
+		if int(d) != channel+1+i {
+			return false
+		}
+	}
+	return int(m.DimOrder[n-1]) == channel
+}
+
+// plainOrder is m, or its contiguous like if its order is neither contiguous nor channelsInner.
+func plainOrder(m *tensor.Meta, spatial int) tensor.Meta {
+	if channelsInner(m, spatial) {
+		return *m
+	}
+	return tensor.Meta{DType: m.DType, Sizes: m.Sizes}
+}
+
+// taps is the number of the kernel's elements for one pair of channels.
+func (c *conv) taps() int { return c.kernel.product() }
+
+// depth is the length of a row of the unfolded input.
+func (c *conv) depth() int { return c.inPer * c.taps() }
+
+// depthwise reports that each output channel looks at one input channel.
+func (c *conv) depthwise() bool { return c.inPer == 1 && c.groups > 1 && !c.transposed }
+
+// source is the input's index for output index o and kernel index k on axis i, or -1 outside.
+func (c *conv) source(i, o, k int) int {
+	at := o*c.stride[i] - c.pad[i] + k*c.dilation[i]
+	if c.transposed {
+		at = o + c.pad[i] - k*c.dilation[i]
+		if at < 0 || at%c.stride[i] != 0 {
+			return -1
+		}
+		at /= c.stride[i]
+	}
+	if at >= c.in.size[i] {
+		return -1
+	}
+	return max(at, -1)
+}
+
+// convLayout names the arrangement of packed weights.
+func (c *conv) convLayout() string {
+	switch {
+	case c.depthwise():
+		return "depthwise"
+	case c.transposed && c.channelsInner:
+		return "transposed channels inner"
+	case c.transposed:
+		return "transposed"
+	case c.channelsInner:
+		return "channels inner"
+	}
+	return "channels outer"
+}
+
+// packConv arranges the weights w for c: the panels of each group, one group after another;
+// for depthwise ones the channels of each tap.
+func packConv[T number](dst []T, c *conv, w *tensor.Tensor) {
+	var s [tensor.MaxRank]int
+	stridesOf(&w.Meta, &s)
+	x := elems[T](w)
+	if c.depthwise() {
+		for t := range c.taps() {
+			for o := range c.out.channels {
+				dst[t*c.out.channels+o] = x[o*s[0]+c.tapOffset(t, &s)]
+			}
+		}
+		return
+	}
+	size := packedLen(c.depth(), c.outPer)
+	for g := range c.groups {
+		packGroup(dst[g*size:(g+1)*size], c, x, &s, g)
+	}
+}
+
+// tapOffset is where tap t lies in the weights of a pair of channels, which have strides s.
+func (c *conv) tapOffset(t int, s *[tensor.MaxRank]int) int {
+	at := 0
+	for i := 2; i >= 3-c.spatial; i-- {
+		at += t % c.kernel[i] * s[i+c.spatial-1]
+		t /= c.kernel[i]
+	}
+	return at
+}
+
+// packGroup packs the depth × outPer matrix of group g.
+func packGroup[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int, g int) {
+	for j := 0; j < c.outPer; j += panel {
+		n := min(panel, c.outPer-j)
+		for r := range c.depth() {
+			ci, t := r/c.taps(), r%c.taps()
+			if c.channelsInner {
+				ci, t = r%c.inPer, r/c.inPer
+			}
+			at := c.tapOffset(t, s)
+			for l := range panel {
+				var v T
+				if l < n && c.transposed {
+					v = x[at+(g*c.inPer+ci)*s[0]+(j+l)*s[1]]
+				} else if l < n {
+					v = x[at+(g*c.outPer+j+l)*s[0]+ci*s[1]]
+				}
+				dst[l] = v
+			}
+			dst = dst[panel:]
+		}
+	}
+}
+
+// convPacked is the length of the packed weights.
+func (c *conv) convPacked() int {
+	if c.depthwise() {
+		return c.taps() * c.out.channels
+	}
+	return c.groups * packedLen(c.depth(), c.outPer)
+}
+
+// prepareConvolution packs constant weights.
+func prepareConvolution[T number](p *Prep) (State, error) {
+	w := p.Args[convWeight].Tensor
+	if w.Data == nil {
+		return nil, nil
+	}
+	in := plainOrder(&p.Args[convInput].Tensor.Meta, w.Rank()-2)
+	c := newConv(p.Args, &in, &p.Out[0])
+	build := func() any {
+		s := &packed[T]{make([]T, c.convPacked())}
+		packConv(s.data, &c, w)
+		return s
+	}
+	if p.Pack == nil {
+		return build(), nil
+	}
+	return p.Pack(w, c.convLayout()+" of groups of "+strconv.Itoa(c.outPer), build), nil
+}
+
+// runConvolution computes a convolution: depthwise ones directly, the rest as
+// products of the unfolded input, a block of output positions at a time.
+func runConvolution[T number](call *Call, s State) error {
+	t, w := call.Args[convInput].Tensor, call.Args[convWeight].Tensor
+	meta := plainOrder(&t.Meta, w.Rank()-2)
+	c := newConv(call.Args, &meta, &call.Out[0].Meta)
+	x := elems[T](t)
+	if !c.channelsInner {
+		var err error
+		if x, err = contiguousOf[T](call, t); err != nil {
+			return err
+		}
+	}
+	if s, ok := s.(*packed[T]); ok {
+		return convolve(call, c, x, s.data)
+	}
+	tmp, err := tempOf[T](call, c.convPacked())
+	if err != nil {
+		return err
+	}
+	packConv(tmp, &c, w)
+	return convolve(call, c, x, tmp)
+}
+
+func convolve[T number](call *Call, c conv, x, w []T) error {
+	j := convJob[T]{conv: c, x: x, y: elems[T](call.Out[0]), w: w, bias: vectorOf[T](call.Args[convBias].Tensor)}
+	if len(j.y) == 0 {
+		return nil
+	}
+	if c.depthwise() {
+		convDepthwise(call, j)
+		return nil
+	}
+	return convGemm(call, j)
+}

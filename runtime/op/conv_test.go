@@ -1,0 +1,186 @@
+package op
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// convCase is a convolution over len(stride) dimensions.
+type convCase struct {
+	name                        string
+	in, weight                  dims
+	stride, pad, dilation, more dims
+	transposed                  bool
+	groups                      int
+}
+
+var convCases = []convCase{
+	{"1-D", dims{2, 3, 9}, dims{5, 3, 3}, dims{2}, dims{1}, dims{2}, dims{0}, false, 1},
+	{"1-D without batch", dims{3, 9}, dims{5, 3, 3}, dims{1}, dims{0}, dims{1}, dims{0}, false, 1},
+	{"2-D", dims{2, 3, 7, 6}, dims{5, 3, 3, 2}, dims{2, 1}, dims{1, 0}, dims{1, 2}, dims{0, 0}, false, 1},
+	{"2-D large", dims{1, 8, 40, 41}, dims{9, 8, 3, 3}, dims{1}, dims{1}, dims{1}, dims{0}, false, 1},
+	{"2-D 1x1", dims{2, 6, 5, 4}, dims{7, 6, 1, 1}, dims{1, 1}, dims{0, 0}, dims{1, 1}, dims{0, 0}, false, 1},
+	{"2-D groups", dims{2, 6, 5, 4}, dims{4, 3, 3, 3}, dims{1, 1}, dims{1, 1}, dims{1, 1}, dims{0, 0}, false, 2},
+	{"2-D one channel", dims{2, 1, 5, 4}, dims{4, 1, 3, 3}, dims{1, 1}, dims{1, 1}, dims{1, 1}, dims{0, 0}, false, 1},
+	{"2-D depthwise", dims{2, 6, 7, 5}, dims{6, 1, 3, 3}, dims{2, 1}, dims{1, 2}, dims{1, 2}, dims{0, 0}, false, 6},
+	{"2-D depthwise twice", dims{1, 3, 5, 4}, dims{6, 1, 3, 1}, dims{1, 1}, dims{1, 0}, dims{1, 1}, dims{0, 0}, false, 3},
+	{"3-D", dims{1, 2, 4, 5, 6}, dims{3, 2, 2, 3, 1}, dims{1, 2, 1}, dims{0, 1, 0}, dims{1, 1, 1}, dims{0, 0, 0}, false, 1},
+	{"1-D transposed", dims{1, 4, 5}, dims{4, 3, 3}, dims{2}, dims{1}, dims{1}, dims{1}, true, 1},
+	{"2-D transposed", dims{2, 4, 5, 3}, dims{4, 3, 3, 2}, dims{2, 3}, dims{1, 0}, dims{2, 1}, dims{1, 2}, true, 1},
+	{"2-D transposed groups", dims{1, 4, 3, 3}, dims{4, 2, 3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, dims{0, 0}, true, 2},
+	{"no image", dims{0, 3, 5, 5}, dims{2, 3, 3, 3}, dims{1, 1}, dims{0, 0}, dims{1, 1}, dims{0, 0}, false, 1},
+}
+
+func (cc *convCase) args(x, w, bias any) []any {
+	return []any{x, w, bias, cc.stride, cc.pad, cc.dilation, cc.transposed, cc.more, cc.groups}
+}
+
+// naiveConv scatters every product to where it belongs.
+func naiveConv(cc *convCase, x, w, bias *tensor.Tensor, out *tensor.Meta) []float32 {
+	c := newConv(vals(cc.args(x, w, bias)...), &x.Meta, out)
+	o, xs, ws := make([]float32, out.Numel()), elems[float32](x), elems[float32](w)
+	for n := range c.out.batch {
+		for co := range c.out.channels {
+			for p := range c.out.size.product() {
+				at := triple{p / (c.out.size[1] * c.out.size[2]), p / c.out.size[2] % c.out.size[1], p % c.out.size[2]}
+				sum := elems[float32](bias)[co]
+				g := co / c.outPer
+				for ci := range c.inPer {
+					for t := range c.taps() {
+						k := triple{t / (c.kernel[1] * c.kernel[2]), t / c.kernel[2] % c.kernel[1], t % c.kernel[2]}
+						src, ok := naiveSource(&c, at, k)
+						if !ok {
+							continue
+						}
+						wi := (co*c.inPer+ci)*c.taps() + t
+						if c.transposed {
+							wi = ((g*c.inPer+ci)*c.outPer+co%c.outPer)*c.taps() + t
+						}
+						xi := (n*c.in.channels + g*c.inPer + ci) * c.in.size.product()
+						sum += ws[wi] * xs[xi+(src[0]*c.in.size[1]+src[1])*c.in.size[2]+src[2]]
+					}
+				}
+				o[(n*c.out.channels+co)*c.out.size.product()+p] = sum
+			}
+		}
+	}
+	return o
+}
+
+// naiveSource searches for the input position that meets output position at under kernel position k.
+func naiveSource(c *conv, at, k triple) (src triple, ok bool) {
+	for i := range 3 {
+		found := false
+		for s := range c.in.size[i] {
+			lies := at[i]*c.stride[i]+k[i]*c.dilation[i]-c.pad[i] == s
+			if c.transposed {
+				lies = s*c.stride[i]+k[i]*c.dilation[i]-c.pad[i] == at[i]
+			}
+			if lies {
+				src[i], found = s, true
+			}
+		}
+		if !found {
+			return src, false
+		}
+	}
+	return src, true
+}
+
+// lastOrder is the channels-last order of this rank; a batch comes first if it has one.
+func lastOrder(rank int, batch bool) []uint8 {
+	var order []uint8
+	channel := 0
+	if batch {
+		order, channel = append(order, 0), 1
+	}
+	for d := channel + 1; d < rank; d++ {
+		order = append(order, uint8(d))
+	}
+	return append(order, uint8(channel))
+}
+
+func TestConvolution(t *testing.T) {
+	for _, cc := range convCases {
+		t.Run(cc.name, func(t *testing.T) {
+			x, w := wave(cc.in...), wave(cc.weight...)
+			channels := cc.weight[0]
+			if cc.transposed {
+				channels = cc.weight[1] * int64(cc.groups)
+			}
+			bias := wave(channels)
+			last := ordered(x, lastOrder(x.Rank(), x.Rank() == w.Rank())...)
+			odd := ordered(x, reverseOrder(x.Rank())...)
+			wlast := ordered(w, lastOrder(w.Rank(), true)...)
+			for i, pair := range [][2]*tensor.Tensor{{x, w}, {last, w}, {x, wlast}, {last, wlast}, {odd, w}} {
+				outs, err := call(&ConvolutionF32, 1, i != 2, cc.args(pair[0], pair[1], bias)...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := len(outs[0].DimOrder) != 0; got != channelsInner(&pair[0].Meta, w.Rank()-2) {
+					t.Errorf("channels-last output: %v", got)
+				}
+				wantOut(t, outs[0], outs[0].Sizes, naiveConv(&cc, x, w, bias, &outs[0].Meta)...)
+			}
+		})
+	}
+}
+
+func reverseOrder(rank int) []uint8 {
+	var order []uint8
+	for d := range rank {
+		order = append(order, uint8(rank-1-d))
+	}
+	return order
+}
+
+func TestConvolutionSizes(t *testing.T) {
+	x, w := wave(1, 4, 5), wave(4, 3, 3)
+	out, err := call(&ConvolutionF32, 1, true, x, w, nil, dims{2}, dims{1}, dims{1}, true, dims{1}, 1)
+	if err != nil || !slices.Equal(out[0].Sizes, dims{1, 3, 10}) {
+		t.Fatalf("%v, %v", out, err)
+	}
+	for _, test := range []struct {
+		want error
+		args []any
+	}{
+		{errConvGroups, []any{x, w, nil, dims{1}, dims{0}, dims{1}, false, dims{0}, 1}},
+		{errConvSize, []any{wave(1, 3, 2), w, nil, dims{1}, dims{0}, dims{1}, false, dims{0}, 1}},
+		{errConvParam, []any{wave(1, 3, 5), w, nil, dims{0}, dims{0}, dims{1}, false, dims{0}, 1}},
+		{errConvBias, []any{wave(1, 3, 5), w, wave(3), dims{1}, dims{0}, dims{1}, false, dims{0}, 1}},
+		{errDims, []any{wave(3), w, nil, dims{1}, dims{0}, dims{1}, false, dims{0}, 1}},
+	} {
+		if _, err := call(&ConvolutionF32, 1, true, test.args...); err != test.want {
+			t.Errorf("%v, want %v", err, test.want)
+		}
+	}
+}
+
+func BenchmarkConv3x3(b *testing.B)       { benchConv(b, wave(1, 64, 56, 56), wave(64, 64, 3, 3), 1) }
+func BenchmarkConv1x1(b *testing.B)       { benchConv(b, wave(1, 128, 28, 28), wave(128, 128, 1, 1), 1) }
+func BenchmarkConvDepthwise(b *testing.B) { benchConv(b, wave(1, 96, 56, 56), wave(96, 1, 3, 3), 96) }
+
+func benchConv(b *testing.B, x, w *tensor.Tensor, groups int) {
+	args := vals(x, w, nil, dims{1, 1}, dims{w.Sizes[2] / 2, w.Sizes[2] / 2}, dims{1, 1}, false, dims{0, 0}, groups)
+	inf := Infer{Args: args, Out: make([]tensor.Meta, 1)}
+	if err := inferConvolution(&inf); err != nil {
+		b.Fatal(err)
+	}
+	out := &tensor.Tensor{Meta: inf.Out[0], Data: make([]byte, inf.Out[0].Nbytes())}
+	s, err := ConvolutionF32.Prepare(&Prep{Args: args, Out: inf.Out})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var temp Temp
+	c := &Call{Args: args, Out: []*tensor.Tensor{out}, Alloc: temp.Alloc}
+	b.SetBytes(2 * int64(out.Numel()) * w.Sizes[1] * w.Sizes[2] * w.Sizes[3])
+	b.ReportAllocs()
+	for b.Loop() {
+		temp.Reset()
+		if err := ConvolutionF32.Run(c, s); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
