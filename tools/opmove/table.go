@@ -44,6 +44,15 @@ func prepared(def, types, run, prepare string) kernel {
 }
 
 var files = []file{
+	{"zkernels_pool.go", []kernel{
+		numbers("MaxPool2dWithIndices", real, "runMaxPool"),
+		numbers("AvgPool2d", floats+" i64", "runAvgPool"),
+		numbers("AdaptiveAvgPool2d", floats, "runAdaptiveAvgPool"),
+		numbers("NativeLayerNorm", floats, "runLayerNorm"),
+		numbers("NativeGroupNorm", floats, "runGroupNorm"),
+		numbers("NativeBatchNormLegitNoTraining", floats, "runBatchNorm"),
+		numbers("NativeBatchNormLegitNoStats", floats, "runBatchNormNoStats"),
+	}},
 	{"zkernels_views.go", []kernel{
 		moves("ViewCopy", "runView"),
 		moves("PermuteCopy", "runPermute"),
@@ -66,5 +75,6 @@ var files = []file{
 		numbers("Bmm", real, "runBmm"),
 		prepared("Addmm", real, "runAddmm", "prepareAddmm"),
 		prepared("Linear", real, "runLinear", "prepareLinear"),
+		prepared("Convolution", real, "runConvolution", "prepareConvolution"),
 	}},
 }

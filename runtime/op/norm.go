@@ -1,0 +1,190 @@
+package op
+
+import (
+	"errors"
+	"math"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+var errNormOrder = errors.New("this normalization takes contiguous tensors")
+
+// moments are the mean and the biased variance of x, in float64, in two passes.
+func moments[T number](x []T) (mean, variance float64) {
+	for _, v := range x {
+		mean += float64(v)
+	}
+	mean /= float64(len(x))
+	for _, v := range x {
+		d := float64(v) - mean
+		variance += float64(d * d)
+	}
+	return mean, variance / float64(len(x))
+}
+
+// weightAndBias are a normalization's optional weight and bias.
+func weightAndBias[T number](c *Call, weight, bias int) (w, b []T) {
+	if t := c.Args[weight].Tensor; t != nil {
+		w = elems[T](t)
+	}
+	if t := c.Args[bias].Tensor; t != nil {
+		b = elems[T](t)
+	}
+	return w, b
+}
+
+// runLayerNorm: out = (x − mean) / √(var + eps) · weight + bias over the last dimensions.
+func runLayerNorm[T number](c *Call, _ State) error {
+	in := c.Args[0].Tensor
+	if !in.Contiguous() {
+		return errNormOrder
+	}
+	w, b := weightAndBias[T](c, 2, 3)
+	size := 1
+	for _, s := range c.Args[1].Ints {
+		size *= int(s)
+	}
+	if (w != nil && len(w) != size) || (b != nil && len(b) != size) {
+		return errSizes
+	}
+	x, o := elems[T](in), elems[T](c.Out[0])
+	means, rstds := elems[T](c.Out[1]), elems[T](c.Out[2])
+	for i := range means {
+		row, to := x[i*size:(i+1)*size], o[i*size:(i+1)*size]
+		mean, variance := moments(row)
+		rstd := 1 / math.Sqrt(variance+c.Args[4].Scalar())
+		means[i], rstds[i] = T(mean), T(rstd)
+		normalizeRow(to, row, w, b, mean, rstd)
+	}
+	return nil
+}
+
+func normalizeRow[T number](o, x, w, b []T, mean, rstd float64) {
+	for j, v := range x {
+		y := float64((float64(v) - mean) * rstd)
+		if w != nil {
+			y = float64(y * float64(w[j]))
+		}
+		if b != nil {
+			y += float64(b[j])
+		}
+		o[j] = T(y)
+	}
+}
+
+func runGroupNorm[T number](c *Call, _ State) error {
+	in := c.Args[0].Tensor
+	if !in.Contiguous() {
+		return errNormOrder
+	}
+	w, b := weightAndBias[T](c, 1, 2)
+	groups, channels := int(c.Args[6].Int), int(c.Args[4].Int)
+	if groups <= 0 || channels%groups != 0 || (w != nil && len(w) != channels) || (b != nil && len(b) != channels) {
+		return errSizes
+	}
+	x, o := elems[T](in), elems[T](c.Out[0])
+	means, rstds := elems[T](c.Out[1]), elems[T](c.Out[2])
+	if len(means) == 0 || len(x)%len(means) != 0 {
+		return nil
+	}
+	size, per := len(x)/len(means), channels/groups
+	for i := range means {
+		row := x[i*size : (i+1)*size]
+		mean, variance := moments(row)
+		rstd := 1 / math.Sqrt(variance+c.Args[7].Scalar())
+		means[i], rstds[i] = T(mean), T(rstd)
+		for k := range per {
+			ch := i%groups*per + k
+			scale, shift := channelAffine(w, b, ch, mean, rstd)
+			scaleRow(o[i*size+k*size/per:i*size+(k+1)*size/per], row[k*size/per:(k+1)*size/per], scale, shift)
+		}
+	}
+	return nil
+}
+
+// channelAffine folds a normalization of channel ch into y = x·scale + shift.
+func channelAffine[T number](w, b []T, ch int, mean, rstd float64) (scale, shift float64) {
+	scale = rstd
+	if w != nil {
+		scale = float64(rstd * float64(w[ch]))
+	}
+	shift = -float64(mean * scale)
+	if b != nil {
+		shift += float64(b[ch])
+	}
+	return scale, shift
+}
+
+func scaleRow[T number](o, x []T, scale, shift float64) {
+	for i, v := range x {
+		o[i] = T(float64(float64(v)*scale) + shift)
+	}
+}
+
+// eachChannel calls f with the first index of every run of elements of one channel, their stride and number, for tensors
+// of the same sizes and order.
+func eachChannel(m *tensor.Meta, f func(ch, start, step, n int)) {
+	var s [tensor.MaxRank]int
+	stridesOf(m, &s)
+	inner := 1
+	for _, d := range m.Sizes[2:] {
+		inner *= int(d)
+	}
+	step := s[1] // channels-last: elements of a channel lie a pixel apart
+	if m.Contiguous() {
+		step = 1
+	} else {
+		step = int(m.Sizes[1])
+	}
+	for n := range int(m.Sizes[0]) {
+		for ch := range int(m.Sizes[1]) {
+			f(ch, n*s[0]+ch*s[1], step, inner)
+		}
+	}
+}
+
+func runBatchNorm[T number](c *Call, _ State) error {
+	in := c.Args[0].Tensor
+	w, b := weightAndBias[T](c, 1, 2)
+	mean, variance := elems[T](c.Args[3].Tensor), elems[T](c.Args[4].Tensor)
+	n := int(in.Sizes[1])
+	if len(mean) != n || len(variance) != n || (w != nil && len(w) != n) || (b != nil && len(b) != n) {
+		return errSizes
+	}
+	x, o, eps := elems[T](in), elems[T](c.Out[0]), c.Args[6].Scalar()
+	eachChannel(&in.Meta, func(ch, start, step, n int) {
+		rstd := 1 / math.Sqrt(float64(variance[ch])+eps)
+		scale, shift := channelAffine(w, b, ch, float64(mean[ch]), rstd)
+		for i := range n {
+			k := start + i*step
+			o[k] = T(float64(float64(x[k])*scale) + shift)
+		}
+	})
+	return nil
+}
+
+// runBatchNormNoStats normalizes by the batch's own mean and variance.
+func runBatchNormNoStats[T number](c *Call, _ State) error {
+	in := c.Args[0].Tensor
+	w, b := weightAndBias[T](c, 1, 2)
+	x, o, eps := elems[T](in), elems[T](c.Out[0]), c.Args[5].Scalar()
+	means, rstds := elems[T](c.Out[1]), elems[T](c.Out[2])
+	for want := range means {
+		var sum, squares, count float64
+		each := func(f func(k int)) {
+			eachChannel(&in.Meta, func(ch, start, step, n int) {
+				for i := 0; ch == want && i < n; i++ {
+					f(start + i*step)
+				}
+			})
+		}
+		each(func(k int) { sum, count = sum+float64(x[k]), count+1 })
+		mean := sum / count
+		each(func(k int) { d := float64(x[k]) - mean; squares += float64(d * d) })
+		rstd := 1 / math.Sqrt(squares/count+eps)
+		means[want], rstds[want] = T(mean), T(rstd)
+		scale, shift := channelAffine(w, b, want, mean, rstd)
+		each(func(k int) { o[k] = T(float64(float64(x[k])*scale) + shift) })
+	}
+	return nil
+}
