@@ -368,7 +368,7 @@ func inferRepeatInterleave(c *Infer) error {
 	}
 	sum := int64(0)
 	for i := range t.Numel() {
-		n := repeatCount(t, i)
+		n := countAt(t, i)
 		if n < 0 {
 			return errSizes
 		}
@@ -378,8 +378,8 @@ func inferRepeatInterleave(c *Infer) error {
 	return nil
 }
 
-// repeatCount is element i of t, of type Int or Long.
-func repeatCount(t *tensor.Tensor, i int) int64 {
+// countAt is element i of t, of type Int or Long.
+func countAt(t *tensor.Tensor, i int) int64 {
 	if t.DType == tensor.Int {
 		return int64(elems[int32](t)[i])
 	}

@@ -1,6 +1,10 @@
 package op
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
 
 func TestResize(t *testing.T) {
 	x := iota32(2, 3)
@@ -27,4 +31,17 @@ func TestResize(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) { wantOut(t, mustCall(t, test.k, test.args...), test.sizes, test.want...) })
 	}
 	wantOut(t, mustCall(t, &RepeatInterleaveI64, mi64(dims{3}, 2, 0, 1), nil), dims{3}, int64(0), 0, 2)
+}
+
+func TestQuantizedEmbedding(t *testing.T) {
+	w := mkTensor(tensor.Char, dims{2, 2}, []int8{1, 2, -3, 4})
+	packed := mkTensor(tensor.Byte, dims{2, 1}, []uint8{0x9a, 0x5c})
+	scales, zeros := mf32(dims{2, 2}, 1, 2, 0.5, 1), mf32(dims{2, 2}, 0, 1, 1, 0)
+	at := mi64(dims{2}, 1, 0)
+	wantOut(t, mustCall(t, &EmbeddingByteF32, w, scales, zeros, -128, 127, at), dims{2, 2}, float32(-2), 4, 1, 2)
+	wantOut(t, mustCall(t, &EmbeddingByteF32, w, mf32(dims{2}, 1, 2), nil, -128, 127, at), dims{2, 2}, float32(-6), 8, 1, 2)
+	wantOut(t, mustCall(t, &Embedding4bitF32, packed, scales, nil, -8, 7, at), dims{2, 2}, float32(-1.5), 4, 1, 4)
+	if _, err := call(&EmbeddingByteF32, 1, true, w, scales, zeros, -128, 127, mi64(dims{1}, 2)); err != errIndex {
+		t.Errorf("index 2: %v, want %v", err, errIndex)
+	}
 }

@@ -840,3 +840,51 @@ var RepeatInterleaveI64 = Kernel{Def: &RepeatInterleave, DType: tensor.Long, Run
 
 // RepeatInterleaveI32 runs RepeatInterleave in Int.
 var RepeatInterleaveI32 = Kernel{Def: &RepeatInterleave, DType: tensor.Int, Run: runRepeatInterleave[int32]}
+
+// EmbeddingByteF32 runs EmbeddingByte in Float.
+var EmbeddingByteF32 = Kernel{Def: &EmbeddingByte, DType: tensor.Float, Run: runEmbeddingByte[float32]}
+
+// EmbeddingByteF64 runs EmbeddingByte in Double.
+var EmbeddingByteF64 = Kernel{Def: &EmbeddingByte, DType: tensor.Double, Run: runEmbeddingByte[float64]}
+
+// EmbeddingByteF16 runs EmbeddingByte in Half.
+var EmbeddingByteF16 = Kernel{Def: &EmbeddingByte, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runEmbeddingByte[float32]}
+
+// EmbeddingByteBF16 runs EmbeddingByte in BFloat16.
+var EmbeddingByteBF16 = Kernel{Def: &EmbeddingByte, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runEmbeddingByte[float32]}
+
+// EmbeddingByteDtypeF32 runs EmbeddingByteDtype in Float.
+var EmbeddingByteDtypeF32 = Kernel{Def: &EmbeddingByteDtype, DType: tensor.Float, Run: runEmbeddingByte[float32]}
+
+// EmbeddingByteDtypeF64 runs EmbeddingByteDtype in Double.
+var EmbeddingByteDtypeF64 = Kernel{Def: &EmbeddingByteDtype, DType: tensor.Double, Run: runEmbeddingByte[float64]}
+
+// EmbeddingByteDtypeF16 runs EmbeddingByteDtype in Half.
+var EmbeddingByteDtypeF16 = Kernel{Def: &EmbeddingByteDtype, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runEmbeddingByte[float32]}
+
+// EmbeddingByteDtypeBF16 runs EmbeddingByteDtype in BFloat16.
+var EmbeddingByteDtypeBF16 = Kernel{Def: &EmbeddingByteDtype, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runEmbeddingByte[float32]}
+
+// Embedding4bitF32 runs Embedding4bit in Float.
+var Embedding4bitF32 = Kernel{Def: &Embedding4bit, DType: tensor.Float, Run: runEmbedding4bit[float32]}
+
+// Embedding4bitF64 runs Embedding4bit in Double.
+var Embedding4bitF64 = Kernel{Def: &Embedding4bit, DType: tensor.Double, Run: runEmbedding4bit[float64]}
+
+// Embedding4bitF16 runs Embedding4bit in Half.
+var Embedding4bitF16 = Kernel{Def: &Embedding4bit, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runEmbedding4bit[float32]}
+
+// Embedding4bitBF16 runs Embedding4bit in BFloat16.
+var Embedding4bitBF16 = Kernel{Def: &Embedding4bit, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runEmbedding4bit[float32]}
+
+// Embedding4bitDtypeF32 runs Embedding4bitDtype in Float.
+var Embedding4bitDtypeF32 = Kernel{Def: &Embedding4bitDtype, DType: tensor.Float, Run: runEmbedding4bit[float32]}
+
+// Embedding4bitDtypeF64 runs Embedding4bitDtype in Double.
+var Embedding4bitDtypeF64 = Kernel{Def: &Embedding4bitDtype, DType: tensor.Double, Run: runEmbedding4bit[float64]}
+
+// Embedding4bitDtypeF16 runs Embedding4bitDtype in Half.
+var Embedding4bitDtypeF16 = Kernel{Def: &Embedding4bitDtype, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runEmbedding4bit[float32]}
+
+// Embedding4bitDtypeBF16 runs Embedding4bitDtype in BFloat16.
+var Embedding4bitDtypeBF16 = Kernel{Def: &Embedding4bitDtype, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runEmbedding4bit[float32]}

@@ -25,6 +25,10 @@ var joins = []kernel{
 	moves("UpsampleNearest2d", "runUpsampleNearest"),
 	numbers("UpsampleBilinear2d", floats, "runUpsampleBilinear"),
 	numbers("RepeatInterleave", "i64 i32", "runRepeatInterleave"),
+	numbers("EmbeddingByte", floats, "runEmbeddingByte"),
+	numbers("EmbeddingByteDtype", floats, "runEmbeddingByte"),
+	numbers("Embedding4bit", floats, "runEmbedding4bit"),
+	numbers("Embedding4bitDtype", floats, "runEmbedding4bit"),
 }
 
 func init() { files = append(files, file{"zkernels_join.go", joins}) }
