@@ -1,6 +1,7 @@
 package op
 
 import (
+	"math"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -43,5 +44,21 @@ func TestQuantizedEmbedding(t *testing.T) {
 	wantOut(t, mustCall(t, &Embedding4bitF32, packed, scales, nil, -8, 7, at), dims{2, 2}, float32(-1.5), 4, 1, 4)
 	if _, err := call(&EmbeddingByteF32, 1, true, w, scales, zeros, -128, 127, mi64(dims{1}, 2)); err != errIndex {
 		t.Errorf("index 2: %v, want %v", err, errIndex)
+	}
+}
+
+func TestCdist(t *testing.T) {
+	x, y := mf32(dims{2, 1, 2}, 0, 0, 3, 4), mf32(dims{2, 2}, 3, 4, 0, 1)
+	for _, test := range []struct {
+		p    float64
+		want []float32
+	}{
+		{0, []float32{2, 1, 0, 2}},
+		{1, []float32{7, 1, 0, 6}},
+		{2, []float32{5, 1, 0, 4.2426405}},
+		{math.Inf(1), []float32{4, 1, 0, 3}},
+		{3, []float32{4.4979415, 1, 0, 3.7797632}},
+	} {
+		wantOut(t, mustCall(t, &CdistForwardF32, x, y, test.p, nil), dims{2, 1, 2}, test.want...)
 	}
 }

@@ -888,3 +888,15 @@ var Embedding4bitDtypeF16 = Kernel{Def: &Embedding4bitDtype, DType: tensor.Half,
 
 // Embedding4bitDtypeBF16 runs Embedding4bitDtype in BFloat16.
 var Embedding4bitDtypeBF16 = Kernel{Def: &Embedding4bitDtype, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runEmbedding4bit[float32]}
+
+// CdistForwardF32 runs CdistForward in Float.
+var CdistForwardF32 = Kernel{Def: &CdistForward, DType: tensor.Float, Run: runCdist[float32]}
+
+// CdistForwardF64 runs CdistForward in Double.
+var CdistForwardF64 = Kernel{Def: &CdistForward, DType: tensor.Double, Run: runCdist[float64]}
+
+// CdistForwardF16 runs CdistForward in Half.
+var CdistForwardF16 = Kernel{Def: &CdistForward, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runCdist[float32]}
+
+// CdistForwardBF16 runs CdistForward in BFloat16.
+var CdistForwardBF16 = Kernel{Def: &CdistForward, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runCdist[float32]}

@@ -29,6 +29,7 @@ var joins = []kernel{
 	numbers("EmbeddingByteDtype", floats, "runEmbeddingByte"),
 	numbers("Embedding4bit", floats, "runEmbedding4bit"),
 	numbers("Embedding4bitDtype", floats, "runEmbedding4bit"),
+	numbers("CdistForward", floats, "runCdist"),
 }
 
 func init() { files = append(files, file{"zkernels_join.go", joins}) }

@@ -1,0 +1,109 @@
+package op
+
+import (
+	"errors"
+	"math"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// CdistForward is aten::_cdist_forward.out, the distance of each row of one matrix to each row of another.
+var CdistForward = Def{
+	Schema:     "aten::_cdist_forward.out(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)",
+	Functional: "aten::_cdist_forward", Infer: inferCdist, Tags: Core,
+}
+
+var errNorm = errors.New("check p: must not be negative")
+
+func inferCdist(c *Infer) error {
+	x, err := argTensor(c.Args, 0)
+	if err != nil {
+		return err
+	}
+	y, err := argTensor(c.Args, 1)
+	if err != nil {
+		return err
+	}
+	n, m := x.Rank(), y.Rank()
+	if n < 2 || m < 2 {
+		return errDims
+	}
+	if x.DType != y.DType || c.Shapes.Equal(x.Sizes[n-1], y.Sizes[m-1]) == tensor.No {
+		return errSizes
+	}
+	if !(c.Args[2].Scalar() >= 0) {
+		return errNorm
+	}
+	c.Set(0, x.DType, x.Sizes[:n-2]...)
+	out := &c.Out[0]
+	if out.Sizes, err = BroadcastSizes(c.Shapes, out.Sizes, y.Sizes[:m-2]); err != nil {
+		return err
+	}
+	out.Sizes = append(out.Sizes, x.Sizes[n-2], y.Sizes[m-2])
+	return nil
+}
+
+// runCdist computes every distance from rows in row-major order.
+func runCdist[T float](c *Call, _ State) error {
+	a, b, out := c.Args[0].Tensor, c.Args[1].Tensor, c.Out[0]
+	x, err := contiguousOf[T](c, a)
+	if err != nil {
+		return err
+	}
+	y, err := contiguousOf[T](c, b)
+	if err != nil {
+		return err
+	}
+	o, k := elems[T](out), out.Rank()
+	rows, cols, width := int(out.Sizes[k-2]), int(out.Sizes[k-1]), int(a.Sizes[a.Rank()-1])
+	p := c.Args[2].Scalar()
+	for i := range o {
+		batch, row, col := i/cols/rows, i/cols%rows, i%cols
+		r := (batchOf(out.Sizes, a.Sizes, batch)*rows + row) * width
+		s := (batchOf(out.Sizes, b.Sizes, batch)*cols + col) * width
+		o[i] = T(distance(x[r:r+width], y[s:s+width], p))
+	}
+	return nil
+}
+
+// batchOf is the matrix of a tensor of sizes in that broadcasts to matrix number i of one of sizes out.
+func batchOf(out, in []tensor.Dim, i int) int {
+	at, step, lead := 0, 1, len(out)-len(in)
+	for d := len(out) - 3; d >= lead; d-- {
+		if n := int(in[d-lead]); n != 1 {
+			at += i % int(out[d]) * step
+			step *= n
+		}
+		i /= int(out[d])
+	}
+	return at
+}
+
+// distance is the p-norm of x - y.
+func distance[T float](x, y []T, p float64) float64 {
+	sum := 0.0
+	for i := range x {
+		d := math.Abs(float64(x[i] - y[i]))
+		switch {
+		case p == 0:
+			if d != 0 {
+				sum++
+			}
+		case p == 1:
+			sum += d
+		case p == 2:
+			sum += float64(d * d)
+		case math.IsInf(p, 1):
+			sum = max(sum, d)
+		default:
+			sum += math.Pow(d, p)
+		}
+	}
+	switch {
+	case p == 2:
+		return math.Sqrt(sum)
+	case p == 0, p == 1, math.IsInf(p, 1):
+		return sum
+	}
+	return math.Pow(sum, 1/p)
+}
