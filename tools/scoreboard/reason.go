@@ -41,7 +41,7 @@ func runReason(stdout, stderr string, err error) string {
 
 func firstLine(stderr string, err error) string {
 	if l, _, _ := strings.Cut(stderr, "\n"); l != "" {
-		return l
+		return strings.TrimPrefix(strings.TrimPrefix(l, "pte run: "), "load program: ")
 	}
 	return err.Error()
 }
