@@ -194,12 +194,21 @@ func (j *convJob[T]) rowOuter(n, c, d, h int) {
 func (j *convJob[T]) addTap(row, x []T, w T, k int) {
 	stride, shift := j.stride[2], k*j.dilation[2]-j.pad[2]
 	lo := max(0, (-shift+stride-1)/stride)
-	for i := lo; i < len(row); i++ {
-		at := i*stride + shift
-		if at >= len(x) {
-			return
+	if lo >= len(row) || lo*stride+shift >= len(x) {
+		return
+	}
+	row, x = row[lo:], x[lo*stride+shift:]
+	if stride == 1 {
+		n := min(len(row), len(x))
+		row, x = row[:n], x[:n]
+		for i, y := range x {
+			row[i] += T(w * y)
 		}
-		row[i] += T(w * x[at])
+		return
+	}
+	row = row[:min(len(row), (len(x)+stride-1)/stride)]
+	for i := range row {
+		row[i] += T(w * x[i*stride])
 	}
 }
 
