@@ -34,11 +34,13 @@ type Options struct {
 type Loaded struct {
 	Program exir.ExportedProgram
 	table   *symint.Table
-	names   []string
 }
 
 // Load reads the methods of spec from models, which maps its model keys to files.
 func Load(spec *config.Spec, models map[string]string) (*Loaded, error) {
+	if err := checkSpec(spec); err != nil {
+		return nil, err
+	}
 	l := &Loaded{table: symint.NewTable()}
 	l.Program.Shapes = &tensor.Shapes{Table: l.table}
 	archives := map[string]*pt2.Archive{}
@@ -188,6 +190,9 @@ func (l *Loaded) ToEdge(spec *config.Spec, dump *Dumper) (*exir.EdgeProgram, err
 
 // ToExecutorch plans memory and emits the program; its constants stay expressions.
 func (l *Loaded) ToExecutorch(spec *config.Spec, p *exir.EdgeProgram) (*exir.ExecutorchProgram, *report.Report, error) {
+	if err := checkTarget(spec, &p.Program); err != nil {
+		return nil, nil, err
+	}
 	opts := emit.Options{
 		AllocInput: spec.MemoryPlanning.AllocGraphInput.V, AllocOutput: spec.MemoryPlanning.AllocGraphOutput.V,
 		Alignment: spec.MemoryPlanning.Alignment.V, Stacktrace: spec.EmitStacktrace.V, Official: spec.Operators.V == "official",

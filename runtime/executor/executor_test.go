@@ -139,7 +139,7 @@ func TestCancelAndLimit(t *testing.T) {
 	if _, err := m.Run(ctx, ins); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
-	if _, err := m.Run(nil, ins); CodeOf(err) != pte.InvalidProgram {
+	if _, err := m.Run(context.Background(), ins); CodeOf(err) != pte.InvalidProgram {
 		t.Errorf("limit: %v", err)
 	}
 }

@@ -130,10 +130,8 @@ func eachChannel(m *tensor.Meta, f func(ch, start, step, n int)) {
 	for _, d := range m.Sizes[2:] {
 		inner *= int(d)
 	}
-	step := s[1] // channels-last: elements of a channel lie a pixel apart
-	if m.Contiguous() {
-		step = 1
-	} else {
+	step := 1
+	if !m.Contiguous() { // channels-last: elements of a channel lie a pixel apart
 		step = int(m.Sizes[1])
 	}
 	for n := range int(m.Sizes[0]) {

@@ -82,26 +82,23 @@ var AnyAll = Def{
 
 // All is aten::all.out.
 var All = Def{
-	Schema:     "aten::all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-	Functional: "aten::all.dim",
-	Infer:      inferAny,
-	Tags:       Extension,
+	Schema: "aten::all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
+	Infer:  inferAny,
+	Tags:   Extension,
 }
 
 // AllDims is aten::all.dims_out.
 var AllDims = Def{
-	Schema:     "aten::all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-	Functional: "aten::all.dims",
-	Infer:      inferAny,
-	Tags:       Extension,
+	Schema: "aten::all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
+	Infer:  inferAny,
+	Tags:   Extension,
 }
 
 // AllAll is aten::all.all_out.
 var AllAll = Def{
-	Schema:     "aten::all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-	Functional: "aten::all",
-	Infer:      inferAnyAll,
-	Tags:       Extension,
+	Schema: "aten::all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+	Infer:  inferAnyAll,
+	Tags:   Extension,
 }
 
 // Argmax is aten::argmax.out.

@@ -1,5 +1,7 @@
 package main
 
+//bazel:data //lowerer/diag:codes.go
+
 import (
 	"bytes"
 	"os"

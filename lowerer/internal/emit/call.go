@@ -79,7 +79,7 @@ func (e *emitter) kernel(n *exir.Node, row *exir.Row) {
 		}
 	}
 	switch {
-	case len(row.Out.Returns) == 0:
+	case len(row.Outs) == 0:
 	case len(row.Outs) == 1:
 		args = append(args, args[row.Outs[0]])
 	default:

@@ -50,9 +50,9 @@ func (e *emitter) never() int32 { return e.add(pte.EValue{Type: pte.Bool}) }
 // cond emits: jump to else; then-branch; moves; jump to the end; else-branch; moves.
 func (e *emitter) cond(n *exir.Node) {
 	toElse := e.jump(e.arg(&n.Args[0], "Scalar"))
-	for i, v := range n.Outs {
+	for _, v := range n.Outs {
 		if v != nil {
-			e.resultValue(v, i)
+			e.resultValue(v)
 		}
 	}
 	e.branch(n, n.Args[1].Graph)
@@ -63,7 +63,7 @@ func (e *emitter) cond(n *exir.Node) {
 }
 
 // resultValue makes the EValue that both branches move their result to.
-func (e *emitter) resultValue(v *exir.Value, _ int) {
+func (e *emitter) resultValue(v *exir.Value) {
 	switch v.Kind {
 	case exir.SymInt:
 		e.index[v] = e.add(pte.EValue{Type: pte.Int})
@@ -97,7 +97,7 @@ func (e *emitter) branch(n *exir.Node, g *exir.Graph) {
 // carry makes a value that a loop writes anew in every turn, with its first content.
 func (e *emitter) carry(like *exir.Value, init *exir.Arg) *exir.Value {
 	v := &exir.Value{Name: like.Name + "_carry", Kind: like.Kind, Spec: like.Spec, Sym: like.Sym}
-	e.resultValue(v, 0)
+	e.resultValue(v)
 	e.assign(v, init)
 	return v
 }
@@ -125,13 +125,6 @@ func (e *emitter) reassign(carries []*exir.Value, inputs []*exir.Value, outs []e
 		if from[i].Kind != exir.ArgValue || from[i].Value != inputs[i] {
 			e.assign(v, &from[i])
 		}
-	}
-}
-
-func (e *emitter) bindInputs(inputs []*exir.Value, values []*exir.Value) {
-	for i, v := range values {
-		e.index[inputs[i]] = e.index[v]
-		e.stores[inputs[i]] = e.stores[v]
 	}
 }
 
@@ -193,7 +186,8 @@ func (e *emitter) mapOrScan(n *exir.Node, init, xs, extra []exir.Arg, body *exir
 		if y == nil {
 			ys[i] = &exir.Value{Name: "unused", Spec: body.Outputs[len(init)+i].Value.Spec}
 		}
-		e.resultValue(ys[i], i)
+		e.resultValue(ys[i])
+		e.plan.Values[e.index[ys[i]]].Tensor.Dynamism = pte.DynamicBound // et_copy_index lets it grow, turn by turn
 	}
 	count, turn := e.add(pte.EValue{Type: pte.Int}), e.add(pte.EValue{Type: pte.Int})
 	e.call("aten::sym_size.int", []int32{e.value(xs[0].Value), e.int(0), count})
