@@ -19,8 +19,8 @@ var (
 		Functional: "aten::split_with_sizes_copy", Infer: inferSplitSizes,
 	}
 	UnbindCopy = Def{
-		Schema:     "aten::unbind_copy.int_out(Tensor self, int dim=0, *, Tensor(a!)[] out) -> ()",
-		Functional: "aten::unbind_copy.int", Infer: inferUnbind,
+		Schema: "aten::unbind_copy.int_out(Tensor self, int dim=0, *, Tensor(a!)[] out) -> ()",
+		Infer:  inferUnbind,
 	}
 	Repeat = Def{
 		Schema:     "aten::repeat.out(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)",
