@@ -1,5 +1,7 @@
 package runcmd
 
+//bazel:data //runtime/executor:testdata
+
 import (
 	"bytes"
 	"encoding/json"
