@@ -123,8 +123,9 @@ type Weight struct {
 	// Model is the key of the .pt2 that holds it, where a program has several.
 	Model string
 	// Record is the zip entry's name; Key that of a storage in a nested archive, else "".
-	Record, Key   string
-	Offset        int   // of the payload within the file, in bytes; -1 if not known in this step
+	Record, Key string
+	// Offset of the payload in bytes: in the file, or, where Key is set, in the record.
+	Offset        int
 	Size          int   // of the payload in bytes
 	Strides       []int // in elements
 	StorageOffset int   // in elements

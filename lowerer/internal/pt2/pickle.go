@@ -26,7 +26,7 @@ func (a *Archive) pickled(r record) (map[string]*payload, error) {
 	root = strings.TrimSuffix(root, "\x00")
 	p := &unpickler{in: a.slice(records[root+"data.pkl"]), memo: map[uint32]any{}, storage: func(key string) (record, bool) {
 		s, ok := records[root+"data/"+key]
-		s.name = r.name
+		s.name, s.offset = r.name, s.offset-r.offset
 		return s, ok
 	}}
 	v, err := p.run()

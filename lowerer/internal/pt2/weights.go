@@ -184,7 +184,9 @@ func (a *Archive) ReadWeight(w *exir.Weight, m tensor.Meta) ([]byte, error) {
 		return nil, fmt.Errorf("read weight %q: strides do not fit the sizes", w.Record)
 	}
 	offset := w.Offset
-	if r, ok := a.records[w.Record]; ok && w.Key == "" {
+	if r, ok := a.records[w.Record]; ok && w.Key != "" {
+		offset += r.offset
+	} else if ok {
 		if r.size != w.Size {
 			return nil, fmt.Errorf("read weight %q: %d bytes, want %d: the model has changed since its graph was split off",
 				w.Record, r.size, w.Size)
