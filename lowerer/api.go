@@ -55,6 +55,7 @@ func Load(spec *config.Spec, models map[string]string) (*Loaded, error) {
 			if a, err = pt2.Open(path); err != nil {
 				return nil, diag.New(diag.ModelRead, spec.Where(ms.Model.Pos), "%w", err)
 			}
+			defer a.Close() // the methods refer to weights by record, and have copies of what was read
 			archives[ms.Model.V] = a
 		}
 		m, torch, err := a.Load(ms.Name.V, l.table)

@@ -255,16 +255,6 @@ func firstTensor(args []Arg) *Value {
 	return nil
 }
 
-func category(t tensor.ScalarType) int {
-	switch {
-	case t == tensor.Bool:
-		return 0
-	case t.IsFloat():
-		return 2
-	}
-	return 1
-}
-
 func (b *Builder) wrapNumber(a *Arg, like *Value) *Value {
 	dtype := tensor.Float
 	switch {
@@ -273,7 +263,7 @@ func (b *Builder) wrapNumber(a *Arg, like *Value) *Value {
 	case a.Kind == ArgBool || a.Kind == ArgValue && a.Value.Kind == SymBool:
 		dtype = tensor.Bool
 	}
-	if like != nil && category(like.Spec.DType) >= category(dtype) {
+	if like != nil && like.Spec.DType.Category() >= dtype.Category() {
 		dtype = like.Spec.DType
 	}
 	if a.Kind == ArgValue || tensor.IsSymbol(a.Int) {

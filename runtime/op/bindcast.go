@@ -151,7 +151,7 @@ func loadFloats(dst []float64, src []byte, t tensor.ScalarType) {
 		}
 	case tensor.Half:
 		for i, x := range sliceOf[uint16](src, len(dst)) {
-			dst[i] = float64(halfValue(x))
+			dst[i] = float64(tensor.HalfToFloat32(x))
 		}
 	case tensor.BFloat16:
 		for i, x := range sliceOf[uint16](src, len(dst)) {
@@ -205,40 +205,7 @@ func truncated(x float64) int64 {
 // halfBits is x in type t, Half or BFloat16, rounded to nearest even.
 func halfBits(t tensor.ScalarType, x float32) uint16 {
 	if t == tensor.BFloat16 {
-		b := math.Float32bits(x)
-		if x != x {
-			return 0x7fc0
-		}
-		return uint16((b + 0x7fff + b>>16&1) >> 16)
+		return tensor.Float32ToBFloat16(x)
 	}
-	return float16Bits(x)
-}
-
-// float16Bits is x as IEEE half, rounded to nearest even.
-func float16Bits(x float32) uint16 {
-	b := math.Float32bits(x)
-	sign, b := uint16(b>>16&0x8000), b&0x7fffffff
-	switch {
-	case b > 0x7f800000:
-		return sign | 0x7e00
-	case b >= 0x477ff000: // rounds to infinity
-		return sign | 0x7c00
-	case b < 0x38800000: // subnormal: adding 2^-14·2^10… lets the unit round
-		return sign | uint16(math.Float32bits(math.Float32frombits(b)+0.5)-math.Float32bits(0.5))
-	}
-	b += 0xc8000fff + b>>13&1
-	return sign | uint16(b>>13)
-}
-
-// halfValue is the value of an IEEE half.
-func halfValue(h uint16) float32 {
-	sign, mag := uint32(h&0x8000)<<16, uint32(h&0x7fff)
-	switch {
-	case mag >= 0x7c00:
-		return math.Float32frombits(sign | 0x7f800000 | mag&0x3ff<<13)
-	case mag >= 0x400:
-		return math.Float32frombits(sign | mag<<13 + 0x38000000)
-	}
-	x := float32(mag) * (1.0 / (1 << 24))
-	return math.Float32frombits(sign | math.Float32bits(x))
+	return tensor.Float32ToHalf(x)
 }

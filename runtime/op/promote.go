@@ -61,19 +61,6 @@ func Promote(a, b tensor.ScalarType) tensor.ScalarType {
 	return b
 }
 
-// category is 0 for Bool, 1 for integers, 2 for floats, -1 for none.
-func category(t tensor.ScalarType) int {
-	switch {
-	case !t.Valid():
-		return -1
-	case t == tensor.Bool:
-		return 0
-	case t.IsFloat():
-		return 2
-	}
-	return 1
-}
-
 // floatOf is t, or Float for an integral t.
 func floatOf(t tensor.ScalarType) tensor.ScalarType {
 	if t.IsIntegral(true) {
@@ -129,7 +116,7 @@ func scalarType(v *Value) tensor.ScalarType {
 
 // higher is high, promoted with low only if the category of low is above.
 func higher(high, low tensor.ScalarType) tensor.ScalarType {
-	if category(high) >= category(low) {
+	if high.Category() >= low.Category() {
 		return high
 	}
 	return Promote(high, low)

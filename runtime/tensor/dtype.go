@@ -61,6 +61,19 @@ func (t ScalarType) IsIntegral(withBool bool) bool {
 	return t.Valid() && !t.IsFloat() && (withBool || t != Bool)
 }
 
+// Category ranks types as PyTorch's promotion does: it is 0 for Bool, 1 for integers, 2 for floats, -1 for none.
+func (t ScalarType) Category() int {
+	switch {
+	case !t.Valid():
+		return -1
+	case t == Bool:
+		return 0
+	case t.IsFloat():
+		return 2
+	}
+	return 1
+}
+
 // ParseScalarType is the type with this String or Short name, or Undefined.
 func ParseScalarType(name string) ScalarType {
 	for i, info := range typeInfos {

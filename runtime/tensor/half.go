@@ -36,11 +36,11 @@ func Float32ToHalf(x float32) uint16 {
 // BFloat16ToFloat32 converts bfloat16 bits.
 func BFloat16ToFloat32(b uint16) float32 { return math.Float32frombits(uint32(b) << 16) }
 
-// Float32ToBFloat16 rounds to nearest even.
+// Float32ToBFloat16 rounds to nearest even; every NaN becomes 0x7fc0, as in PyTorch.
 func Float32ToBFloat16(x float32) uint16 {
 	bits := math.Float32bits(x)
 	if x != x {
-		return uint16(bits>>16) | 0x40
+		return 0x7fc0
 	}
 	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
 }
