@@ -28,6 +28,8 @@ import (
 type Options struct {
 	// Dump is a folder for the text of every stage; "" for none.
 	Dump string
+	// Timings takes the times of the parts from load on; nil for none.
+	Timings *Timings
 }
 
 // Loaded is an exported program with what its symbols mean.
@@ -228,7 +230,7 @@ func LowerFile(_ context.Context, spec *config.Spec, models map[string]string, w
 	if err := config.CheckExpect(spec, rep); err != nil {
 		return rep, err
 	}
-	return rep, packTo(x, modelPaths(spec, models), w)
+	return rep, packTo(x, modelPaths(spec, models), w, opts.Timings)
 }
 
 func modelPaths(spec *config.Spec, models map[string]string) map[string]string {
@@ -247,6 +249,7 @@ func lower(spec *config.Spec, models map[string]string, opts Options) (*exir.Exe
 	if err != nil {
 		return nil, nil, err
 	}
+	opts.Timings.Mark("load")
 	dump, err := NewDumper(opts.Dump)
 	if err != nil {
 		return nil, nil, err
@@ -255,10 +258,12 @@ func lower(spec *config.Spec, models map[string]string, opts Options) (*exir.Exe
 	if err != nil {
 		return nil, nil, err
 	}
+	opts.Timings.Mark("passes")
 	x, rep, err := l.ToExecutorch(spec, edge)
 	if err != nil {
 		return nil, nil, err
 	}
+	opts.Timings.Mark("emit")
 	return x, rep, dump.Close()
 }
 
@@ -289,13 +294,13 @@ func PackStep(progPath string, models map[string]string, w io.Writer) (*report.M
 	if err != nil {
 		return nil, err
 	}
-	if err := packTo(x, models, w); err != nil {
+	if err := packTo(x, models, w, nil); err != nil {
 		return nil, err
 	}
 	return manifest(x), nil
 }
 
-func packTo(x *exir.ExecutorchProgram, models map[string]string, w io.Writer) error {
+func packTo(x *exir.ExecutorchProgram, models map[string]string, w io.Writer, t *Timings) error {
 	archives := map[string]*pt2.Archive{}
 	defer func() {
 		for _, a := range archives {
@@ -316,5 +321,12 @@ func packTo(x *exir.ExecutorchProgram, models map[string]string, w io.Writer) er
 	if err := pack.Fill(x, weights); err != nil {
 		return diag.New(diag.ModelMalformed, "", "%w", err)
 	}
+	t.Mark("pack")
+	defer t.Mark("write")
 	return pte.Write(w, x.Program)
+}
+
+// DefaultSpec is the spec of a program of one method, forward, from the file model: every default of the schema.
+func DefaultSpec(model string) (*config.Spec, error) {
+	return config.DefaultSpec([]config.Named{{Method: "forward", Model: model}})
 }

@@ -11,6 +11,10 @@
 //
 // A verdict is ok, fail (with a reason below) or none, where there is no program to run. Without --python, which names
 // an interpreter with executorch 1.5.1, the official runtime is not asked and its verdicts are not compared.
+//
+//	go run ./tools/scoreboard conformance --sets DIR [--ops REGEXP] [--update] [--check conformance.txt]
+//
+// does the same with the packs of operator programs in DIR, on our runtime, in this process.
 package main
 
 import (
@@ -32,6 +36,23 @@ type options struct {
 }
 
 func main() {
+	good, err := command(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "scoreboard:", err)
+	}
+	if err != nil || !good {
+		os.Exit(1)
+	}
+}
+
+func command(args []string) (bool, error) {
+	if len(args) > 0 && args[0] == "conformance" {
+		var o opOptions
+		if err := o.parse(args[1:]); err != nil {
+			return false, err
+		}
+		return runConformance(o, os.Stdout)
+	}
 	var o options
 	flag.StringVar(&o.sets, "sets", "", "folder of models, the zoo's ready")
 	flag.StringVar(&o.python, "python", "", "interpreter that has the official runtime")
@@ -41,13 +62,7 @@ func main() {
 	flag.StringVar(&o.file, "file", "scoreboard.txt", "scoreboard that --update writes")
 	flag.IntVar(&o.workers, "workers", 2, "models at a time")
 	flag.Parse()
-	good, err := run(o, os.Stdout)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "scoreboard:", err)
-	}
-	if err != nil || !good {
-		os.Exit(1)
-	}
+	return run(o, os.Stdout)
 }
 
 // run measures, writes and compares as o says. It gives whether the comparison found no difference.

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/rules-pte/rules_pte/lowerer/internal/npy"
 	"github.com/rules-pte/rules_pte/runtime/executor"
-	"github.com/rules-pte/rules_pte/runtime/tensor"
+	"github.com/rules-pte/rules_pte/runtime/executor/golden"
 )
 
 // Value is an input or a result: a .npy file or a number.
@@ -121,9 +120,9 @@ func (f *File) Compare(got executor.Value, want *Value) error {
 	}
 	switch w.Kind {
 	case executor.Tensor:
-		return compareTensors(got.Tensor, w.Tensor, f.Rtol, want.Atol)
+		return golden.Same(got.Tensor, w.Tensor, f.Rtol, want.Atol)
 	case executor.Float:
-		if !near(got.Float, w.Float, f.Rtol, want.Atol) {
+		if !golden.Near(got.Float, w.Float, f.Rtol, want.Atol) {
 			return fmt.Errorf("got %v, want %v", got.Float, w.Float)
 		}
 	case executor.Int, executor.Bool:
@@ -133,28 +132,6 @@ func (f *File) Compare(got executor.Value, want *Value) error {
 	case executor.String:
 		if got.Str != w.Str {
 			return fmt.Errorf("got %q, want %q", got.Str, w.Str)
-		}
-	}
-	return nil
-}
-
-func compareTensors(got, want *tensor.Tensor, rtol, atol float64) error {
-	if got.DType != want.DType || !slices.Equal(got.Sizes, want.Sizes) {
-		return fmt.Errorf("got %v%v, want %v%v", got.DType, got.Sizes, want.DType, want.Sizes)
-	}
-	if !want.DType.IsFloat() {
-		g, w := integers(got), integers(want)
-		for i := range g {
-			if g[i] != w[i] {
-				return fmt.Errorf("element %d: got %d, want %d", i, g[i], w[i])
-			}
-		}
-		return nil
-	}
-	g, w := floats(got), floats(want)
-	for i := range g {
-		if !near(g[i], w[i], rtol, atol) {
-			return fmt.Errorf("element %d: got %v, want %v (within %v + %v·|want|)", i, g[i], w[i], atol, rtol)
 		}
 	}
 	return nil
