@@ -57,6 +57,23 @@ func (e *Error) Error() string {
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// At gives err, an *Error or a List, a place that each of its places lies in; any other error becomes one with code.
+func At(place string, code Code, err error) List {
+	var l List
+	l.Add(code, err)
+	for _, e := range l {
+		e.Where = join(place, e.Where)
+	}
+	return l
+}
+
+func join(outer, inner string) string {
+	if outer == "" || inner == "" {
+		return outer + inner
+	}
+	return outer + ": " + inner
+}
+
 // List is an error made of several.
 type List []*Error
 
