@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/lowerer/internal/functionalize"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -16,25 +17,23 @@ import (
 
 // Run rewrites every operator of m's functional graph, and of its sub-graphs,
 // that has no row in runtime/op, except those that keep reports true for.
-// Every node made for an operator has that operator's Origin. The error names
-// every operator that there is no way to express, with its Python line.
+// Every node made for an operator has that operator's Origin. The error is a
+// diag.List with every operator that there is no way to express, and its
+// Python line.
 func Run(p *exir.Program, m *exir.Method, keep func(op string) bool) error {
 	if keep == nil {
 		keep = func(string) bool { return false }
 	}
 	d := &decomposer{program: p, keep: keep}
 	m.Graph = d.graph(m.Graph)
-	if err := d.missing(); err != nil {
-		return fmt.Errorf("decompose method %s: %w", m.Name, err)
-	}
-	return nil
+	return d.errs.Err()
 }
 
 // decomposer collects what could not be rewritten.
 type decomposer struct {
 	program *exir.Program
 	keep    func(op string) bool
-	errs    []error
+	errs    diag.List
 	seen    map[string]bool
 }
 

@@ -30,7 +30,7 @@ func init() {
 		"aten::reflection_pad3d": padByIndex, "aten::replication_pad1d": padByIndex,
 		"aten::replication_pad2d": padByIndex, "aten::replication_pad3d": padByIndex,
 		"aten::roll": roll, "aten::rot90": rot90, "aten::meshgrid": meshgrid, "aten::meshgrid.indexing": meshgrid,
-		"aten::take_along_dim": takeAlongDim, "aten::diag": diag, "aten::diag_embed": diagEmbed,
+		"aten::take_along_dim": takeAlongDim, "aten::diag": diagonal, "aten::diag_embed": diagEmbed,
 		"aten::diagonal_scatter": diagonalScatter, "aten::nonzero_numpy": nonzeroNumpy,
 		"aten::broadcast_tensors": broadcastTensors, "aten::scatter.reduce": scatterReduce,
 		"aten::scatter_reduce.two": scatterReduce, "aten::searchsorted.Tensor": searchsorted, "aten::im2col": im2col,

@@ -168,7 +168,7 @@ func takeAlongDim(c *call) []*exir.Value {
 	return one(c.op("gather", wide(x), d, wide(at)))
 }
 
-func diag(c *call) []*exir.Value {
+func diagonal(c *call) []*exir.Value {
 	x := c.t("self")
 	if rank(x) == 1 {
 		return one(c.embed(x, c.n("diagonal"), 0, 1))

@@ -2,10 +2,10 @@ package decomp
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/op"
 )
@@ -15,59 +15,71 @@ type missingOp string
 
 // Error implements error.
 func (m missingOp) Error() string {
-	text := fmt.Sprintf("operator %s has no kernel and no rule", string(m))
-	if near := nearest(string(m)); near != "" {
-		text += "; nearest that works: " + near
+	return "operator " + exir.PythonName(string(m)) + " has no kernel and no rule"
+}
+
+// hint is the nearest thing that works, or where to look.
+func (m missingOp) hint() string {
+	if space, _, _ := strings.Cut(string(m), "::"); space != "aten" {
+		return "operators of the namespace " + space + " are not PyTorch's own; write it with torch functions, or register a decomposition before torch.export.export"
 	}
-	return text
+	if near := nearest(string(m)); near != "" {
+		return "the nearest that works is " + exir.PythonName(near) + "; `pte ops` lists all"
+	}
+	return "write that line with other functions; `pte ops` lists the operators that work"
 }
 
 // fail records what went wrong with n, each kind of failure once for each Python line.
 func (d *decomposer) fail(n *exir.Node, err error) {
-	text := fmt.Sprintf("%s%v", where(n), err)
-	if d.seen[text] {
+	key := n.Op.Name + "\x00" + n.Line() + "\x00" + err.Error()
+	if d.seen[key] {
 		return
 	}
 	if d.seen == nil {
 		d.seen = map[string]bool{}
 	}
-	d.seen[text] = true
-	d.errs = append(d.errs, errors.New(text))
+	d.seen[key] = true
+	d.errs = append(d.errs, fault(n, err))
 }
 
-func (d *decomposer) missing() error { return errors.Join(d.errs...) }
-
-// where is the Python line of n: the last frame that is not in a library, if any is not.
-func where(n *exir.Node) string {
-	if len(n.Frames) == 0 {
-		return fmt.Sprintf("node %s: ", n.Name)
+func fault(n *exir.Node, err error) *diag.Error {
+	var missing missingOp
+	if !errors.As(err, &missing) {
+		return n.Fault(diag.UnsupportedFeature, "%w", err)
 	}
-	at := n.Frames[len(n.Frames)-1]
-	for _, f := range slices.Backward(n.Frames) {
-		if !strings.Contains(f.File, "site-packages") {
-			at = f
-			break
-		}
+	e := n.Fault(diag.UnsupportedOperator, "%w", err)
+	if string(missing) == n.Op.Name {
+		e.Msg = "no kernel and no rule for this operator"
 	}
-	return fmt.Sprintf("%s:%d: node %s: ", at.File, at.Line, n.Name)
+	return e.WithHint("%s", missing.hint())
 }
 
-// nearest is an operator that works with a name like name's.
+// nearest is an operator that works with a name like name's: another overload of it, one whose name is a typing
+// error away, or one that begins in the same way.
 func nearest(name string) string {
 	base := func(s string) string {
 		_, s, _ = strings.Cut(s, "::")
 		s, _, _ = strings.Cut(s, ".")
 		return strings.Trim(s, "_")
 	}
-	best, bestScore := "", 3
+	full := map[string]string{}
+	var bases []string
+	best, shared := "", 3
 	for _, candidate := range known() {
-		score := commonPrefix(base(candidate), base(name))
-		if base(candidate) == base(name) {
-			score += 100
+		b := base(candidate)
+		if b == base(name) {
+			return candidate
 		}
-		if score > bestScore {
-			best, bestScore = candidate, score
+		if full[b] == "" {
+			full[b] = candidate
+			bases = append(bases, b)
 		}
+		if n := commonPrefix(b, base(name)); n > shared {
+			best, shared = candidate, n
+		}
+	}
+	if near := diag.Nearest(base(name), bases); near != "" && shared < len(base(name))/2 {
+		return full[near]
 	}
 	return best
 }

@@ -4,9 +4,11 @@
 package functionalize
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -22,7 +24,7 @@ import (
 func Run(p *exir.Program, m *exir.Method) error {
 	s := newState(p.Shapes, m.Graph)
 	if err := s.graph(m.Graph); err != nil {
-		return fmt.Errorf("functionalize method %s: %w", m.Name, err)
+		return err
 	}
 	s.mutations(m)
 	m.Graph.Nodes = s.nodes
@@ -90,11 +92,11 @@ func (s *state) body(g *exir.Graph) error {
 
 // wrap says at which node and Python line err happened.
 func wrap(n *exir.Node, err error) error {
-	if len(n.Frames) == 0 {
-		return fmt.Errorf("node %s (%s): %w", n.Name, n.Op.Name, err)
+	var at *diag.Error
+	if errors.As(err, &at) {
+		return err
 	}
-	f := n.Frames[len(n.Frames)-1]
-	return fmt.Errorf("node %s (%s) at %s:%d: %w", n.Name, n.Op.Name, f.File, f.Line, err)
+	return n.Fault(diag.UnsupportedFeature, "%w", err)
 }
 
 func (s *state) node(n *exir.Node) error {

@@ -13,14 +13,21 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"sort"
 	"strings"
+
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 )
 
 // Archive is an open .pt2 file.
 type Archive struct {
+	path string // "" for one in memory
+	// Alloc makes room for weights that are not dense in the file; nil for the heap.
+	Alloc func(n int) []byte
+
 	data  []byte
 	unmap func() error
 	// root is the folder with everything, with its slash, or "".
@@ -36,21 +43,30 @@ type record struct {
 	crc          uint32
 }
 
-// Open opens the file at path and maps it where the system can.
+// Open opens the file at path and maps it where the system can. The error is a diag.List with the path as its place.
 func Open(path string) (*Archive, error) {
 	data, unmap, err := readFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("open model: %w", err)
+		return nil, diag.List{diag.New(diag.ModelRead, path, "%w", pathCause(err))}
 	}
 	a, err := OpenBytes(data)
 	if err != nil {
 		if unmap != nil {
-			err = errors.Join(err, unmap())
+			_ = unmap() // the file is of no use anyway
 		}
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, diag.At(path, diag.ModelFormat, err)
 	}
-	a.unmap = unmap
+	a.path, a.unmap = path, unmap
 	return a, nil
+}
+
+// pathCause is err without the path that *fs.PathError repeats.
+func pathCause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
 }
 
 func readFile(path string) ([]byte, func() error, error) {
@@ -62,6 +78,9 @@ func readFile(path string) ([]byte, func() error, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, nil, err
+	}
+	if info.IsDir() {
+		return nil, nil, errors.New("is a directory, want a .pt2 file")
 	}
 	if info.Mode().IsRegular() && info.Size() > 0 {
 		if data, unmap, err := mapFile(f, info.Size()); err == nil {
@@ -82,7 +101,7 @@ func (a *Archive) Close() error {
 	return unmap()
 }
 
-// OpenBytes opens an archive in memory, which must not change afterwards.
+// OpenBytes opens an archive in memory, which must not change afterwards. The error has a code of package diag.
 func OpenBytes(data []byte) (*Archive, error) {
 	records, err := readZip(data, 0)
 	if err != nil {
@@ -93,9 +112,17 @@ func OpenBytes(data []byte) (*Archive, error) {
 		return nil, err
 	}
 	if err := a.checkVersion(); err != nil {
-		return a, err
+		return nil, err
 	}
-	return a, a.readSplit()
+	if err := a.readSplit(); err != nil {
+		return nil, damaged(err)
+	}
+	return a, nil
+}
+
+// damaged is an archive that contradicts itself.
+func damaged(err error) error {
+	return diag.New(diag.ModelFormat, "", "%w", err).WithHint("copy the file again, or " + exportAgain)
 }
 
 // readZip lists the records of a zip file that lies at base in the archive.
@@ -110,7 +137,7 @@ func readZip(data []byte, base int) (map[string]record, error) {
 			continue
 		}
 		if f.Method != zip.Store || f.CompressedSize64 != f.UncompressedSize64 {
-			return nil, fmt.Errorf("record %q is compressed: torch stores records; zip it again without compression (zip -0)", f.Name)
+			return nil, fmt.Errorf("record %q is compressed, want it stored, as torch does (zip -0)", f.Name)
 		}
 		off, err := f.DataOffset()
 		if err != nil {
@@ -128,15 +155,20 @@ func readZip(data []byte, base int) (map[string]record, error) {
 }
 
 func notZip(data []byte, err error) error {
+	const write = "write one with torch.export.save(torch.export.export(model, args), \"model.pt2\")"
+	format := func(msg string) *diag.Error { return diag.New(diag.ModelFormat, "", "%s", msg) }
 	switch {
 	case !errors.Is(err, zip.ErrFormat):
-		return fmt.Errorf("read archive: %w", err)
+		return damaged(fmt.Errorf("read archive: %w", err))
+	case len(data) == 0:
+		return format("the file is empty, want a .pt2 archive").WithHint(write)
 	case len(data) >= 8 && string(data[4:6]) == "ET":
-		return errors.New("this is a .pte program, which is lowered already; want a .pt2 that torch.export.save wrote")
+		return format("this is a .pte program, which is lowered already").
+			WithHint("lower the .pt2 that it was made of; `pte inspect` and `pte run` take a .pte")
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
-		return errors.New("the zip archive is cut off or damaged; copy or export it again")
+		return damaged(errors.New("the archive is cut off or damaged: its end is missing"))
 	}
-	return errors.New("not a .pt2 archive (no zip file); write one with torch.export.save(torch.export.export(...), \"model.pt2\")")
+	return format("no .pt2 archive: it is no zip file").WithHint(write)
 }
 
 // names is every record in order.
@@ -149,7 +181,12 @@ func (a *Archive) names() []string {
 	return names
 }
 
-const saveAgain = "; export it again with torch 2.8 to 2.13 and torch.export.save"
+const exportAgain = "export the model again with torch 2.8 to 2.13 and torch.export.save"
+
+// otherVersion is an archive that torch wrote in a way that this package does not read.
+func otherVersion(format string, args ...any) error {
+	return diag.New(diag.ModelVersion, "", format, args...).WithHint(exportAgain)
+}
 
 func (a *Archive) findRoot() error {
 	found := false
@@ -172,18 +209,18 @@ func (a *Archive) otherLayout() error {
 	}
 	switch {
 	case base["serialized_exported_program.json"] != "":
-		return fmt.Errorf("%s wrote this archive in the layout from before torch 2.8"+saveAgain, a.legacyWriter(base))
+		return otherVersion("%s wrote this archive in the layout from before torch 2.8", a.legacyWriter(base))
 	case base["constants.pkl"] != "" && base["data.pkl"] != "":
-		return errors.New("this is a TorchScript archive (torch.jit.save)" + saveAgain)
+		return otherVersion("this is a TorchScript archive (torch.jit.save)")
 	case base["data.pkl"] != "":
-		return errors.New("this is a torch.save file (a state dict or a pickled module)" + saveAgain)
+		return otherVersion("this is a torch.save file (a state dict or a pickled module)")
 	}
 	for n := range a.records {
 		if strings.HasSuffix(n, ".so") || strings.Contains(n, "aotinductor") {
-			return errors.New("this is an AOTInductor package, which holds machine code and no graph" + saveAgain)
+			return otherVersion("this is an AOTInductor package, which holds machine code and no graph")
 		}
 	}
-	return errors.New("the zip file has no record archive_format" + saveAgain)
+	return diag.New(diag.ModelFormat, "", "the zip file is no .pt2 archive: it has no record archive_format").WithHint(exportAgain)
 }
 
 func (a *Archive) legacyWriter(base map[string]string) string {
@@ -209,19 +246,19 @@ func (a *Archive) checkVersion() error {
 		}
 		got, err := a.read(name)
 		if err != nil {
-			return err
+			return damaged(err)
 		}
 		if text := strings.TrimSpace(string(got)); text != want.text {
-			return fmt.Errorf("%s is %.20q, want %q"+saveAgain, want.record, text, want.text)
+			return otherVersion("%s is %.20q, want %q", want.record, text, want.text)
 		}
 	}
 	if len(a.Models()) == 0 {
 		for n := range a.records {
 			if strings.HasPrefix(n, a.root+"data/aotinductor/") {
-				return errors.New("this is an AOTInductor package, which holds machine code and no graph" + saveAgain)
+				return otherVersion("this is an AOTInductor package, which holds machine code and no graph")
 			}
 		}
-		return errors.New("the archive holds no models/*.json" + saveAgain)
+		return damaged(errors.New("the archive holds no models/*.json"))
 	}
 	return nil
 }

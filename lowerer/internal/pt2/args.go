@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
@@ -35,23 +36,49 @@ func init() {
 
 const maxTarget = 256
 
-// schema is the operator of a node, or nil.
+// opName is the operator's name in a schema: "aten::add.Tensor" for "torch.ops.aten.add.Tensor".
+func opName(target string) string {
+	rest, ok := strings.CutPrefix(target, "torch.ops.")
+	if !ok {
+		return target
+	}
+	namespace, op, _ := strings.Cut(rest, ".")
+	return namespace + "::" + strings.TrimSuffix(op, ".default")
+}
+
+// schema is the operator of a node; one that is not known takes what the node gives it.
 func (l *loader) schema(j *nodeJSON) *exir.Schema {
 	if s := pythonOps[j.Target]; s != nil {
 		return s
 	}
-	rest, ok := strings.CutPrefix(j.Target, "torch.ops.")
-	if !ok || len(rest) > maxTarget {
-		return nil
-	}
-	if hop, ok := strings.CutPrefix(rest, "higher_order."); ok {
+	if hop, ok := strings.CutPrefix(j.Target, "torch.ops.higher_order."); ok {
 		if l.schemas[hop] == nil {
 			l.schemas[hop] = &exir.Schema{Name: "higher_order::" + hop, Kind: "hop"}
 		}
 		return l.schemas[hop]
 	}
-	namespace, op, _ := strings.Cut(rest, ".")
-	return exir.LookupSchema(namespace + "::" + strings.TrimSuffix(op, ".default"))
+	name := opName(j.Target)
+	if s := exir.LookupSchema(name); s != nil {
+		return s
+	}
+	s := &exir.Schema{Name: name, Kind: "functional"}
+	for i, in := range j.Inputs {
+		s.Args = append(s.Args, exir.Param{Name: argName(in.Name, i), Type: anyType})
+	}
+	for range j.Outputs {
+		s.Returns = append(s.Returns, exir.Param{Type: anyType})
+	}
+	return s
+}
+
+// anyType is the type of an argument or result of an operator whose schema is not known.
+const anyType = "any?"
+
+func argName(name string, i int) string {
+	if name == "" {
+		return "arg" + strconv.Itoa(i)
+	}
+	return name
 }
 
 // bind puts arguments into the order of the schema and fills defaults in.
@@ -123,6 +150,9 @@ var fitting = map[string]uint32{
 // fit checks an argument against the type in the schema. Files may have an
 // integer where a float is meant, or a number where a list of it is.
 func fit(a exir.Arg, typ string) (exir.Arg, error) {
+	if typ == anyType {
+		return a, nil
+	}
 	if inner, optional := strings.CutSuffix(typ, "?"); optional {
 		if a.Kind == exir.ArgNone {
 			return a, nil
@@ -272,6 +302,9 @@ func enumArg(u union) (exir.Arg, error) {
 	return exir.Arg{Kind: exir.ArgMemoryFormat, Int: f}, nil
 }
 
+// plainTags are what may stand for a symbolic number or an optional tensor.
+var plainTags = map[string]bool{"as_int": true, "as_float": true, "as_bool": true, "as_none": true}
+
 // valueArg refers to a value by name; symbolic arguments may also be plain
 // numbers, {"as_int": 3}, and optional tensors absent, {"as_none": true}.
 func (s *scope) valueArg(u union) (exir.Arg, error) {
@@ -281,17 +314,29 @@ func (s *scope) valueArg(u union) (exir.Arg, error) {
 	}
 	if name == "" {
 		var inner union
-		if err := json.Unmarshal(u.raw, &inner); err != nil || isValueTag(inner.tag) || inner.tag == "as_optional_tensor" {
+		if err := json.Unmarshal(u.raw, &inner); err != nil || !plainTags[inner.tag] {
 			return exir.Arg{}, fmt.Errorf("%s without a name", u.tag)
 		}
 		return s.arg(inner)
 	}
 	v := s.values[name]
 	if v == nil {
-		return exir.Arg{}, fmt.Errorf("value %q is used before it is defined", name)
+		return exir.Arg{}, s.undefined(name)
 	}
 	if tensorTag := !strings.HasPrefix(u.tag, "as_sym"); tensorTag != (v.Kind == exir.TensorValue) {
 		return exir.Arg{}, fmt.Errorf("value %q is used as another kind than it is", name)
 	}
 	return exir.Arg{Kind: exir.ArgValue, Value: v}, nil
+}
+
+// undefined tells a cycle from a name that nothing gives.
+func (s *scope) undefined(name string) error {
+	for i := range s.json.Nodes {
+		for _, out := range s.json.Nodes[i].Outputs {
+			if id, err := nameIn(out); err == nil && id == name {
+				return fmt.Errorf("value %q is the result of this node or of a later one: the graph has a cycle", name)
+			}
+		}
+	}
+	return fmt.Errorf("value %q is not defined: no input or node of the graph gives it", name)
 }

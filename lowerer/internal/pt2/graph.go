@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 )
 
@@ -71,11 +72,25 @@ func (s *scope) run() error {
 func (s *scope) nodes() error {
 	for i := range s.json.Nodes {
 		if err := s.readNode(&s.json.Nodes[i]); err != nil {
-			n := s.node
-			return fmt.Errorf("node %q (%s)%s: %w", n.SourceName, s.json.Nodes[i].Target, where(&n.Origin), err)
+			return s.fault(&s.json.Nodes[i], err)
 		}
 	}
 	return nil
+}
+
+// fault is an error about a node; that of a node in one of its sub-graphs stays as it is.
+func (s *scope) fault(j *nodeJSON, err error) error {
+	var at *diag.Error
+	if errors.As(err, &at) {
+		return err
+	}
+	name := j.Name
+	for _, o := range j.Outputs {
+		if id, err := nameIn(o); name == "" && err == nil {
+			name = id
+		}
+	}
+	return s.node.Origin.Fault(diag.ModelMalformed, name, opName(j.Target), "%w", err).WithHint(exportAgain)
 }
 
 func (s *scope) readNode(j *nodeJSON) error {
@@ -83,18 +98,17 @@ func (s *scope) readNode(j *nodeJSON) error {
 	n := &exir.Node{Origin: exir.Origin{Method: s.method, DebugHandle: s.handle, Frames: s.framesOf(j.Metadata["stack_trace"]),
 		Module: modulePath(j.Metadata["nn_module_stack"]), SourceName: j.Name}}
 	s.node = n
-	n.Op = s.schema(j)
-	if n.Op != nil {
-		n.Source = n.Op.Name
-		args, err := s.bind(n.Op, j.Inputs)
-		s.node = n // sub-graphs have changed it
-		if err != nil {
-			return err
-		}
-		n.Args = args
-	} else {
-		s.unknown = append(s.unknown, fmt.Errorf("unknown operator %q%s", j.Target, where(&n.Origin)))
+	if j.Target == "" || len(j.Target) > maxTarget {
+		return fmt.Errorf("target %.80q is no name of an operator", j.Target)
 	}
+	n.Op = s.schema(j)
+	n.Source = n.Op.Name
+	args, err := s.bind(n.Op, j.Inputs)
+	s.node = n // sub-graphs have changed it
+	if err != nil {
+		return err
+	}
+	n.Args = args
 	if err := s.outputs(n, j.Outputs); err != nil {
 		return err
 	}
@@ -121,7 +135,7 @@ func (s *scope) nameNode(n *exir.Node, j *nodeJSON) {
 			base = o.Name
 		}
 	}
-	if base == "" && n.Op != nil {
+	if base == "" {
 		base = n.Op.Base()
 	}
 	name := base
@@ -137,7 +151,7 @@ func (s *scope) nameNode(n *exir.Node, j *nodeJSON) {
 
 // outputs defines the results of a node.
 func (s *scope) outputs(n *exir.Node, outs []union) error {
-	if op := n.Op; op != nil && op.Kind != "hop" && len(outs) != len(op.Returns) {
+	if op := n.Op; op.Kind != "hop" && len(outs) != len(op.Returns) {
 		return fmt.Errorf("has %d results, want %d", len(outs), len(op.Returns))
 	}
 	for i, u := range outs {
@@ -145,7 +159,7 @@ func (s *scope) outputs(n *exir.Node, outs []union) error {
 		if err != nil {
 			return fmt.Errorf("result %d: %w", i, err)
 		}
-		if op := n.Op; op != nil && op.Kind != "hop" {
+		if op := n.Op; op.Kind != "hop" {
 			if err := checkReturn(op.Returns[i].Type, u.tag); err != nil {
 				return fmt.Errorf("result %d: %w", i, err)
 			}
@@ -168,6 +182,7 @@ func checkReturn(typ, tag string) error {
 		ok = tag == "as_tensor" || tag == "as_none"
 	case "Tensor[]":
 		ok = tag == "as_tensors" || tag == "as_none"
+	case anyType:
 	default:
 		ok = tag != "as_tensor" && tag != "as_tensors"
 	}

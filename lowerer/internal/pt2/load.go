@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/lowerer/internal/symint"
 )
@@ -14,8 +15,14 @@ const supportedMajor = 8
 // Load reads a program as the method of that name, with its symbolic sizes in
 // shapes. Where the archive has a model of that name it is read, else the
 // model "model" or the only one there is. A symbol whose name shapes has from
-// another method is called METHOD.NAME.
+// another method is called METHOD.NAME. An operator that PyTorch's own schemas lack gets one without types, for later
+// stages to refuse it. The error is a diag.List whose places begin with the file.
 func (a *Archive) Load(method string, shapes *symint.Table) (m *exir.Method, torchVersion string, err error) {
+	defer func() {
+		if err != nil {
+			err = diag.At(a.path, diag.ModelFormat, err)
+		}
+	}()
 	model, err := a.pick(method)
 	if err != nil {
 		return nil, "", err
@@ -26,10 +33,10 @@ func (a *Archive) Load(method string, shapes *symint.Table) (m *exir.Method, tor
 	}
 	var p programJSON
 	if err := decodeJSON(text, &p); err != nil {
-		return nil, "", fmt.Errorf("parse models/%s.json: %w", model, err)
+		return nil, "", damaged(fmt.Errorf("parse models/%s.json: %w", model, err))
 	}
 	if p.Schema.Major != supportedMajor {
-		return nil, p.TorchVersion, fmt.Errorf("model of torch %s has schema version %d.%d, want %d.x"+saveAgain,
+		return nil, p.TorchVersion, otherVersion("the model is of torch %s and has schema version %d.%d, want %d.x",
 			p.TorchVersion, p.Schema.Major, p.Schema.Minor, supportedMajor)
 	}
 	tables, err := a.tables(model)
@@ -40,9 +47,18 @@ func (a *Archive) Load(method string, shapes *symint.Table) (m *exir.Method, tor
 	l.symbols = newSymbols(shapes, method, p.Ranges, &p.Module.Graph)
 	m, err = l.load(&p)
 	if err != nil {
-		return nil, p.TorchVersion, fmt.Errorf("load method %q (torch %s): %w", method, p.TorchVersion, err)
+		return nil, p.TorchVersion, malformed(method, err)
 	}
 	return m, p.TorchVersion, nil
+}
+
+// malformed is err as an error about the method, if it has no place yet.
+func malformed(method string, err error) error {
+	var at *diag.Error
+	if errors.As(err, &at) {
+		return err
+	}
+	return diag.New(diag.ModelMalformed, method, "%w", err).WithHint(exportAgain)
 }
 
 func (a *Archive) pick(method string) (string, error) {
@@ -57,7 +73,8 @@ func (a *Archive) pick(method string) (string, error) {
 	if len(models) == 1 {
 		return models[0], nil
 	}
-	return "", fmt.Errorf("the archive has no model %q; it has %q", method, models)
+	return "", diag.New(diag.ModelFormat, "", "the archive has no model %q; it has %q", method, models).
+		WithHint("name a method of the spec as one of its models")
 }
 
 // loader turns one program into a method.
@@ -70,7 +87,6 @@ type loader struct {
 	depth   int
 	schemas map[string]*exir.Schema // of higher-order operators
 	frames  map[string][]exir.Frame
-	unknown []error
 }
 
 func (l *loader) load(p *programJSON) (*exir.Method, error) {
@@ -85,9 +101,6 @@ func (l *loader) load(p *programJSON) (*exir.Method, error) {
 		return nil, err
 	}
 	if err := s.nodes(); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(l.unknown...); err != nil {
 		return nil, err
 	}
 	if err := s.signatureOutputs(m, p.Module.Signature.Outputs); err != nil {

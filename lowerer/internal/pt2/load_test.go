@@ -203,10 +203,10 @@ func TestErrors(t *testing.T) {
 		{"byte order", "add", "byteorder", "little", "big", "byteorder"},
 		{"schema", "add", "model.json", `"major": 8`, `"major": 9`, "schema version 9.20"},
 		{"no JSON", "add", "model.json", `{"graph_module"`, `{"graph_module`, "parse models/model.json"},
-		{"unknown operator", "add", "model.json", "torch.ops.aten.add.Tensor", "torch.ops.aten.plus.Tensor", `unknown operator "torch.ops.aten.plus.Tensor" at `},
+		{"no operator", "add", "model.json", "torch.ops.aten.add.Tensor", "", `target "" is no name of an operator`},
 		{"unknown argument", "add", "model.json", `"name": "other"`, `"name": "another"`, `argument "another"`},
-		{"undefined value", "add", "model.json", `{"name": "args_1"}}, "kind"`, `{"name": "args_9"}}, "kind"`, `value "args_9" is used before it is defined`},
-		{"cycle", "add", "model.json", `{"name": "args_1"}}, "kind"`, `{"name": "add"}}, "kind"`, `value "add" is used before`},
+		{"undefined value", "add", "model.json", `{"name": "args_1"}}, "kind"`, `{"name": "args_9"}}, "kind"`, `value "args_9" is not defined`},
+		{"cycle", "add", "model.json", `{"name": "args_1"}}, "kind"`, `{"name": "add"}}, "kind"`, `the graph has a cycle`},
 		{"defined twice", "add", "model.json", `"outputs": [{"as_tensor": {"name": "add"}}], "metadata"`, `"outputs": [{"as_tensor": {"name": "args_0"}}], "metadata"`, "defined twice"},
 		{"element type", "add", "model.json", `"dtype": 7`, `"dtype": 10`, "complex64"},
 		{"layout", "add", "model.json", `"layout": 7`, `"layout": 2`, "layout 2"},
@@ -275,8 +275,8 @@ func TestOtherFiles(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"empty", nil, "not a .pt2 archive"},
-		{"text", []byte("hello"), "not a .pt2 archive"},
+		{"empty", nil, "the file is empty"},
+		{"text", []byte("hello"), "no .pt2 archive"},
 		{"pte", []byte("\x1c\x00\x00\x00ET12\x00\x00"), "this is a .pte program"},
 		{"cut off", whole[:len(whole)/2], "cut off"},
 		{"legacy", files("serialized_exported_program.json", "{}", "version", "8.7"), "torch 2.7 or older (schema 8.7)"},
@@ -332,39 +332,4 @@ func TestQuoteNumbers(t *testing.T) {
 	if !math.IsNaN(float64(got[0])) || !math.IsInf(float64(got[1]), -1) || !math.IsInf(float64(got[2]), 1) || got[4] != 2500 {
 		t.Errorf("got %v", got)
 	}
-}
-
-// FuzzLoad takes a record of one of the archives, so that mutations get past the zip's checksums.
-func FuzzLoad(f *testing.F) {
-	files, _ := filepath.Glob("testdata/*.pt2")
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data, []byte{})
-		model := []byte{}
-		edit(f, strings.TrimSuffix(filepath.Base(file), ".pt2"), func(record string, text []byte) []byte {
-			if record == "models/model.json" {
-				model = bytes.Clone(text)
-			}
-			return text
-		})
-		f.Add(data, model)
-	}
-	f.Fuzz(func(t *testing.T, data, model []byte) {
-		a, err := OpenBytes(data)
-		if err != nil {
-			return
-		}
-		if len(model) > 0 {
-			a.data = append(bytes.Clone(data), model...)
-			name := a.root + "models/model.json"
-			a.records[name] = record{name, len(data), len(model), crcOf(model)}
-		}
-		shapes := symint.NewTable()
-		if m, _, err := a.Load("forward", shapes); err == nil {
-			_ = Describe(m, shapes)
-		}
-	})
 }

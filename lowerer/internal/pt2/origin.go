@@ -65,13 +65,3 @@ func splitOutside(s string) []string {
 	}
 	return append(parts, s[start:])
 }
-
-// where is the Python line of a node for messages, with a blank in front.
-func where(o *exir.Origin) string {
-	for i := len(o.Frames) - 1; i >= 0; i-- {
-		if f := o.Frames[i]; !strings.HasPrefix(f.File, "<") {
-			return " at " + f.File + ":" + strconv.Itoa(f.Line) + " (" + f.Text + ")"
-		}
-	}
-	return ""
-}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
 // pickled reads a nested torch.save archive: a dict from names to tensors,
@@ -152,8 +154,8 @@ func rebuildTensor(a tuple, dtype int) (any, error) {
 
 func symbols(v any) ([]symJSON, error) {
 	t, ok := v.(tuple)
-	if !ok {
-		return nil, errors.New("sizes or strides are no tuple")
+	if !ok || len(t) > tensor.MaxRank {
+		return nil, errors.New("sizes or strides are no tuple, or too long")
 	}
 	out := make([]symJSON, len(t))
 	for i, x := range t {

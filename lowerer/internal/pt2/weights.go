@@ -213,7 +213,9 @@ func (a *Archive) ReadWeight(w *exir.Weight, m tensor.Meta) ([]byte, error) {
 		end := start + m.Nbytes()
 		return src[start:end:end], nil
 	}
-	return gatherStrided(src[start:], w.Strides, &m), nil
+	dst := a.alloc(m.Nbytes())
+	gatherStrided(dst, src[start:], w.Strides, &m)
+	return dst, nil
 }
 
 // denseAs says whether the strides are those of the Meta.
@@ -226,10 +228,16 @@ func denseAs(strides []int, m *tensor.Meta) bool {
 	return true
 }
 
+func (a *Archive) alloc(n int) []byte {
+	if a.Alloc != nil {
+		return a.Alloc(n)
+	}
+	return make([]byte, n)
+}
+
 // gatherStrided copies elements into the order of m, one by one.
-func gatherStrided(src []byte, strides []int, m *tensor.Meta) []byte {
+func gatherStrided(dst, src []byte, strides []int, m *tensor.Meta) {
 	size, rank := m.DType.Size(), m.Rank()
-	dst := make([]byte, 0, m.Nbytes())
 	order := make([]int, rank)
 	for i := range order {
 		order[i] = i
@@ -240,7 +248,7 @@ func gatherStrided(src []byte, strides []int, m *tensor.Meta) []byte {
 	index := make([]int64, rank)
 	at := 0
 	for {
-		dst = append(dst, src[at:at+size]...)
+		dst = dst[copy(dst, src[at:at+size]):]
 		k := rank - 1
 		for ; k >= 0; k-- {
 			d := order[k]
@@ -253,7 +261,7 @@ func gatherStrided(src []byte, strides []int, m *tensor.Meta) []byte {
 			index[k] = 0
 		}
 		if k < 0 {
-			return dst
+			return
 		}
 	}
 }
