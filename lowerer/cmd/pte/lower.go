@@ -27,6 +27,7 @@ func runLower(e *env, args []string) error {
 	out := f.String("o", "", "")
 	dump := f.String("dump", "", "")
 	reportPath := f.String("report", "", "")
+	timingsPath := f.String("timings", "", "")
 	program := f.String("program", "", "")
 	models := pairs{}
 	f.Var(models, "model", "")
@@ -34,10 +35,12 @@ func runLower(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
+	timings := lowerer.NewTimings()
 	spec, err := specOf(rest, *program)
 	if err != nil {
 		return err
 	}
+	timings.Mark("cue")
 	if *out == "" {
 		*out = outputName(rest)
 	}
@@ -46,15 +49,18 @@ func runLower(e *env, args []string) error {
 		return err
 	}
 	defer progress(e, "lowering "+rest[0])()
-	return lowerWhole(spec, paths, lowerOutputs{*out, *dump, *reportPath})
+	if err := lowerWhole(spec, paths, lowerOutputs{*out, *dump, *reportPath}, timings); err != nil || *timingsPath == "" {
+		return err
+	}
+	return writeFile(*timingsPath, timings.WriteJSON)
 }
 
 type lowerOutputs struct{ program, dump, report string }
 
 // lowerWhole lowers in one process. The report is written even if the program then misses `expect`.
-func lowerWhole(spec *config.Spec, models map[string]string, out lowerOutputs) error {
+func lowerWhole(spec *config.Spec, models map[string]string, out lowerOutputs, t *lowerer.Timings) error {
 	return writeFile(out.program, func(w io.Writer) error {
-		rep, err := lowerer.LowerFile(context.Background(), spec, models, w, lowerer.Options{Dump: out.dump})
+		rep, err := lowerer.LowerFile(context.Background(), spec, models, w, lowerer.Options{Dump: out.dump, Timings: t})
 		if rep != nil && out.report != "" {
 			if err := writeFile(out.report, rep.Write); err != nil {
 				return err

@@ -36,7 +36,7 @@ var commands []command
 
 func init() {
 	commands = []command{
-		{"lower", "[-o out.pte] [--dump dir] [--report report.json] (spec.cue | model.pt2 | name=model.pt2 ...)", "lower models to a program", runLower},
+		{"lower", "[-o out.pte] [--dump dir] [--report report.json] [--timings timings.json] (spec.cue | model.pt2 | name=model.pt2 ...)", "lower models to a program", runLower},
 		{"vet", "[--marker file] [--program name] spec.cue", "check a spec", runVet},
 		{"run", "prog.pte [--method m] --input a.npy ...", "run a program", runRun},
 		{"inspect", "prog.pte [--json]", "show everything that a program holds", runInspect},

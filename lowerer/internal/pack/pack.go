@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/lowerer/internal/scratch"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -14,9 +15,10 @@ import (
 // Weights reads a weight as contiguous bytes; where nothing has to move they are a part of the mapped file.
 type Weights func(w *exir.Weight, m tensor.Meta) ([]byte, error)
 
-// Fill evaluates the constants of p and puts them into p.Program, each content once.
-func Fill(p *exir.ExecutorchProgram, weights Weights) error {
-	e := &evaluator{weights: weights, table: op.NewTable(op.Kernels), done: map[*exir.Constant][]byte{}}
+// Fill evaluates the constants of p and puts them into p.Program, each content once. What is computed lies in s, which
+// must stay open as long as p.Program is used.
+func Fill(p *exir.ExecutorchProgram, weights Weights, s *scratch.Scratch) error {
+	e := &evaluator{weights: weights, scratch: s, table: op.NewTable(op.Kernels), done: map[*exir.Constant][]byte{}}
 	constants, err := e.buffers(p.Constants)
 	if err != nil {
 		return err
@@ -62,6 +64,7 @@ func dedup(buffers [][]byte) (unique [][]byte, index []uint32) {
 
 type evaluator struct {
 	weights Weights
+	scratch *scratch.Scratch
 	table   *op.Table
 	done    map[*exir.Constant][]byte
 }
@@ -127,7 +130,7 @@ func (e *evaluator) call(x *exir.ConstExpr, m tensor.Meta) ([]byte, error) {
 	}
 	outs := make([]*tensor.Tensor, len(metas))
 	for i := range metas {
-		outs[i] = &tensor.Tensor{Meta: metas[i].Clone(), Data: make([]byte, metas[i].Nbytes())}
+		outs[i] = &tensor.Tensor{Meta: metas[i].Clone(), Data: e.scratch.Alloc(metas[i].Nbytes())}
 	}
 	if err := e.run(row, args, outs, metas); err != nil {
 		return nil, fmt.Errorf("run %s: %w", x.Op.Name, err)
