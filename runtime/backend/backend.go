@@ -28,14 +28,22 @@ type Backend interface {
 	ID() string
 	// Available reports whether this machine can run it.
 	Available() bool
-	// Init makes a handle of a payload, once for each delegate call of each instance.
-	// The payload stays valid until the program is closed.
-	Init(ctx *InitContext, processed []byte, specs []CompileSpec) (Handle, error)
+	// Init makes a handle of a payload, once for each delegate of each method of each instance. specs are byte for byte
+	// those that the ahead-of-time half was given. A payload that another version wrote is an Error with code
+	// DelegateInvalidCompatibility. Nothing is left to free when Init gives an error.
+	Init(ctx *InitContext, processed *FreeableBuffer, specs []CompileSpec) (Handle, error)
 	// Execute runs a handle. args are the inputs and then the outputs of the delegated part. Outputs hold their largest
 	// sizes or those of the call before; Execute gives them their sizes with ctx.Resize.
 	Execute(ctx *ExecuteContext, h Handle, args []*Value) error
-	// Destroy frees a handle.
+	// Destroy frees a handle. It is called exactly once for each that Init gave, also when a later step of making the
+	// instance fails.
 	Destroy(h Handle)
+}
+
+// Option is a run-time option of a backend, ExecuTorch's BackendOption. Its Value is a Bool, an Int or a String.
+type Option struct {
+	Key   string
+	Value Value
 }
 
 // OptionSetter is a Backend with options that can change between calls.
@@ -48,16 +56,46 @@ type OptionGetter interface {
 	GetOption(key string) (Value, error)
 }
 
-// InitContext is what Init gets.
+// FreeableBuffer is the bytes of a payload, which lie in the program's file.
+type FreeableBuffer struct {
+	data []byte
+	free func([]byte)
+}
+
+// NewFreeableBuffer is a buffer of data; free, unless nil, is called once with it by the first Free.
+func NewFreeableBuffer(data []byte, free func([]byte)) *FreeableBuffer {
+	return &FreeableBuffer{data, free}
+}
+
+// Data is the bytes, which nobody writes; nil after Free. Without Free they stay valid until the program is closed.
+func (b *FreeableBuffer) Data() []byte { return b.data }
+
+// Free says that the bytes are not needed any more; their memory goes back to the system if the file is mapped.
+func (b *FreeableBuffer) Free() {
+	data, free := b.data, b.free
+	b.data, b.free = nil, nil
+	if free != nil {
+		free(data)
+	}
+}
+
+// InitContext is what Init gets; it is valid for the call, its functions as long as the handle.
 type InitContext struct {
-	// Method is the name of the method that the delegate call is in.
+	// Method is the name of the method that the delegate belongs to.
 	Method string
-	// Args are the arguments of the delegate call, tensors with their largest sizes.
+	// Args are the arguments of the first call of the delegate, tensors with their largest sizes.
 	Args []*Value
+	// Options are the run-time options that the program was loaded with for this backend.
+	Options []Option
+	// Tracer gets events; nil if nobody traces.
+	Tracer EventTracer
 	// NamedData is the data of this key in the program, or nil.
 	NamedData func(key string) []byte
+	// Alloc gives n zero bytes, 64-byte aligned, that last as long as the handle; they count against the program's memory
+	// limit, and going over it is an error.
+	Alloc func(n int) ([]byte, error)
 	// Share returns what was made before for this key in the same program, or makes it: for packed weights,
-	// which instances share and nobody writes.
+	// which instances share and nobody writes. make may call Share with other keys.
 	Share func(key string, make func() (any, error)) (any, error)
 	// Threads is how many threads Parallel uses at most.
 	Threads int
@@ -66,10 +104,44 @@ type InitContext struct {
 // ExecuteContext is what Execute gets; it is valid for the call.
 type ExecuteContext struct {
 	Context context.Context
+	// Tracer gets events; nil if nobody traces.
+	Tracer EventTracer
 	// Parallel runs f over [0,n) in chunks of at least grain, on several threads or on this one.
 	Parallel func(n, grain int, f func(lo, hi int))
-	// Alloc gives n bytes, 64-byte aligned, valid until Execute returns.
+	// Alloc gives n bytes of any content, 64-byte aligned, valid until Execute returns.
 	Alloc func(n int) ([]byte, error)
 	// Resize sets the sizes of an output, whose rank cannot change; an error if they exceed its capacity.
 	Resize func(t *tensor.Tensor, sizes []tensor.Dim) error
+}
+
+// EventTracer takes a delegate's events, as ExecuTorch's does. A step has the name or, if that is "", the id that the
+// ahead-of-time half put into the debug handle map.
+type EventTracer interface {
+	// StartProfilingDelegate begins a step.
+	StartProfilingDelegate(name string, id int64) EventTracerEntry
+	// EndProfilingDelegate ends a step; metadata is the backend's own.
+	EndProfilingDelegate(e EventTracerEntry, metadata []byte)
+	// LogIntermediateOutputDelegate takes what a step made; it keeps no reference to v.
+	LogIntermediateOutputDelegate(name string, id int64, v *Value)
+}
+
+// EventTracerEntry is a step that has begun.
+type EventTracerEntry int
+
+// Error is a failure of a backend with ExecuTorch's code for it.
+type Error struct {
+	Code pte.Code
+	Msg  string
+}
+
+// Error is the message; who shows it adds the code.
+func (e *Error) Error() string { return e.Msg }
+
+// Fail is an Error with the parts in a row as its message.
+func Fail(code pte.Code, parts ...string) error {
+	e := &Error{Code: code}
+	for _, p := range parts {
+		e.Msg += p
+	}
+	return e
 }

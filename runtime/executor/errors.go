@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
@@ -27,11 +28,15 @@ func (e *Error) Error() string {
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// CodeOf is the ExecuTorch code of an error of this package or of runtime/pte; Ok for nil.
+// CodeOf is the ExecuTorch code of an error of this package, of a backend or of runtime/pte; Ok for nil.
 func CodeOf(err error) pte.Code {
 	var e *Error
 	if errors.As(err, &e) {
 		return e.Code
+	}
+	var b *backend.Error
+	if errors.As(err, &b) {
+		return b.Code
 	}
 	return pte.CodeOf(err)
 }

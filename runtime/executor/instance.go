@@ -36,7 +36,9 @@ type Method struct {
 	varying []int32
 	grow    func(t *tensor.Tensor, n int) error
 	exec    backend.ExecuteContext
-	pc      int
+	// delegates are the initialized delegates of the plan, by index.
+	delegates map[int32]*delegate
+	pc        int
 }
 
 // call is a step bound to the values of an instance.
@@ -45,6 +47,12 @@ type call struct {
 	// refresh lists the arguments, and outs after them, to set before each call.
 	refresh []int
 	args    []*op.Value
+	handle  backend.Handle
+}
+
+// delegate is a delegate of a method whose Init succeeded.
+type delegate struct {
+	backend backend.Backend
 	handle  backend.Handle
 }
 
@@ -63,7 +71,7 @@ func (p *Program) NewInstance() (inst *Instance, err error) {
 		}
 	}()
 	for _, m := range p.methods {
-		im := &Method{inst: in, m: m, owned: make(map[*tensor.Tensor]bool)}
+		im := &Method{inst: in, m: m, owned: make(map[*tensor.Tensor]bool), delegates: make(map[int32]*delegate)}
 		in.methods = append(in.methods, im)
 		if err := im.bind(); err != nil {
 			return nil, wrap(pte.Internal, "make instance: method "+m.plan.Name, err)
@@ -89,9 +97,9 @@ func (in *Instance) Close() {
 	}
 	in.closed = true
 	for _, m := range in.methods {
-		for i := range m.calls {
-			if h := m.calls[i].handle; h != nil {
-				m.m.steps[i].backend.Destroy(h)
+		for i := range m.m.plan.Delegates {
+			if d := m.delegates[int32(i)]; d != nil {
+				d.backend.Destroy(d.handle)
 			}
 		}
 	}
@@ -99,7 +107,7 @@ func (in *Instance) Close() {
 
 func (m *Method) bind() error {
 	m.grow = m.growOwned
-	m.exec = backend.ExecuteContext{Parallel: m.inst.env.Parallel, Alloc: m.inst.temp.Alloc,
+	m.exec = backend.ExecuteContext{Tracer: m.m.prog.opts.Tracer, Parallel: m.inst.env.Parallel, Alloc: m.inst.temp.Alloc,
 		Resize: func(t *tensor.Tensor, sizes []tensor.Dim) error { return op.Resize(t, sizes, m.grow) }}
 	m.allocArenas()
 	if err := m.bindValues(); err != nil {
@@ -212,11 +220,12 @@ func (m *Method) growOwned(t *tensor.Tensor, n int) error {
 		return nil
 	}
 	more := int64(n - cap(t.Data))
-	if m.inst.used+more > m.m.prog.opts.MaxMemory {
-		return fail(pte.MemoryAllocationFailed, "instance needs more than the limit of ", itoa(m.m.prog.opts.MaxMemory), " bytes")
+	b, err := m.inst.alloc(n)
+	if err != nil {
+		return err
 	}
-	m.inst.used += more
-	t.Data = alignedBytes(n)
+	m.inst.used -= int64(n) - more // the old bytes are let go
+	t.Data = b
 	return nil
 }
 
@@ -229,17 +238,37 @@ func (m *Method) bindStep(s *step) (call, error) {
 		return call{args: m.pointers(s.args)}, nil
 	case s.backend != nil:
 		c := call{args: m.pointers(s.args)}
-		d := &m.m.plan.Delegates[s.a]
-		ctx := &backend.InitContext{Method: m.m.plan.Name, Args: c.args, Threads: m.m.prog.pool.Threads(), Share: m.m.prog.share,
-			NamedData: func(key string) []byte { return m.m.prog.named[key] }}
-		h, err := s.backend.Init(ctx, m.m.prog.file.DelegateData[d.Processed], d.CompileSpecs)
+		h, err := m.initDelegate(s, c.args)
 		c.handle = h
-		if err != nil {
-			return c, wrap(pte.DelegateInvalidCompatibility, "init backend "+s.name, err)
-		}
-		return c, nil
+		return c, err
 	}
 	return call{}, nil
+}
+
+// initDelegate is the handle of the delegate that s calls; the first call of a delegate makes it.
+func (m *Method) initDelegate(s *step, args []*op.Value) (backend.Handle, error) {
+	if d := m.delegates[s.a]; d != nil {
+		return d.handle, nil
+	}
+	p, d := m.m.prog, &m.m.plan.Delegates[s.a]
+	ctx := &backend.InitContext{Method: m.m.plan.Name, Args: args, Options: p.opts.BackendOptions[d.ID], Tracer: p.opts.Tracer,
+		Threads: p.pool.Threads(), Share: p.share, Alloc: m.inst.alloc, NamedData: func(key string) []byte { return p.named[key] }}
+	processed := backend.NewFreeableBuffer(p.file.DelegateData[d.Processed], p.mapped.release)
+	h, err := s.backend.Init(ctx, processed, d.CompileSpecs)
+	if err != nil {
+		return nil, wrap(pte.DelegateInvalidCompatibility, "init backend "+s.name, err)
+	}
+	m.delegates[s.a] = &delegate{s.backend, h}
+	return h, nil
+}
+
+// alloc is backend.InitContext.Alloc.
+func (in *Instance) alloc(n int) ([]byte, error) {
+	if limit := in.prog.opts.MaxMemory; n < 0 || int64(n) > limit-in.used {
+		return nil, fail(pte.MemoryAllocationFailed, "instance needs more than the limit of ", itoa(limit), " bytes")
+	}
+	in.used += int64(n)
+	return alignedBytes(n), nil
 }
 
 func (m *Method) pointers(list []int32) []*op.Value {

@@ -5,6 +5,8 @@
 package executor
 
 import (
+	"errors"
+	"strings"
 	"sync"
 
 	"github.com/rules-pte/rules_pte/runtime/backend"
@@ -26,6 +28,10 @@ type LoadOptions struct {
 	Kernels []*op.Kernel
 	// Backends may take the delegated parts.
 	Backends []backend.Backend
+	// BackendOptions are run-time options by backend id.
+	BackendOptions map[string][]backend.Option
+	// Tracer gets the delegates' events; nil for none.
+	Tracer backend.EventTracer
 	// MaxMemory is the most bytes that an instance may take; 0 means DefaultMaxMemory.
 	MaxMemory int64
 	// MaxInstructions is how many instructions one Run may take; 0 means DefaultMaxInstructions.
@@ -41,13 +47,20 @@ type Program struct {
 	opts    LoadOptions
 	table   *op.Table
 	pool    *parallel.Pool
-	unmap   func()
+	mapped  mapping
 	memory  int64 // bytes that an instance takes
 	named   map[string][]byte
 
 	mu     sync.Mutex
 	packs  map[packKey]any
-	shared map[string]any
+	shared map[string]*sharedEntry
+}
+
+// sharedEntry is what backends share under one key.
+type sharedEntry struct {
+	once  sync.Once
+	value any
+	err   error
 }
 
 // packKey is a packed constant: where its bytes lie, how many they are, and the layout.
@@ -55,6 +68,20 @@ type packKey struct {
 	data   *byte
 	size   int
 	layout string
+}
+
+// mapping is the bytes of a file; release and unmap are nil unless they are mapped.
+type mapping struct {
+	data    []byte
+	release func([]byte)
+	unmap   func()
+}
+
+func (m *mapping) close() {
+	if m.unmap != nil {
+		m.unmap()
+	}
+	*m = mapping{}
 }
 
 // Load makes a program of the bytes of a file. They must not change before Close.
@@ -70,7 +97,7 @@ func Load(src []byte, opts LoadOptions) (*Program, error) {
 		opts.MaxInstructions = DefaultMaxInstructions
 	}
 	p := &Program{file: file, opts: opts, table: op.NewTable(opts.Kernels), packs: make(map[packKey]any),
-		shared: make(map[string]any), named: make(map[string][]byte)}
+		shared: make(map[string]*sharedEntry), named: make(map[string][]byte)}
 	for _, d := range file.NamedData {
 		p.named[d.Key] = d.Data
 	}
@@ -84,26 +111,23 @@ func Load(src []byte, opts LoadOptions) (*Program, error) {
 // LoadFile maps a file and loads it. Truncating the file while the program is in use ends the process;
 // Load of its bytes avoids that.
 func LoadFile(path string, opts LoadOptions) (*Program, error) {
-	src, unmap, err := mapFile(path)
+	mapped, err := mapFile(path)
 	if err != nil {
 		return nil, wrap(pte.AccessFailed, "load "+path, err)
 	}
-	p, err := Load(src, opts)
+	p, err := Load(mapped.data, opts)
 	if err != nil {
-		unmap()
+		mapped.close()
 		return nil, err
 	}
-	p.unmap = unmap
+	p.mapped = mapped
 	return p, nil
 }
 
 // Close frees the program; its instances must be closed and unused.
 func (p *Program) Close() {
 	p.pool.Close()
-	if p.unmap != nil {
-		p.unmap()
-		p.unmap = nil
-	}
+	p.mapped.close()
 }
 
 // loadMethods builds all methods, lists every missing kernel and backend in one error, and sums the memory.
@@ -149,8 +173,8 @@ func (p *Program) sumMemory() error {
 
 // missingList collects what a program needs and does not have.
 type missingList struct {
-	ops, backends []string
-	seen          map[string]bool
+	ops, backends, unavailable []string
+	seen                       map[string]bool
 }
 
 func (l *missingList) add(list *[]string, name string) {
@@ -164,28 +188,22 @@ func (l *missingList) add(list *[]string, name string) {
 }
 
 func (l *missingList) err() error {
-	code, s := pte.OperatorMissing, ""
-	for i, name := range l.ops {
-		if i > 0 {
-			s += ", "
-		}
-		s += name
-	}
-	if s != "" {
-		s = "load program: no kernel for " + s
+	code := pte.NotFound
+	var parts []string
+	if len(l.ops) > 0 {
+		code = pte.OperatorMissing
+		parts = append(parts, "no kernel for "+strings.Join(l.ops, ", "))
 	}
 	for _, name := range l.backends {
-		if s != "" {
-			s += "; "
-		} else {
-			s, code = "load program: ", pte.NotFound
-		}
-		s += "backend " + name + " is not linked in or not available"
+		parts = append(parts, "backend "+name+" is not linked in")
 	}
-	if s == "" {
+	for _, name := range l.unavailable {
+		parts = append(parts, "backend "+name+" is not available on this machine")
+	}
+	if len(parts) == 0 {
 		return nil
 	}
-	return &Error{Code: code, Msg: s}
+	return &Error{Code: code, Msg: "load program: " + strings.Join(parts, "; ")}
 }
 
 // pack is Prep.Pack: packed constants are shared by the methods and instances of a program.
@@ -207,16 +225,21 @@ func (p *Program) pack(t *tensor.Tensor, layout string, make func() any) any {
 	return v
 }
 
-// share is backend.InitContext.Share.
+// errSharedPanic stays in an entry whose maker panicked.
+var errSharedPanic = errors.New("share packed data: making it failed before")
+
+// share is backend.InitContext.Share. A key is made once, and an error of that is final.
 func (p *Program) share(key string, make func() (any, error)) (any, error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if v, ok := p.shared[key]; ok {
-		return v, nil
+	e := p.shared[key]
+	if e == nil {
+		e = new(sharedEntry)
+		p.shared[key] = e
 	}
-	v, err := make()
-	if err == nil {
-		p.shared[key] = v
-	}
-	return v, err
+	p.mu.Unlock()
+	e.once.Do(func() {
+		e.err = errSharedPanic
+		e.value, e.err = make()
+	})
+	return e.value, e.err
 }

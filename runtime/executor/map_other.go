@@ -4,8 +4,8 @@ package executor
 
 import "os"
 
-// mapFile reads a file.
-func mapFile(path string) ([]byte, func(), error) {
+// mapFile reads a file, where files cannot be mapped.
+func mapFile(path string) (mapping, error) {
 	b, err := os.ReadFile(path)
-	return b, func() {}, err
+	return mapping{data: b}, err
 }

@@ -8,24 +8,24 @@ import (
 )
 
 // mapFile maps a file for reading.
-func mapFile(path string) ([]byte, func(), error) {
+func mapFile(path string) (mapping, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, err
+		return mapping{}, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, nil, err
+		return mapping{}, err
 	}
 	n := int(info.Size())
 	if n == 0 || !info.Mode().IsRegular() {
 		b, err := os.ReadFile(path)
-		return b, func() {}, err
+		return mapping{data: b}, err
 	}
 	b, err := syscall.Mmap(int(f.Fd()), 0, n, syscall.PROT_READ, syscall.MAP_PRIVATE)
 	if err != nil {
-		return nil, nil, err
+		return mapping{}, err
 	}
-	return b, func() { _ = syscall.Munmap(b) }, nil
+	return mapping{data: b, release: releasePages, unmap: func() { _ = syscall.Munmap(b) }}, nil
 }

@@ -202,8 +202,13 @@ func (m *method) loadDelegate(s *step, missing *missingList) error {
 		return fail(pte.InvalidProgram, "payload ", itoa(d.Processed), " of delegate ", itoa(s.a), " does not exist")
 	}
 	for _, b := range m.prog.opts.Backends {
-		if b.ID() == d.ID && b.Available() {
+		switch {
+		case b.ID() != d.ID:
+		case b.Available():
 			s.backend = b
+			return nil
+		default:
+			missing.add(&missing.unavailable, d.ID)
 			return nil
 		}
 	}
