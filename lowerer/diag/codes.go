@@ -22,6 +22,9 @@ const (
 	UnknownPass      Code = "PTE1011" // `passes` names no optional pass
 	UnknownInput     Code = "PTE1012" // `dynamic_shapes` names no dynamic dimension
 	UnknownModel     Code = "PTE1013" // a model that no file or key stands for
+	UnknownBackend   Code = "PTE1014" // a backend that is not linked into the tool
+	BadPartition     Code = "PTE1015" // a `partition` entry that its backend refuses
+	PinFailed        Code = "PTE1016" // `pin` or `skip` names nothing, or a pinned node was not taken
 
 	ModelRead      Code = "PTE2001" // the .pt2 cannot be opened
 	ModelFormat    Code = "PTE2002" // no PT2 archive, or a damaged one
@@ -33,6 +36,15 @@ const (
 	UnboundedDimension  Code = "PTE3003" // a dynamic dimension without upper bound
 	UnsupportedFeature  Code = "PTE3004" // a construct that this version does not lower
 	BadRange            Code = "PTE3005" // a range outside of the exported one
+
+	IllegalTag              Code = "PTE3101" // a partitioner tagged what may not be tagged
+	NotConvex               Code = "PTE3102" // a partition is not one convex part of one graph
+	PartitionerChangedGraph Code = "PTE3103" // a partitioner changed the graph
+	SharedConstant          Code = "PTE3104" // a constant that may not be duplicated is shared
+	MutatedBufferTagged     Code = "PTE3105" // a mutated buffer was tagged by a backend that does not own state
+	PreservedLeft           Code = "PTE3106" // an operator was kept from decomposition, and no backend took it
+	PreprocessFailed        Code = "PTE3107" // a backend could not make a payload of what it took
+	NamedDataConflict       Code = "PTE3108" // one key stands for two different contents
 
 	BankOverflow Code = "PTE4001" // the plan does not fit the memory bank
 

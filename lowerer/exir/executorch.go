@@ -13,6 +13,9 @@ type ExecutorchProgram struct {
 	Program *pte.Program
 	// Constants and Mutable are expressions over the weights of the .pt2 files, one .pte buffer each.
 	Constants, Mutable []*Constant
+	// Payloads are the delegates', which BackendDelegate.Processed refers to; NamedData is what they refer to.
+	Payloads  []Blob
+	NamedData []*NamedData
 	// Kernels are the names in .pte files and element types of the kernels that the instructions call, sorted.
 	Kernels []KernelUse
 }

@@ -50,6 +50,7 @@ const (
 	ArgMemoryFormat // Int: 0 contiguous, 1 preserve, 2 channels_last, 3 channels_last_3d (c10's numbers)
 	ArgDevice       // Str
 	ArgLayout
+	ArgLowered
 )
 
 // Arg is one argument of a node.
@@ -61,6 +62,8 @@ type Arg struct {
 	Str   string
 	List  []Arg
 	Graph *Graph
+	// Lowered is what a call of CallDelegate calls.
+	Lowered *LoweredModule
 }
 
 // Node is a call of an operator.
@@ -208,13 +211,18 @@ type Program struct {
 // ExportedProgram is a program of ATen operators as torch.export wrote it.
 type ExportedProgram struct{ Program }
 
-// EdgeProgram is a functional program of core ATen operators.
-type EdgeProgram struct{ Program }
+// EdgeProgram is a functional program of core ATen operators, parts of it perhaps delegated.
+type EdgeProgram struct {
+	Program
+	// NamedData is what the delegates' payloads refer to, in the order in which it was added.
+	NamedData []*NamedData
+}
 
-// UserFrame is the innermost frame outside of PyTorch's own files, or the innermost of all, or nil.
+// UserFrame is the innermost frame outside of PyTorch's own files and generated code, or the innermost of all, or nil.
 func (o *Origin) UserFrame() *Frame {
 	for i := len(o.Frames) - 1; i >= 0; i-- {
-		if !strings.Contains(o.Frames[i].File, "site-packages/") && !strings.Contains(o.Frames[i].File, "dist-packages/") {
+		file := o.Frames[i].File
+		if !strings.Contains(file, "site-packages/") && !strings.Contains(file, "dist-packages/") && !strings.HasPrefix(file, "<") {
 			return &o.Frames[i]
 		}
 	}

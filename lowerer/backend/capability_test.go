@@ -1,0 +1,123 @@
+package backend
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestCluster checks small graphs whose partitions are known: nodes are letters' places, S is supported.
+func TestCluster(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		preds     [][]int32
+		supported string
+		want      []int32
+	}{
+		{"chain", [][]int32{{}, {0}, {1}}, "SSS", []int32{0, 0, 0}},
+		{"gap", [][]int32{{}, {0}, {1}}, "S.S", []int32{0, -1, 1}},
+		{"diamond around a gap", [][]int32{{}, {0}, {0}, {1, 2}}, "SS.S", []int32{0, 0, -1, 1}},
+		{"two islands", [][]int32{{}, {}}, "SS", []int32{0, 1}},
+		{"late joiner", [][]int32{{}, {0}, {}, {1, 2}}, "S.SS", []int32{0, -1, 1, 1}},
+		{"late joiner held back", [][]int32{{}, {0}, {}, {1, 2}, {2}, {4, 3}}, "S.SS.S", []int32{0, -1, 1, 2, -1, 2}},
+		{"nothing", [][]int32{{}, {0}}, "..", []int32{-1, -1}},
+	} {
+		supported := make([]bool, len(c.preds))
+		for i := range supported {
+			supported[i] = c.supported[i] == 'S'
+		}
+		if got := cluster(c.preds, supported, nil); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// randomGraph has n nodes, each with up to 3 producers among the 20 before it.
+func randomGraph(r *rand.Rand, n int) (preds [][]int32, supported []bool) {
+	preds, supported = make([][]int32, n), make([]bool, n)
+	for i := range preds {
+		supported[i] = r.IntN(4) > 0
+		for range r.IntN(4) {
+			if i > 0 {
+				preds[i] = append(preds[i], int32(max(0, i-1-r.IntN(20))))
+			}
+		}
+	}
+	return preds, supported
+}
+
+// TestClusterIsAcyclic checks on random graphs that the graph of partitions and unsupported nodes has no cycle, from
+// which it follows that every partition is convex.
+func TestClusterIsAcyclic(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		preds, supported := randomGraph(r, 60)
+		part := cluster(preds, supported, nil)
+		if unit := cycle(preds, part); unit >= 0 {
+			t.Fatalf("unit %d lies on a cycle: producers %v, parts %v", unit, preds, part)
+		}
+	}
+}
+
+// cycle is a unit (a part, or a node outside) on a cycle of the contracted graph, or -1.
+func cycle(preds [][]int32, part []int32) int {
+	n := len(preds)
+	unit := func(i int32) int {
+		if part[i] >= 0 {
+			return int(part[i])
+		}
+		return n + int(i)
+	}
+	after, waits := map[int]map[int]bool{}, map[int]int{}
+	for i := range preds {
+		waits[unit(int32(i))] += 0
+		for _, p := range preds[i] {
+			from, to := unit(p), unit(int32(i))
+			if from != to && !after[from][to] {
+				if after[from] == nil {
+					after[from] = map[int]bool{}
+				}
+				after[from][to] = true
+				waits[to]++
+			}
+		}
+	}
+	for done := true; done; {
+		done = false
+		for u, k := range waits {
+			if k == 0 {
+				delete(waits, u)
+				done = true
+				for to := range after[u] {
+					waits[to]--
+				}
+			}
+		}
+	}
+	for u := range waits {
+		return u
+	}
+	return -1
+}
+
+// TestClusterIsLinear counts the steps on graphs of 10,000 and 100,000 nodes: ten times the nodes take ten times the
+// steps.
+func TestClusterIsLinear(t *testing.T) {
+	steps := func(n int) (count, size int) {
+		preds, supported := randomGraph(rand.New(rand.NewPCG(3, 4)), n)
+		size = n
+		for _, p := range preds {
+			size += len(p)
+		}
+		cluster(preds, supported, &count)
+		return count, size
+	}
+	small, _ := steps(10_000)
+	large, size := steps(100_000)
+	if large > 11*small {
+		t.Errorf("%d steps for 100,000 nodes, %d for 10,000", large, small)
+	}
+	if large > 10*size {
+		t.Errorf("%d steps for a graph of %d nodes and edges", large, size)
+	}
+}
