@@ -19,7 +19,6 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer/internal/passes"
 	"github.com/rules-pte/rules_pte/lowerer/internal/pt2"
 	"github.com/rules-pte/rules_pte/lowerer/internal/report"
-	"github.com/rules-pte/rules_pte/lowerer/internal/scratch"
 	"github.com/rules-pte/rules_pte/lowerer/internal/symint"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -302,32 +301,14 @@ func PackStep(progPath string, models map[string]string, w io.Writer) (*report.M
 }
 
 func packTo(x *exir.ExecutorchProgram, models map[string]string, w io.Writer, t *Timings) error {
-	archives := map[string]*pt2.Archive{}
-	room := new(scratch.Scratch)
-	defer func() {
-		for _, a := range archives {
-			a.Close()
-		}
-		room.Close()
-	}()
-	weights := func(k *exir.Weight, m tensor.Meta) ([]byte, error) {
-		a := archives[k.Model]
-		if a == nil {
-			var err error
-			if a, err = pt2.Open(models[k.Model]); err != nil {
-				return nil, err
-			}
-			a.Alloc = room.Alloc
-			archives[k.Model] = a
-		}
-		return a.ReadWeight(k, m)
-	}
-	if err := pack.Fill(x, weights, room); err != nil {
+	files := openWeights(models)
+	defer files.close()
+	if err := pack.Fill(x, files.read, &files.room); err != nil {
 		return diag.New(diag.ModelMalformed, "", "%w", err)
 	}
 	t.Mark("pack")
 	defer t.Mark("write")
-	return pte.Write(w, x.Program)
+	return pte.Write(files.writer(w), x.Program)
 }
 
 // DefaultSpec is the spec of a program of one method, forward, from the file model: every default of the schema.

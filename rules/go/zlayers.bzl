@@ -43,6 +43,7 @@ STD = [
     "html",
     "io",
     "io/fs",
+    "maps",
     "math",
     "math/bits",
     "math/rand",

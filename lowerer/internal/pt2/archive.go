@@ -101,6 +101,13 @@ func (a *Archive) Close() error {
 	return unmap()
 }
 
+// Release lets the system take the pages of a mapped file out of memory; they come back when they are read.
+func (a *Archive) Release() {
+	if a.unmap != nil {
+		release(a.data)
+	}
+}
+
 // OpenBytes opens an archive in memory, which must not change afterwards. The error has a code of package diag.
 func OpenBytes(data []byte) (*Archive, error) {
 	records, err := readZip(data, 0)

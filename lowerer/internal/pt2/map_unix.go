@@ -16,3 +16,6 @@ func mapFile(f *os.File, size int64) (data []byte, unmap func() error, err error
 	}
 	return data, func() error { return unix.Munmap(data) }, nil
 }
+
+// release is advice: that it fails does not matter.
+func release(data []byte) { _ = unix.Madvise(data, unix.MADV_DONTNEED) }

@@ -15,6 +15,10 @@ func TestAlloc(t *testing.T) {
 		}
 	}
 	first[large-1], second[0] = 1, 2
+	s.Release()
+	if first[large-1] != 1 || second[0] != 2 {
+		t.Error("released rooms lost their content")
+	}
 	if first[0] != 0 || second[large] != 0 || small[0] != 0 {
 		t.Error("rooms overlap")
 	}
