@@ -2,7 +2,6 @@
 package lowerer
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +35,7 @@ type Options struct {
 type Loaded struct {
 	Program exir.ExportedProgram
 	table   *symint.Table
+	models  map[string]string // model key by method
 }
 
 // Load reads the methods of spec from models, which maps its model keys to files.
@@ -43,43 +43,74 @@ func Load(spec *config.Spec, models map[string]string) (*Loaded, error) {
 	if err := checkSpec(spec); err != nil {
 		return nil, err
 	}
-	l := &Loaded{table: symint.NewTable()}
+	l := &Loaded{table: symint.NewTable(), models: map[string]string{}}
 	l.Program.Shapes = &tensor.Shapes{Table: l.table}
-	archives := map[string]*pt2.Archive{}
-	for _, ms := range spec.Methods {
-		a := archives[ms.Model.V]
-		if a == nil {
-			path, ok := models[ms.Model.V]
-			if !ok {
-				path = spec.ModelPath(ms.Model.V)
-			}
-			var err error
-			if a, err = pt2.Open(path); err != nil {
-				return nil, diag.New(diag.ModelRead, spec.Where(ms.Model.Pos), "%w", err)
-			}
-			defer a.Close() // the methods refer to weights by record, and have copies of what was read
-			archives[ms.Model.V] = a
-		}
-		m, torch, err := a.Load(ms.Name.V, l.table)
+	files := &modelFiles{spec: spec, paths: models, open: map[string]*pt2.Archive{}}
+	defer files.close() // the methods refer to weights by record, and have copies of what was read
+	var errs diag.List
+	for i := range spec.Methods {
+		m, err := l.loadMethod(&spec.Methods[i], files)
 		if err != nil {
-			return nil, diag.New(diag.ModelMalformed, path(models, ms.Model.V), "%w", err)
+			errs.Add(diag.ModelMalformed, err)
+			continue
 		}
-		l.Program.Torch = torch
-		markModel(m, ms.Model.V)
-		if err := l.bound(spec, &ms, m); err != nil {
-			return nil, err
-		}
+		l.models[m.Name] = spec.Methods[i].Model.V
 		l.Program.Methods = append(l.Program.Methods, m)
+	}
+	if len(errs) > 0 {
+		return nil, errs
 	}
 	sort.Slice(l.Program.Methods, func(i, j int) bool { return l.Program.Methods[i].Name < l.Program.Methods[j].Name })
 	return l, nil
 }
 
-func path(models map[string]string, key string) string {
-	if p, ok := models[key]; ok {
+// loadMethod reads one method and applies its dynamic_shapes.
+func (l *Loaded) loadMethod(ms *config.MethodSpec, files *modelFiles) (*exir.Method, error) {
+	a, err := files.archive(ms)
+	if err != nil {
+		return nil, err
+	}
+	m, torch, err := a.Load(ms.Name.V, l.table)
+	if err != nil {
+		return nil, diag.New(diag.ModelMalformed, files.path(ms.Model.V), "%w", err)
+	}
+	l.Program.Torch = torch
+	markModel(m, ms.Model.V)
+	return m, l.bound(files.spec, ms, m)
+}
+
+// modelFiles are the open archives of a spec's models, by key.
+type modelFiles struct {
+	spec  *config.Spec
+	paths map[string]string
+	open  map[string]*pt2.Archive
+}
+
+func (f *modelFiles) archive(ms *config.MethodSpec) (*pt2.Archive, error) {
+	key := ms.Model.V
+	if a := f.open[key]; a != nil {
+		return a, nil
+	}
+	a, err := pt2.Open(f.path(key))
+	if err != nil {
+		return nil, diag.New(diag.ModelRead, f.spec.Where(ms.Model.Pos), "%w", err)
+	}
+	f.open[key] = a
+	return a, nil
+}
+
+// path is the file that a key is mapped to, or the one beside the spec.
+func (f *modelFiles) path(key string) string {
+	if p, ok := f.paths[key]; ok {
 		return p
 	}
-	return key
+	return f.spec.ModelPath(key)
+}
+
+func (f *modelFiles) close() {
+	for _, a := range f.open {
+		a.Close()
+	}
 }
 
 // markModel notes in every weight of m which model holds it.
@@ -89,72 +120,6 @@ func markModel(m *exir.Method, key string) {
 			v.Const.Weight.Model = key
 		}
 	}
-}
-
-// bound applies the spec's dynamic_shapes to the symbols of m.
-func (l *Loaded) bound(spec *config.Spec, ms *config.MethodSpec, m *exir.Method) error {
-	for _, r := range ms.DynamicShapes {
-		where := spec.Where(r.Input.Pos)
-		v := userInput(m, r.Input.V)
-		if v == nil {
-			return diag.New(diag.UnknownInput, where, "method %q has no input %q", m.Name, r.Input.V).
-				WithHint("its inputs are %v", userInputs(m))
-		}
-		if r.Dim.V < 0 || r.Dim.V >= v.Spec.Rank() || !tensor.IsSymbol(v.Spec.Sizes[r.Dim.V]) {
-			return diag.New(diag.UnknownInput, where, "dimension %d of input %q is not dynamic", r.Dim.V, r.Input.V).
-				WithHint("its sizes are %s", l.sizes(v))
-		}
-		op, _, name := l.table.Node(v.Spec.Sizes[r.Dim.V])
-		if op != "symbol" {
-			return diag.New(diag.BadRange, where, "dimension %d of input %q is an expression, %s", r.Dim.V, r.Input.V,
-				l.table.String(v.Spec.Sizes[r.Dim.V])).WithHint("bound the dimension that it is made of")
-		}
-		lo, hi := l.table.Bounds(v.Spec.Sizes[r.Dim.V])
-		if r.Min.Set {
-			lo = r.Min.V
-		}
-		if r.Max.Set {
-			hi = r.Max.V
-		}
-		if err := l.table.SetRange(name, lo, hi); err != nil {
-			return diag.New(diag.BadRange, where, "bound dimension %d of input %q: %w", r.Dim.V, r.Input.V, err)
-		}
-	}
-	return nil
-}
-
-func userInput(m *exir.Method, name string) *exir.Value {
-	for i, v := range m.Graph.Inputs {
-		if v != nil && m.Inputs[i].Kind == exir.UserInput && v.Name == name {
-			return v
-		}
-	}
-	return nil
-}
-
-func userInputs(m *exir.Method) []string {
-	var names []string
-	for i, v := range m.Graph.Inputs {
-		if v != nil && m.Inputs[i].Kind == exir.UserInput {
-			names = append(names, v.Name)
-		}
-	}
-	return names
-}
-
-func (l *Loaded) sizes(v *exir.Value) string {
-	var b bytes.Buffer
-	for i, d := range v.Spec.Sizes {
-		if i > 0 {
-			b.WriteString(" × ")
-		}
-		if tensor.IsSymbol(d) {
-			b.WriteString(l.table.String(d))
-		} else {
-			fmt.Fprint(&b, d)
-		}
-	}
-	return b.String()
 }
 
 // ToEdge makes the program functional and of core ATen operators, and runs the passes that spec leaves on.
@@ -199,10 +164,11 @@ func (l *Loaded) ToExecutorch(spec *config.Spec, p *exir.EdgeProgram) (*exir.Exe
 	opts := emit.Options{
 		AllocInput: spec.MemoryPlanning.AllocGraphInput.V, AllocOutput: spec.MemoryPlanning.AllocGraphOutput.V,
 		Alignment: spec.MemoryPlanning.Alignment.V, Stacktrace: spec.EmitStacktrace.V, Official: spec.Operators.V == "official",
+		Banks: banksOf(spec),
 	}
 	x, stats, err := emit.Program(&p.Program, l.table, opts)
 	if err != nil {
-		return nil, nil, diag.New(diag.UnsupportedDType, "", "%w", err)
+		return nil, nil, emitError(spec, err)
 	}
 	x.Program.SegmentAlignment = spec.SegmentAlignment.V
 	x.Program.ConstantAlignment = spec.ConstantTensorAlignment.V
@@ -214,11 +180,11 @@ func (l *Loaded) ToExecutorch(spec *config.Spec, p *exir.EdgeProgram) (*exir.Exe
 		}
 		x.Program.Plans = append(x.Program.Plans, plan)
 	}
-	rep, err := makeReport(x, stats)
+	rep, err := makeReport(spec, x, stats)
 	if err != nil {
 		return nil, nil, err
 	}
-	return x, rep, checkLimits(spec, rep, stats)
+	return x, rep, checkBounds(stats)
 }
 
 // LowerFile lowers what spec names and writes the .pte to w.
@@ -227,10 +193,16 @@ func LowerFile(_ context.Context, spec *config.Spec, models map[string]string, w
 	if err != nil {
 		return nil, err
 	}
-	if err := config.CheckExpect(spec, rep); err != nil {
+	pending, err := config.CheckExpect(spec, rep)
+	if err != nil {
 		return rep, err
 	}
-	return rep, packTo(x, modelPaths(spec, models), w, opts.Timings)
+	n, err := packTo(x, modelPaths(spec, models), w, opts.Timings)
+	if err != nil {
+		return rep, err
+	}
+	rep.Packed, rep.FileBytes, rep.ConstantBytes = true, n, pack.Constants(x.Program)
+	return rep, checkPacked(pending, rep.FileBytes, rep.ConstantBytes)
 }
 
 func modelPaths(spec *config.Spec, models map[string]string) map[string]string {
@@ -288,27 +260,33 @@ func ProgramStep(spec *config.Spec, graphs map[string]string, w io.Writer) (*rep
 }
 
 // PackStep evaluates the constants of the program that ProgramStep wrote to progPath over the weights in models, and
-// writes the .pte to w.
-func PackStep(progPath string, models map[string]string, w io.Writer) (*report.Manifest, error) {
+// writes the .pte to w. The sizes are held against what the check of `expect` left pending.
+func PackStep(progPath string, models map[string]string, pending []config.Pending, w io.Writer) (*report.Manifest, error) {
 	x, err := readProgram(progPath)
 	if err != nil {
 		return nil, err
 	}
-	if err := packTo(x, models, w, nil); err != nil {
+	n, err := packTo(x, models, w, nil)
+	if err != nil {
 		return nil, err
 	}
-	return manifest(x), nil
+	m := manifest(x)
+	m.FileBytes, m.ConstantBytes = n, pack.Constants(x.Program)
+	return m, checkPacked(pending, m.FileBytes, m.ConstantBytes)
 }
 
-func packTo(x *exir.ExecutorchProgram, models map[string]string, w io.Writer, t *Timings) error {
+// packTo evaluates the constants of x and writes the .pte to w; it gives the file's size in bytes.
+func packTo(x *exir.ExecutorchProgram, models map[string]string, w io.Writer, t *Timings) (int64, error) {
 	files := openWeights(models)
 	defer files.close()
 	if err := pack.Fill(x, files.read, &files.room); err != nil {
-		return diag.New(diag.ModelMalformed, "", "%w", err)
+		return 0, diag.New(diag.ModelMalformed, "", "%w", err)
 	}
 	t.Mark("pack")
 	defer t.Mark("write")
-	return pte.Write(files.writer(w), x.Program)
+	var n counter
+	err := pte.Write(files.writer(io.MultiWriter(w, &n)), x.Program)
+	return int64(n), err
 }
 
 // DefaultSpec is the spec of a program of one method, forward, from the file model: every default of the schema.

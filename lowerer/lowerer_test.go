@@ -59,7 +59,7 @@ func steps(t *testing.T, model string) []byte {
 	if _, err := ProgramStep(defaultSpec(t, model), map[string]string{model: file}, &program); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := PackStep(write("program", &program), map[string]string{model: model}, &out); err != nil {
+	if _, err := PackStep(write("program", &program), map[string]string{model: model}, nil, &out); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -113,7 +113,7 @@ func TestRefusedFields(t *testing.T) {
 	for _, c := range []struct{ field, want string }{
 		{`partition: [{id: "NoBackend"}]`, `no backend "NoBackend"`},
 		{`memory_planning: alloc_mutable_buffers: false`, "alloc_mutable_buffers: false is not supported"},
-		{`methods: forward: dynamic_shapes: nothing: "0": max: 3`, `no input "nothing"`},
+		{`methods: forward: dynamic_shapes: nothing: "0": max: 3`, `no tensor input "nothing"`},
 	} {
 		model, err := filepath.Abs("internal/pt2/testdata/add.pt2")
 		if err != nil {

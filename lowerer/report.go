@@ -1,6 +1,7 @@
 package lowerer
 
 import (
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -11,13 +12,17 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer/internal/emit"
 	"github.com/rules-pte/rules_pte/lowerer/internal/pack"
 	"github.com/rules-pte/rules_pte/lowerer/internal/report"
+	"github.com/rules-pte/rules_pte/lowerer/internal/scratch"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
 // makeReport says what x will be once it is packed. Its size is an upper bound: packing may find constants of equal
 // content, which no step before it may know.
-func makeReport(x *exir.ExecutorchProgram, stats map[string]*emit.Stats) (*report.Report, error) {
-	r := &report.Report{Methods: map[string]*report.MethodReport{}, OfficialRuntime: true}
+func makeReport(spec *config.Spec, x *exir.ExecutorchProgram, stats map[string]*emit.Stats) (*report.Report, error) {
+	t := &spec.Target
+	r := &report.Report{Methods: map[string]*report.MethodReport{}, OfficialRuntime: true, Target: report.Target{
+		Name: t.Name.V, OS: t.OS.V, Arch: t.Arch.V, PageSize: t.PageSize, CPUFeatures: t.CPUFeatures,
+	}}
 	for _, plan := range x.Program.Plans {
 		m := &report.MethodReport{Instructions: len(plan.Chains[0].Instructions), Operators: map[string]int{}}
 		for _, n := range plan.NonConstBufferSizes[1:] {
@@ -40,11 +45,11 @@ func makeReport(x *exir.ExecutorchProgram, stats map[string]*emit.Stats) (*repor
 }
 
 func fillMethod(m *report.MethodReport, s *emit.Stats) {
-	m.LowerBound = s.LowerBound
+	m.LowerBound, m.Banks = s.LowerBound, s.Banks
 	for _, n := range s.Nodes {
 		name := officialName(n.Op.Name)
 		m.Operators[name]++
-		node := report.Node{Name: n.Name, Op: name}
+		node := report.Node{Name: n.Name, Op: name, Module: n.Module}
 		if f := n.UserFrame(); f != nil {
 			node.Where = f.File + ":" + strconv.Itoa(f.Line)
 		}
@@ -64,13 +69,20 @@ func officialName(name string) string {
 	return name
 }
 
+// checkPacked holds the sizes of a packed program against what the check of `expect` left pending.
+func checkPacked(pending []config.Pending, fileBytes, constantBytes int64) error {
+	return config.CheckPacked(pending, map[string]int64{"file_bytes": fileBytes, "constant_bytes": constantBytes})
+}
+
 // fileSize is the size of x with constants of zeros.
 func fileSize(x *exir.ExecutorchProgram) (int64, error) {
 	p := *x.Program
-	p.ConstantBuffers, p.MutableData = zeros(x.Constants), zeros(x.Mutable)
+	room := new(scratch.Scratch)
+	block := room.Alloc(max(largest(x.Constants), largest(x.Mutable)))
+	p.ConstantBuffers, p.MutableData = parts(block, x.Constants), parts(block, x.Mutable)
 	var n counter
 	err := pte.Write(&n, &p)
-	return int64(n), err
+	return int64(n), errors.Join(err, room.Close())
 }
 
 type counter int64
@@ -80,13 +92,17 @@ func (c *counter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// zeros are buffers of the constants' sizes that share one block.
-func zeros(list []*exir.Constant) [][]byte {
-	largest := 0
+// largest is the most bytes that one of list has.
+func largest(list []*exir.Constant) int {
+	n := 0
 	for _, c := range list {
-		largest = max(largest, c.Meta.Nbytes())
+		n = max(n, c.Meta.Nbytes())
 	}
-	block := make([]byte, largest)
+	return n
+}
+
+// parts are buffers of the constants' sizes that share block.
+func parts(block []byte, list []*exir.Constant) [][]byte {
 	out := [][]byte{nil}
 	for _, c := range list {
 		out = append(out, block[:c.Meta.Nbytes()])
@@ -94,18 +110,12 @@ func zeros(list []*exir.Constant) [][]byte {
 	return out
 }
 
-// checkLimits holds the plan against the target's memory banks.
-func checkLimits(spec *config.Spec, r *report.Report, stats map[string]*emit.Stats) error {
+// checkBounds refuses methods with a dimension that has no upper bound.
+func checkBounds(stats map[string]*emit.Stats) error {
 	for name, s := range stats {
 		if len(s.Unbounded) > 0 {
 			return diag.New(diag.UnboundedDimension, "method "+name, "%s has a dimension without an upper bound", s.Unbounded[0]).
 				WithHint("give it one in the spec: methods: %s: dynamic_shapes: INPUT: \"DIM\": max: N", name)
-		}
-	}
-	for _, b := range spec.Target.Banks {
-		if b.MemoryID == 1 && b.Size.V > 0 && r.ArenaBytes > b.Size.V {
-			return diag.New(diag.BankOverflow, spec.Where(b.Size.Pos), "the plan needs %d bytes, memory bank %s has %d",
-				r.ArenaBytes, b.Name, b.Size.V)
 		}
 	}
 	return nil

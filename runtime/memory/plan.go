@@ -79,7 +79,7 @@ func Plan(items []Item) (offsets []int64, total int64, err error) {
 	offsets, total = greedy(items)
 	for _, less := range orders {
 		order := ordered(items, less)
-		if o, t := bestFit(items, order); t < total {
+		if o, t := bestFitWithin(items, order, NoLimit); t < total {
 			offsets, total = o, t
 		}
 	}
@@ -173,14 +173,20 @@ func (o *object) end(items []Item, i int) int64 {
 	return end
 }
 
-// bestFit places items in this order, each into the smallest gap that fits between those that are in use with it.
-func bestFit(items []Item, order []int) ([]int64, int64) {
+// bestFitWithin places items in this order, each into the smallest gap that fits between those that are in use with it.
+// An item that would end beyond limit bytes is left without a place.
+func bestFitWithin(items []Item, order []int, limit int64) ([]int64, int64) {
 	offsets := make([]int64, len(items))
 	var done []int // placed items by offset
 	var total int64
 	for _, i := range order {
 		offsets[i] = gap(items, offsets, done, i)
-		total = max(total, offsets[i]+align(items[i].Size, items[i].Align))
+		end := offsets[i] + align(items[i].Size, items[i].Align)
+		if limit != NoLimit && end > limit {
+			offsets[i] = without
+			continue
+		}
+		total = max(total, end)
 		at, _ := slices.BinarySearchFunc(done, offsets[i], func(j int, off int64) int { return cmpInt64(offsets[j], off) })
 		done = slices.Insert(done, at, i)
 	}

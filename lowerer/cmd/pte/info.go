@@ -37,7 +37,7 @@ func runVet(e *env, args []string) error {
 		}
 	}
 	if *marker != "" {
-		return writeMarker(*marker)
+		return writeMarker(*marker, nil)
 	}
 	return nil
 }

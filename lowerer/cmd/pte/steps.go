@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"os"
 
 	"github.com/rules-pte/rules_pte/lowerer"
 	"github.com/rules-pte/rules_pte/lowerer/diag"
@@ -83,32 +84,50 @@ func runCheck(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := config.CheckExpect(spec, rep); err != nil {
+	pending, err := config.CheckExpect(spec, rep)
+	if err != nil {
 		return err
 	}
-	return writeMarker(*out)
+	return writeMarker(*out, pending)
 }
 
-// writeMarker writes what says that a check passed; its content does not matter, only that it is always the same.
-func writeMarker(path string) error {
-	return writeFile(path, func(w io.Writer) error {
-		_, err := io.WriteString(w, "ok\n")
-		return err
-	})
+// writeMarker writes what says that a check passed, and what it left to pack.
+func writeMarker(path string, pending []config.Pending) error {
+	return writeFile(path, func(w io.Writer) error { return config.WriteMarker(w, pending) })
+}
+
+// readMarker is what the check left to pack; nothing without a marker.
+func readMarker(path string) ([]config.Pending, error) {
+	if path == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, diag.New(diag.FileRead, path, "%w", pathCause(err))
+	}
+	pending, err := config.ReadMarker(data)
+	if err != nil {
+		return nil, diag.New(diag.StaleStep, path, "%w", err)
+	}
+	return pending, nil
 }
 
 func runPack(e *env, args []string) error {
 	f := newFlags()
 	program, manifest := f.String("program", "", ""), f.String("manifest", "", "")
 	out := f.String("o", "", "")
-	f.String("check", "", "") // an input only so that build systems run the check first
+	check := f.String("check", "", "")
 	models := pairs{}
 	f.Var(models, "model", "")
 	if err := parseOnlyFlags(f, args, "program", "o", "manifest"); err != nil {
 		return err
 	}
+	pending, err := readMarker(*check)
+	if err != nil {
+		return err
+	}
 	return writeFile(*out, func(w io.Writer) error {
-		m, err := lowerer.PackStep(*program, models, w)
+		m, err := lowerer.PackStep(*program, models, pending, w)
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
-	"github.com/rules-pte/rules_pte/lowerer/internal/report"
 )
 
 const head = `package models
@@ -68,38 +67,5 @@ detector: lower.#Program & {
 	}
 	if got := filepath.ToSlash(s.ModelPath("a.pt2")); got != "a.pt2" {
 		t.Errorf("model path: %s", got)
-	}
-}
-
-func TestExpect(t *testing.T) {
-	r := &report.Report{
-		FileBytes: 9000, ArenaBytes: 8192,
-		Methods: map[string]*report.MethodReport{"forward": {
-			Operators: map[string]int{"aten.add.Tensor": 2, "aten.convolution.default": 1},
-			Nodes:     []report.Node{{Name: "%conv", Op: "aten.convolution.default", Where: "net.py:4"}},
-			Arenas:    []int64{8192},
-		}},
-		Fallback: []report.Fallback{{Method: "forward", Node: "%conv", Op: "aten.convolution.default", Reason: "groups"}},
-	}
-	for _, c := range []struct{ expect, want string }{
-		{"arena_bytes: <=8192", ""},
-		{"arena_bytes: <=4096", "spec.cue:11:10: expect.arena_bytes: got 8192, want <=4096 [PTE1010]\n"},
-		{"methods: forward: arenas: [<=9000]", ""},
-		{"methods: [string]: lower_bound: 0", ""},
-		{"delegation: xnnpack: absent: true", ""},
-		{"delegation: xnnpack: macs: 1", "spec.cue:11:22: expect.delegation.xnnpack: is not in the report; `absent: true` allows that [PTE1010]\n    forward: %conv = aten.convolution.default: groups\n"},
-		{`methods: forward: operators: "aten.convolution.default": absent: true`, "spec.cue:11:39: expect.methods.forward.operators.aten.convolution.default: got 1, want absent [PTE1010]\n    forward: %conv = aten.convolution.default net.py:4\n"},
-		{`fallback: [...{op: !="aten.convolution.default"}]`, "spec.cue:11:10: expect.fallback: fallback.0.op: invalid value \"aten.convolution.default\" (out of bound !=\"aten.convolution.default\") [PTE1010]\n    forward: %conv = aten.convolution.default: groups\n"},
-	} {
-		s, msg := loadText(t, "p: lower.#Program & {\n\tmethods: forward: model: \"m.pt2\"\n\texpect: "+c.expect+"\n}")
-		if s == nil {
-			t.Errorf("%s: %s", c.expect, msg)
-			continue
-		}
-		var out bytes.Buffer
-		diag.Print(&out, CheckExpect(s, r))
-		if out.String() != c.want {
-			t.Errorf("%s:\ngot  %s\nwant %s", c.expect, &out, c.want)
-		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/lowerer/internal/symint"
+	"github.com/rules-pte/rules_pte/runtime/memory"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -24,12 +25,36 @@ type Options struct {
 	Stacktrace bool
 	// Official makes an operator without a kernel in the official runtime an error.
 	Official bool
+	// Banks are the memories for arenas, in the order in which they are filled; none is the one with memory id 1.
+	Banks []Bank
+}
+
+// Bank is a memory that all methods of a program share the room of.
+type Bank struct {
+	Name string
+	// MemoryID is the arena's number in the program, from 1 on.
+	MemoryID int
+	// Limit is the capacity in bytes, or memory.NoLimit.
+	Limit int64
+}
+
+// OverflowError says that a method does not fit what is left of the last bank.
+type OverflowError struct {
+	Method, Bank string
+	// Need is what all methods up to this one take of the bank, Bound what they take at least, Limit what it has, in bytes.
+	Need, Bound, Limit int64
+}
+
+func (e *OverflowError) Error() string {
+	return fmt.Sprintf("bank %s: needs %d bytes, has %d", e.Bank, e.Need, e.Limit)
 }
 
 // Stats says what a method's plan holds.
 type Stats struct {
 	// LowerBound is the peak of live bytes.
 	LowerBound int64
+	// Banks are the planned bytes in each bank.
+	Banks map[string]int64
 	// Nodes are those that became kernel calls.
 	Nodes []*exir.Node
 	// Unbounded lists inputs' and values' names that have a dimension without a bound.
@@ -40,7 +65,11 @@ type Stats struct {
 // Program emits every method, in the order of their names.
 func Program(p *exir.Program, table *symint.Table, opts Options) (*exir.ExecutorchProgram, map[string]*Stats, error) {
 	out := &exir.ExecutorchProgram{Program: &pte.Program{}}
-	shared := &constants{index: map[*exir.Constant]uint32{}, first: map[string]uint32{}, places: map[string]uint64{}}
+	if len(opts.Banks) == 0 {
+		opts.Banks = []Bank{{Name: "ram", MemoryID: 1, Limit: memory.NoLimit}}
+	}
+	shared := &constants{index: map[*exir.Constant]uint32{}, first: map[string]uint32{}, places: map[string]uint64{},
+		arena: stateArena(opts.Banks), used: make([]int64, len(opts.Banks))}
 	stats := map[string]*Stats{}
 	var errs []error
 	var usesState []bool
@@ -60,7 +89,7 @@ func Program(p *exir.Program, table *symint.Table, opts Options) (*exir.Executor
 	}
 	for i, plan := range out.Program.Plans {
 		if usesState[i] {
-			plan.NonConstBufferSizes = append(plan.NonConstBufferSizes, shared.size)
+			setArena(plan, shared.arena, shared.size)
 		}
 	}
 	out.Constants, out.Mutable = shared.constants, shared.mutable
@@ -86,10 +115,13 @@ func sortedUses(uses []exir.KernelUse) []exir.KernelUse {
 type constants struct {
 	index              map[*exir.Constant]uint32
 	constants, mutable []*exir.Constant
-	// first has each state's index in mutable, places its offset in the shared arena of size bytes.
+	// first has each state's index in mutable, places its offset in the shared arena, number arena, of size bytes.
 	first  map[string]uint32
 	places map[string]uint64
 	size   int64
+	arena  int
+	// used are the bytes of each bank that the methods so far take.
+	used []int64
 }
 
 func (c *constants) constant(k *exir.Constant) uint32 {
@@ -236,15 +268,15 @@ func (e *emitter) input(v *exir.Value) int32 {
 	return e.index[v]
 }
 
-// mutable makes the value of a buffer that is written. Where a program has several methods it lies in arena 2, which
-// they share (ExecuTorch's share_mutable_buffers).
+// mutable makes the value of a buffer that is written. Where a program has several methods it lies in an arena that
+// they share (ExecuTorch's share_mutable_buffers): number 2, as there, if no bank has it.
 func (e *emitter) mutable(v *exir.Value, target string) {
 	at := e.tensorValue(v)
 	t := e.plan.Values[at].Tensor
 	if len(e.prog.Methods) == 1 {
 		e.store(v, 0).pinned = true
 	} else {
-		t.Allocation = &pte.Allocation{MemoryID: 2, Offset: e.shared.place(target, nbytes(t), int64(e.opts.Alignment))}
+		t.Allocation = &pte.Allocation{MemoryID: uint32(e.shared.arena), Offset: e.shared.place(target, nbytes(t), int64(e.opts.Alignment))}
 		e.sharesState = true
 	}
 	if v.Const != nil {

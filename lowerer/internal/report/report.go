@@ -10,6 +10,9 @@ import (
 // Report describes a lowered program. Its JSON is a value of #Report in cue/report, and what a spec's
 // `expect` is held against.
 type Report struct {
+	// Packed reports that FileBytes and ConstantBytes are those of the file; before packing they are upper bounds, since
+	// equal constants are stored once.
+	Packed bool `json:"packed"`
 	// FileBytes is the size of the .pte file.
 	FileBytes int64 `json:"file_bytes"`
 	// ArenaBytes is the sum over the methods' planned arenas.
@@ -20,6 +23,8 @@ type Report struct {
 	Instructions int `json:"instructions"`
 	// OfficialRuntime reports whether ExecuTorch's own runtime can load and run the file.
 	OfficialRuntime bool `json:"official_runtime"`
+	// Target is the machine that the program is for.
+	Target Target `json:"target"`
 	// Methods by name.
 	Methods map[string]*MethodReport `json:"methods"`
 	// Delegation by backend id; a backend that took nothing is absent.
@@ -28,21 +33,32 @@ type Report struct {
 	Fallback []Fallback `json:"fallback"`
 }
 
+// Target is what a row of cue/targets says about the result.
+type Target struct {
+	Name string `json:"name"`
+	OS   string `json:"os"`
+	Arch string `json:"arch"`
+	// PageSize is in bytes.
+	PageSize    int      `json:"page_size"`
+	CPUFeatures []string `json:"cpu_features"`
+}
+
 // MethodReport describes one method.
 type MethodReport struct {
 	// Instructions is the number of instructions over all chains.
 	Instructions int `json:"instructions"`
 	// Operators counts the nodes left to kernels, by full ATen name such as "aten.add.Tensor".
 	Operators map[string]int `json:"operators"`
+	// Nodes are those that Operators counts, in the order in which they run.
+	Nodes []Node `json:"nodes"`
 	// Kernels are the kernels the method calls, sorted, each once.
 	Kernels []Kernel `json:"kernels"`
 	// Arenas are the planned sizes in bytes, by memory id from 1 on.
 	Arenas []int64 `json:"arenas"`
+	// Banks are the planned bytes in each bank of the target, by its name.
+	Banks map[string]int64 `json:"banks"`
 	// LowerBound is the peak of live planned bytes: no plan can be smaller.
 	LowerBound int64 `json:"lower_bound"`
-	// Nodes point at where each operator came from; not part of the JSON, and only used to name
-	// offending nodes when `expect` fails.
-	Nodes []Node `json:"-"`
 }
 
 // Kernel is one kernel of runtime/op.
@@ -81,9 +97,15 @@ type Fallback struct {
 	Where string `json:"where"`
 }
 
-// Node names a lowered node and its origin.
+// Node is a call of a kernel and its origin.
 type Node struct {
-	Name, Op, Where string
+	Name string `json:"name"`
+	// Op is the operator's full ATen name.
+	Op string `json:"op"`
+	// Module is the path of the innermost nn.Module, such as "encoder.layer.0".
+	Module string `json:"module"`
+	// Where is the user's Python line, "" if the model has none.
+	Where string `json:"where"`
 }
 
 // Manifest says what a runtime needs to run a program: the input of selective build.
@@ -94,6 +116,9 @@ type Manifest struct {
 	Backends []string `json:"backends"`
 	// Methods in the order of the file.
 	Methods []string `json:"methods"`
+	// FileBytes is the size of the .pte file, ConstantBytes that of its constants without padding.
+	FileBytes     int64 `json:"file_bytes"`
+	ConstantBytes int64 `json:"constant_bytes"`
 }
 
 // Write writes r as indented JSON with a final newline; maps come out sorted.
@@ -121,16 +146,13 @@ func Read(r io.Reader) (*Report, error) {
 func (r *Report) withoutNil() *Report {
 	c := *r
 	c.Fallback = orEmpty(r.Fallback)
-	if c.Delegation == nil {
-		c.Delegation = map[string]*Delegation{}
-	}
+	c.Target.CPUFeatures = orEmpty(r.Target.CPUFeatures)
+	c.Delegation = orEmptyMap(r.Delegation)
 	c.Methods = map[string]*MethodReport{}
 	for name, m := range r.Methods {
 		mc := *m
-		mc.Kernels, mc.Arenas = orEmpty(m.Kernels), orEmpty(m.Arenas)
-		if mc.Operators == nil {
-			mc.Operators = map[string]int{}
-		}
+		mc.Nodes, mc.Kernels, mc.Arenas = orEmpty(m.Nodes), orEmpty(m.Kernels), orEmpty(m.Arenas)
+		mc.Operators, mc.Banks = orEmptyMap(m.Operators), orEmptyMap(m.Banks)
 		c.Methods[name] = &mc
 	}
 	return &c
@@ -141,6 +163,13 @@ func orEmpty[T any](s []T) []T {
 		return []T{}
 	}
 	return s
+}
+
+func orEmptyMap[V any](m map[string]V) map[string]V {
+	if m == nil {
+		return map[string]V{}
+	}
+	return m
 }
 
 func writeJSON(w io.Writer, v any) error {
