@@ -52,6 +52,8 @@ const (
 	RunInputs        Code = "PTE5002" // inputs of the wrong number, type or shape
 	NotRunnable      Code = "PTE5003" // a kernel or backend that this binary lacks
 	ResultDiffers    Code = "PTE5004" // outputs differ from the expected ones
+	NoMethod         Code = "PTE5005" // a method that the program does not have
+	ProgramLimits    Code = "PTE5006" // more memory or instructions than are allowed
 
 	FileWrite Code = "PTE8001" // an output cannot be written
 	FileRead  Code = "PTE8002" // an input cannot be read

@@ -3,6 +3,7 @@ package executor
 import (
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/pte"
@@ -16,13 +17,13 @@ type Error struct {
 	Err error
 }
 
-// Error is the message, the cause and the code.
+// Error is the message, the cause and the code, which is there once.
 func (e *Error) Error() string {
-	s := e.Msg
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
+	code := ": " + e.Code.String()
+	if e.Err == nil {
+		return e.Msg + code
 	}
-	return s + ": " + e.Code.String()
+	return e.Msg + ": " + strings.TrimSuffix(e.Err.Error(), code) + code
 }
 
 // Unwrap is the cause.

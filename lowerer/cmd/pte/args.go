@@ -2,11 +2,14 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"io"
 	"strings"
+
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 )
 
-// flags parses flags and positional arguments in any order.
+// flags parses flags and positional arguments in any order. The usage of a flag names its value in back quotes.
 type flags struct {
 	*flag.FlagSet
 }
@@ -17,16 +20,16 @@ func newFlags() flags {
 	return flags{f}
 }
 
-// parse gives the positional arguments.
+// parse gives the positional arguments. The error is a usageError or a helpRequest.
 func (f flags) parse(args []string) ([]string, error) {
 	var rest []string
 	for {
 		err := f.Parse(args)
 		if err == flag.ErrHelp {
-			return nil, err
+			return nil, helpRequest{f}
 		}
 		if err != nil {
-			return nil, usageError(err.Error())
+			return nil, f.usage(err)
 		}
 		if f.NArg() == 0 {
 			return rest, nil
@@ -35,15 +38,60 @@ func (f flags) parse(args []string) ([]string, error) {
 	}
 }
 
+// usage is an error of package flag in our words, with the nearest flag.
+func (f flags) usage(err error) error {
+	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !unknown {
+		return usageError(strings.ReplaceAll(err.Error(), " -", " --"))
+	}
+	var names []string
+	f.VisitAll(func(x *flag.Flag) { names = append(names, x.Name) })
+	msg := "unknown flag " + dashed(strings.TrimPrefix(name, "-"))
+	if near := diag.Nearest(strings.TrimPrefix(name, "-"), names); near != "" {
+		msg += "; did you mean " + dashed(near) + "?"
+	}
+	return usageError(msg)
+}
+
+// dashed is a flag's name as it is written.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// describe lists the flags, one a line.
+func (f flags) describe() string {
+	var names, docs []string
+	width := 0
+	f.VisitAll(func(x *flag.Flag) {
+		value, doc := flag.UnquoteUsage(x)
+		name := strings.TrimSpace(dashed(x.Name) + " " + value)
+		width = max(width, len(name))
+		names, docs = append(names, name), append(docs, doc)
+	})
+	var b strings.Builder
+	for i := range names {
+		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-*s  %s", width, names[i], docs[i]), " ") + "\n")
+	}
+	return b.String()
+}
+
 // required is an error that names the first of these flags that is empty.
 func (f flags) required(names ...string) error {
 	for _, n := range names {
 		if f.Lookup(n).Value.String() == "" {
-			return usageError("missing flag --" + n)
+			return usageError("missing flag " + dashed(n))
 		}
 	}
 	return nil
 }
+
+// helpRequest asks for the help of a command with these flags.
+type helpRequest struct{ flags }
+
+func (helpRequest) Error() string { return "help requested" }
 
 // pairs is a repeatable flag of the form key=path.
 type pairs map[string]string

@@ -19,18 +19,19 @@ func runLower(e *env, args []string) error {
 	if len(args) > 0 {
 		for _, s := range steps {
 			if s.name == args[0] {
-				return command{name: "lower " + s.name, args: s.args, run: s.run}.call(e, args[1:])
+				s.name = "lower " + s.name
+				return s.call(e, args[1:])
 			}
 		}
 	}
 	f := newFlags()
-	out := f.String("o", "", "")
-	dump := f.String("dump", "", "")
-	reportPath := f.String("report", "", "")
-	timingsPath := f.String("timings", "", "")
-	program := f.String("program", "", "")
+	out := f.String("o", "", "the program's `file`; by default the input's name with .pte, in this folder")
+	dump := f.String("dump", "", "a `folder` for the text of every stage, and a page with them side by side")
+	reportPath := f.String("report", "", "a `file` for the report that expect is held against")
+	timingsPath := f.String("timings", "", "a `file` for the time that each part took")
+	program := f.String("program", "", "the `name` of the program, where the spec has several")
 	models := pairs{}
-	f.Var(models, "model", "")
+	f.Var(models, "model", "`key=path`: the file for a model of the spec; repeatable")
 	rest, err := f.parse(args)
 	if err != nil {
 		return err

@@ -3,11 +3,11 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
@@ -36,15 +36,15 @@ var commands []command
 
 func init() {
 	commands = []command{
-		{"lower", "[-o out.pte] [--dump dir] [--report report.json] [--timings timings.json] (spec.cue | model.pt2 | name=model.pt2 ...)", "lower models to a program", runLower},
-		{"vet", "[--marker file] [--program name] spec.cue", "check a spec", runVet},
-		{"run", "prog.pte [--method m] --input a.npy ...", "run a program", runRun},
-		{"inspect", "prog.pte [--json]", "show everything that a program holds", runInspect},
-		{"passes", "[--json]", "list the passes", runPasses},
-		{"ops", "[--json] [name]", "list the operators that lower, or describe one", runOps},
+		{"lower", "[flags] (spec.cue | model.pt2 | name=model.pt2 ...)", "lower models to a program", runLower},
+		{"vet", "[flags] spec.cue", "check a spec", runVet},
+		{"run", "[flags] prog.pte", "run a program", runRun},
+		{"inspect", "[flags] prog.pte", "show everything that a program holds", runInspect},
+		{"passes", "[flags]", "list the passes in their order", runPasses},
+		{"ops", "[flags] [name]", "list the operators that lower, or describe one", runOps},
 		{"explain", "code", "explain an error code", runExplain},
 		{"mod", "init [dir]", "write cue.mod, so that CUE's own tools see the schema", runMod},
-		{"version", "", "print the version", runVersion},
+		{"version", "[flags]", "print the version", runVersion},
 	}
 }
 
@@ -74,41 +74,73 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 
 func dispatch(e *env, args []string) error {
 	if len(args) == 0 {
-		return usageError("usage: pte <command> [arguments]\n\n" + help())
+		return usageError(help())
 	}
-	switch args[0] {
-	case "help", "-h", "--help":
-		fmt.Fprint(e.stdout, "usage: pte <command> [arguments]\n\n"+help())
-		return nil
+	if name := args[0]; name == "help" || name == "-h" || name == "-help" || name == "--help" {
+		if name != "help" || len(args) == 1 {
+			_, err := io.WriteString(e.stdout, help()+"\n")
+			return err
+		}
+		args = append(args[1:], "-h")
 	}
+	var names []string
 	for _, c := range commands {
 		if c.name == args[0] {
 			return c.call(e, args[1:])
 		}
+		names = append(names, c.name)
 	}
-	return usageError(fmt.Sprintf("unknown command %q\n\n%s", args[0], help()))
+	msg := fmt.Sprintf("unknown command %q", args[0])
+	if near := diag.Nearest(args[0], names); near != "" {
+		msg += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return usageError(msg + "\ncommands: " + strings.Join(names, ", "))
 }
 
 // call runs c; a usage error shows how c is called.
 func (c command) call(e *env, args []string) error {
 	err := c.run(e, args)
 	var usage usageError
+	var help helpRequest
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintf(e.stdout, "usage: pte %s %s\n", c.name, c.args)
-		return nil
+	case errors.As(err, &help):
+		_, err := io.WriteString(e.stdout, c.help(help.flags))
+		return err
 	case errors.As(err, &usage):
-		return usageError(fmt.Sprintf("%s\nusage: pte %s %s", usage, c.name, c.args))
+		return usageError(fmt.Sprintf("%s\n%s", usage, c.usage()))
 	}
 	return err
 }
 
-func help() string {
+func (c command) usage() string { return strings.TrimSpace("usage: pte " + c.name + " " + c.args) }
+
+// help is what -h prints: how c is called, what it does, its steps and its flags.
+func (c command) help(f flags) string {
+	text := c.usage() + "\n\n" + c.doc + "\n"
+	if c.name == "lower" {
+		text += "\nthe same in steps, for build systems:\n" + list(steps, "pte lower ")
+	}
+	if list := f.describe(); list != "" {
+		text += "\nflags:\n" + list
+	}
+	return text
+}
+
+// list is a line for each command.
+func list(commands []command, prefix string) string {
+	width := 0
+	for _, c := range commands {
+		width = max(width, len(c.name))
+	}
 	var b strings.Builder
 	for _, c := range commands {
-		fmt.Fprintf(&b, "  %-8s %s\n", c.name, c.doc)
+		fmt.Fprintf(&b, "  %s%-*s  %s\n", prefix, width, c.name, c.doc)
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return b.String()
+}
+
+func help() string {
+	return "usage: pte <command> [arguments]\n\n" + list(commands, "") + "\n`pte help <command>` says more about one"
 }
 
 // usageError is a wrong command line.
@@ -116,26 +148,19 @@ type usageError string
 
 func (u usageError) Error() string { return string(u) }
 
-// exitError is the exit code of a command that has printed its own errors.
-type exitError int
-
-func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
-
 func exitCode(err error, stderr io.Writer) int {
 	var usage usageError
-	var exit exitError
-	var bug *diag.Error
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &exit):
-		return int(exit)
 	case errors.As(err, &usage):
 		fmt.Fprintln(stderr, "pte:", usage)
 		return exitUsage
 	}
 	diag.Print(stderr, err)
-	if errors.As(err, &bug) && bug.Code == diag.Bug {
+	var all diag.List
+	all.Add("", err)
+	if slices.ContainsFunc(all, func(e *diag.Error) bool { return e.Code == diag.Bug }) {
 		return exitBug
 	}
 	return exitUser

@@ -1,18 +1,39 @@
 package main
 
-import "github.com/rules-pte/rules_pte/lowerer/internal/runcmd"
+import (
+	"github.com/rules-pte/rules_pte/lowerer/internal/runcmd"
+	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/runtime/op"
+)
 
 func runRun(e *env, args []string) error {
-	return exit(runcmd.Run(args, e.stdout, e.stderr))
+	var o runcmd.Options
+	f := newFlags()
+	o.Define(f.FlagSet)
+	rest, err := f.parse(args)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 1 {
+		return usageError("want one program")
+	}
+	o.Program = rest[0]
+	if msg := o.Conflict(); msg != "" {
+		return usageError(msg)
+	}
+	defer progress(e, "running "+o.Program)()
+	return runcmd.Run(&o, executor.LoadOptions{Kernels: op.Kernels}, e.stdout)
 }
 
 func runInspect(e *env, args []string) error {
-	return exit(runcmd.Inspect(args, e.stdout, e.stderr))
-}
-
-func exit(code int) error {
-	if code == 0 {
-		return nil
+	f := newFlags()
+	asJSON := f.Bool("json", false, "print JSON")
+	rest, err := f.parse(args)
+	if err != nil {
+		return err
 	}
-	return exitError(code)
+	if len(rest) != 1 {
+		return usageError("want one program")
+	}
+	return runcmd.Inspect(rest[0], *asJSON, e.stdout)
 }

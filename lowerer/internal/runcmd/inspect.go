@@ -2,65 +2,33 @@ package runcmd
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
-	"github.com/rules-pte/rules_pte/runtime/executor/runner"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
-// Inspect is "pte inspect": it prints every field of a program and where the file's bytes go. It gives the exit code.
-func Inspect(args []string, stdout, stderr io.Writer) int {
-	f := flag.NewFlagSet("pte inspect", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	asJSON := f.Bool("json", false, "print JSON")
-	var path string
-	for len(args) > 0 {
-		if f.Parse(args) != nil {
-			return exitUsage
-		}
-		if args = f.Args(); len(args) > 0 {
-			path, args = args[0], args[1:]
-		}
-	}
-	if path == "" {
-		fmt.Fprintln(stderr, "pte inspect: no program given")
-		return exitUsage
-	}
-	if err := inspect(stdout, runner.Path(path), *asJSON); err != nil {
-		fmt.Fprintf(stderr, "pte inspect: %v\n", err)
-		return exitError
-	}
-	return 0
-}
-
-// dump is what --json prints.
-type dump struct {
-	Size    int          `json:"size"`
-	Layout  []pte.Region `json:"layout"`
-	Program *pte.Program `json:"program"`
-}
-
-func inspect(w io.Writer, path string, asJSON bool) error {
+// Inspect is "pte inspect": it prints every field of the program at path, and where the file's bytes go. The error has a
+// code.
+func Inspect(path string, asJSON bool, w io.Writer) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		return fault(path, err)
 	}
 	p, err := pte.Read(b)
 	if err != nil {
-		return err
+		return fault(path, err)
 	}
 	layout, err := pte.Layout(b)
 	if err != nil {
-		return err
+		return fault(path, err)
 	}
 	if asJSON {
 		e := json.NewEncoder(w)
-		e.SetIndent("", " ")
-		return e.Encode(dump{len(b), layout, p})
+		e.SetIndent("", "  ")
+		return e.Encode(describe(len(b), layout, p))
 	}
 	printLayout(w, len(b), layout)
 	printData(w, p)
@@ -203,12 +171,7 @@ func tensorText(t *pte.Tensor) string {
 func instructionText(p *pte.ExecutionPlan, in *pte.Instruction) string {
 	switch in.Type {
 	case pte.KernelCall:
-		name := fmt.Sprintf("operator %d", in.A)
-		if in.A >= 0 && int(in.A) < len(p.Operators) {
-			o := p.Operators[in.A]
-			name = strings.TrimSuffix(o.Name+"."+o.Overload, ".")
-		}
-		return name + refs(in.Args)
+		return operatorName(p, in.A) + refs(in.Args)
 	case pte.DelegateCall:
 		return fmt.Sprintf("delegate %d %s", in.A, refs(in.Args))
 	case pte.MoveCall:

@@ -4,39 +4,65 @@ package runcmd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/rules-pte/rules_pte/lowerer/internal/cases"
-	"github.com/rules-pte/rules_pte/lowerer/internal/npy"
+	"github.com/rules-pte/rules_pte/lowerer/diag"
+	"github.com/rules-pte/rules_pte/lowerer/internal/output"
 	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/runtime/executor/npy"
 	"github.com/rules-pte/rules_pte/runtime/executor/runner"
-	"github.com/rules-pte/rules_pte/runtime/op"
 )
 
-// The exit codes.
-const (
-	exitError = 1 // the program failed, or gave other results than its cases
-	exitUsage = 2
-)
+// Options are what the command line of "pte run" says.
+type Options struct {
+	Program, Method, Output, Cases string
+	Inputs                         []string
+	Bench, Threads                 int
+	MaxMemory                      int64
+	JSON, Check                    bool
+}
 
-// runner state of one "pte run".
-type run struct {
-	program, method, output, cases string
-	inputs                         list
-	bench, threads                 int
-	json, check                    bool
-	stdout, stderr                 io.Writer
-	report                         report
+// Define adds the flags to f.
+func (o *Options) Define(f *flag.FlagSet) {
+	f.StringVar(&o.Method, "method", "", "the `name` of the method; by default forward, or the only one")
+	f.Func("input", "an `input`: FILE.npy, int:N, float:X, bool:B, str:S or none; once for each", func(s string) error {
+		o.Inputs = append(o.Inputs, s)
+		return nil
+	})
+	f.StringVar(&o.Output, "output", "", "a `folder` for the outputs as .npy files")
+	f.StringVar(&o.Cases, "case", "", "a `file` of calls with expected results, instead of --input")
+	f.IntVar(&o.Bench, "bench", 0, "also time `N` calls")
+	f.IntVar(&o.Threads, "threads", 0, "how many `threads` kernels use; by default one for each CPU")
+	f.Int64Var(&o.MaxMemory, "max-memory", executor.DefaultMaxMemory, "the most `bytes` that the program may take; by default 4 GiB")
+	f.BoolVar(&o.JSON, "json", false, "print JSON")
+	f.BoolVar(&o.Check, "check", false, "hold the results of --case against its file")
+}
+
+// Conflict says what is wrong with o as a command line, or nothing.
+func (o *Options) Conflict() string {
+	switch {
+	case o.Check && o.Cases == "":
+		return "--check needs --case"
+	case o.Cases != "" && len(o.Inputs) > 0:
+		return "--case has inputs of its own; leave out --input"
+	case o.Cases != "" && o.Bench > 0:
+		return "--bench times one call; leave out --case"
+	case o.Bench < 0 || o.Threads < 0 || o.MaxMemory <= 0:
+		return "--bench, --threads and --max-memory want no negative number"
+	}
+	return ""
 }
 
 // report is what --json prints.
 type report struct {
+	LoadNS  int64     `json:"load_ns"`
 	Outputs []result  `json:"outputs,omitempty"`
 	Bench   *timing   `json:"bench,omitempty"`
 	Calls   []verdict `json:"calls,omitempty"`
@@ -47,252 +73,158 @@ type result struct {
 	File  string `json:"file,omitempty"`
 }
 
+// timing is of the calls that --bench made, in nanoseconds.
 type timing struct {
-	Runs   int     `json:"runs"`
-	MeanUs float64 `json:"mean_us"`
-	BestUs float64 `json:"best_us"`
+	Runs     int   `json:"runs"`
+	MinNS    int64 `json:"min_ns"`
+	MedianNS int64 `json:"median_ns"`
+	P95NS    int64 `json:"p95_ns"`
 }
 
-type verdict struct {
-	Case     int      `json:"case"`
-	Call     int      `json:"call"`
-	Method   string   `json:"method"`
-	OK       bool     `json:"ok"`
-	Problems []string `json:"problems,omitempty"`
+// run is one "pte run".
+type run struct {
+	*Options
+	stdout  io.Writer
+	program *executor.Program
+	report  report
+	files   []file
 }
 
-type list []string
-
-func (l *list) String() string     { return strings.Join(*l, " ") }
-func (l *list) Set(s string) error { *l = append(*l, s); return nil }
-
-// Run is "pte run" with every portable kernel and no backend. It gives the exit code.
-func Run(args []string, stdout, stderr io.Writer) int {
-	return RunWith(executor.LoadOptions{Kernels: op.Kernels}, args, stdout, stderr)
+// file is an output that is written when every call has succeeded.
+type file struct {
+	name string
+	data []byte
 }
 
-// RunWith is Run with these kernels and backends.
-func RunWith(opts executor.LoadOptions, args []string, stdout, stderr io.Writer) int {
-	r := &run{stdout: stdout, stderr: stderr}
-	if err := r.parse(args); err != nil {
-		fmt.Fprintf(stderr, "pte run: %v\n", err)
-		return exitUsage
-	}
-	opts.Threads = r.threads
-	err := r.run(opts)
-	if r.json && err == nil {
-		err = json.NewEncoder(stdout).Encode(r.report)
-	}
+// Run is "pte run" with the kernels and backends of load. It writes nothing if a call fails. The error has codes.
+func Run(o *Options, load executor.LoadOptions, stdout io.Writer) error {
+	r := &run{Options: o, stdout: stdout}
+	load.Threads, load.MaxMemory = o.Threads, o.MaxMemory
+	start := time.Now()
+	p, err := executor.LoadFile(o.Program, load)
 	if err != nil {
-		fmt.Fprintf(stderr, "pte run: %v\n", err)
-		return exitError
-	}
-	for _, v := range r.report.Calls {
-		if !v.OK {
-			return exitError
-		}
-	}
-	return 0
-}
-
-func (r *run) parse(args []string) error {
-	f := flag.NewFlagSet("pte run", flag.ContinueOnError)
-	f.SetOutput(r.stderr)
-	f.StringVar(&r.method, "method", "forward", "the method to run")
-	f.Var(&r.inputs, "input", "an input: FILE.npy, int:N, float:X, bool:B, str:S or none; once for each")
-	f.StringVar(&r.output, "output", "", "a folder for the outputs as .npy files")
-	f.StringVar(&r.cases, "case", "", "a case file to run instead of --input")
-	f.IntVar(&r.bench, "bench", 0, "also run this many times and print the times")
-	f.IntVar(&r.threads, "threads", 0, "threads; 0 means one for each CPU")
-	f.BoolVar(&r.json, "json", false, "print JSON")
-	f.BoolVar(&r.check, "check", false, "hold the results of --case against its file")
-	for len(args) > 0 {
-		if err := f.Parse(args); err != nil {
-			return err
-		}
-		if args = f.Args(); len(args) > 0 {
-			if r.program != "" {
-				return fmt.Errorf("more than one program: %s", args[0])
-			}
-			r.program, args = args[0], args[1:]
-		}
-	}
-	if r.program == "" {
-		return fmt.Errorf("no program given")
-	}
-	if r.check && r.cases == "" {
-		return fmt.Errorf("--check needs --case")
-	}
-	return nil
-}
-
-func (r *run) run(opts executor.LoadOptions) error {
-	p, err := executor.LoadFile(runner.Path(r.program), opts)
-	if err != nil {
-		return err
+		return fault(o.Program, err)
 	}
 	defer p.Close()
-	if r.cases != "" {
-		return r.runCases(p)
+	r.program, r.report.LoadNS = p, time.Since(start).Nanoseconds()
+	verdict := r.runInputs
+	if o.Cases != "" {
+		verdict = r.runCases
 	}
-	inst, err := p.NewInstance()
+	err = verdict()
+	if o.JSON && (err == nil || o.Cases != "") {
+		return errors.Join(json.NewEncoder(stdout).Encode(r.report), err)
+	}
+	return err
+}
+
+// runInputs runs one method on the inputs of the command line.
+func (r *run) runInputs() error {
+	inst, err := r.program.NewInstance()
 	if err != nil {
-		return err
+		return fault(r.Program, err)
 	}
 	defer inst.Close()
-	var inputs []executor.Value
-	for _, arg := range r.inputs {
-		v, err := runner.Input(arg)
-		if err != nil {
-			return fmt.Errorf("read input %s: %w", arg, err)
-		}
-		inputs = append(inputs, v)
-	}
-	outs, err := call(inst, r.method, inputs)
+	m, err := r.method(inst, r.Method)
 	if err != nil {
 		return err
 	}
-	if err := r.writeOutputs(r.output, outs); err != nil {
+	inputs, err := readInputs(r.Inputs)
+	if err != nil {
 		return err
 	}
-	return r.runBench(inst, inputs)
-}
-
-// call runs a method of an instance.
-func call(inst *executor.Instance, name string, inputs []executor.Value) ([]executor.Value, error) {
-	m := inst.Method(name)
-	if m == nil {
-		return nil, fmt.Errorf("no method %s in the program", name)
+	outs, err := r.call(m, r.Method, inputs)
+	if err != nil {
+		return err
 	}
-	return m.Run(context.Background(), inputs)
+	for i := range outs {
+		r.add(r.Output, fmt.Sprintf("out_%d.npy", i), &outs[i])
+		if !r.JSON {
+			fmt.Fprintf(r.stdout, "out_%d: %s\n", i, r.report.Outputs[i].Value)
+		}
+	}
+	if err := r.writeFiles(); err != nil {
+		return err
+	}
+	return r.bench(m, inputs)
 }
 
-// writeOutputs prints the outputs and writes the tensors to dir.
-func (r *run) writeOutputs(dir string, outs []executor.Value) error {
-	for i := range outs {
-		res := result{Value: runner.Describe(&outs[i])}
-		if dir != "" && outs[i].Kind == executor.Tensor {
-			res.File = filepath.Join(runner.Path(dir), fmt.Sprintf("out_%d.npy", i))
-			if err := os.MkdirAll(filepath.Dir(res.File), 0o777); err != nil {
-				return fmt.Errorf("write outputs: %w", err)
-			}
-			if err := npy.WriteFile(res.File, outs[i].Tensor); err != nil {
-				return fmt.Errorf("write outputs: %w", err)
-			}
+// method is the one of this name; for "", forward or the only one, whose name r.Method then is.
+func (r *run) method(inst *executor.Instance, name string) (*executor.Method, error) {
+	names := r.program.Methods()
+	if name == "" {
+		name = "forward"
+		if len(names) == 1 {
+			name = names[0]
 		}
-		r.report.Outputs = append(r.report.Outputs, res)
-		if !r.json {
-			fmt.Fprintf(r.stdout, "out_%d: %s\n", i, res.Value)
+		r.Method = name
+	}
+	if m := inst.Method(name); m != nil {
+		return m, nil
+	}
+	e := diag.New(diag.NoMethod, r.Program, "the program has no method %q", name)
+	if near := diag.Nearest(name, names); near != "" {
+		return nil, e.WithHint("did you mean %q? it has %s", near, strings.Join(names, ", "))
+	}
+	return nil, e.WithHint("it has %s", strings.Join(names, ", "))
+}
+
+// call runs m. A panic of the loader or a kernel is an error of executor.
+func (r *run) call(m *executor.Method, name string, inputs []executor.Value) ([]executor.Value, error) {
+	outs, err := m.Run(context.Background(), inputs)
+	if err == nil {
+		return outs, nil
+	}
+	e := fault(r.Program, err)
+	if e.Code == diag.RunInputs {
+		if info, ok := r.program.Method(name); ok {
+			e.Hint = name + " takes " + signature(info.Inputs)
+		}
+	}
+	return nil, e
+}
+
+// add notes an output for the report, and its file in dir if it is a tensor.
+func (r *run) add(dir, name string, v *executor.Value) {
+	res := result{Value: runner.Describe(v)}
+	if dir != "" && name != "" && v.Kind == executor.Tensor {
+		res.File = filepath.Join(dir, filepath.FromSlash(name))
+		r.files = append(r.files, file{res.File, npy.Format(v.Tensor)})
+	}
+	r.report.Outputs = append(r.report.Outputs, res)
+}
+
+func (r *run) writeFiles() error {
+	for _, f := range r.files {
+		if err := output.MkdirFor(f.name); err != nil {
+			return err
+		}
+		if err := output.Write(f.name, func(w io.Writer) error { _, err := w.Write(f.data); return err }); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (r *run) runBench(inst *executor.Instance, inputs []executor.Value) error {
-	if r.bench <= 0 {
+// bench times calls; the one that gave the outputs was the warm-up.
+func (r *run) bench(m *executor.Method, inputs []executor.Value) error {
+	if r.Bench == 0 {
 		return nil
 	}
-	var total time.Duration
-	best := time.Duration(1 << 62)
-	for range r.bench {
+	times := make([]int64, r.Bench)
+	for i := range times {
 		start := time.Now()
-		if _, err := call(inst, r.method, inputs); err != nil {
+		if _, err := r.call(m, r.Method, inputs); err != nil {
 			return err
 		}
-		d := time.Since(start)
-		total, best = total+d, min(best, d)
+		times[i] = time.Since(start).Nanoseconds()
 	}
-	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
-	r.report.Bench = &timing{r.bench, us(total) / float64(r.bench), us(best)}
-	if !r.json {
-		fmt.Fprintf(r.stdout, "runs: %d, mean %.1f µs, best %.1f µs\n", r.bench, r.report.Bench.MeanUs, r.report.Bench.BestUs)
-	}
-	return nil
-}
-
-// runCases runs every case on an instance of its own.
-func (r *run) runCases(p *executor.Program) error {
-	file, err := cases.Read(runner.Path(r.cases))
-	if err != nil {
-		return err
-	}
-	for i := range file.Cases {
-		inst, err := p.NewInstance()
-		if err != nil {
-			return err
-		}
-		for j := range file.Cases[i].Calls {
-			v := verdict{Case: i, Call: j, Method: file.Cases[i].Calls[j].Method}
-			if err := r.runCall(inst, file, &v); err != nil {
-				v.Problems = append(v.Problems, err.Error())
-			}
-			r.addVerdict(v)
-		}
-		inst.Close()
+	slices.Sort(times)
+	t := &timing{len(times), times[0], times[len(times)/2], times[len(times)*95/100]}
+	r.report.Bench = t
+	if !r.JSON {
+		fmt.Fprintf(r.stdout, "load %v, %d runs: min %v, median %v, p95 %v\n", time.Duration(r.report.LoadNS), t.Runs,
+			time.Duration(t.MinNS), time.Duration(t.MedianNS), time.Duration(t.P95NS))
 	}
 	return nil
-}
-
-func (r *run) addVerdict(v verdict) {
-	v.OK = len(v.Problems) == 0
-	r.report.Calls = append(r.report.Calls, v)
-	if r.json {
-		return
-	}
-	word := "ran"
-	if r.check {
-		word = "ok"
-	}
-	if !v.OK {
-		word = "FAILED: " + strings.Join(v.Problems, "; ")
-	}
-	fmt.Fprintf(r.stdout, "case %d call %d %s: %s\n", v.Case, v.Call, v.Method, word)
-}
-
-// runCall runs one call of a case and, if asked to, checks it.
-func (r *run) runCall(inst *executor.Instance, file *cases.File, v *verdict) error {
-	c := &file.Cases[v.Case].Calls[v.Call]
-	inputs, err := file.LoadAll(c.Inputs)
-	if err != nil {
-		return err
-	}
-	outs, err := call(inst, c.Method, inputs)
-	if err != nil {
-		return err
-	}
-	if r.output != "" {
-		dir := filepath.Join(r.output, fmt.Sprintf("case%d", v.Case), fmt.Sprintf("call%d", v.Call))
-		if err := r.writeOutputs(dir, outs); err != nil {
-			return err
-		}
-	}
-	if r.check {
-		v.Problems = check(file, c, inputs, outs)
-	}
-	return nil
-}
-
-// check lists how the results of a call differ from the file's. Programs of the official lowering
-// give inputs that they write back as extra first outputs.
-func check(file *cases.File, c *cases.Call, inputs, outs []executor.Value) []string {
-	var problems []string
-	extra := len(outs) - len(c.Outputs)
-	if extra != 0 && extra != len(c.Mutated) {
-		return []string{fmt.Sprintf("got %d outputs, want %d", len(outs), len(c.Outputs))}
-	}
-	for i := range c.Outputs {
-		if err := file.Compare(outs[extra+i], &c.Outputs[i]); err != nil {
-			problems = append(problems, fmt.Sprintf("output %d: %v", i, err))
-		}
-	}
-	for i := range inputs {
-		want, ok := c.Mutated[i]
-		if !ok {
-			continue
-		}
-		if err := file.Compare(inputs[i], &want); err != nil {
-			problems = append(problems, fmt.Sprintf("mutated input %d: %v", i, err))
-		}
-	}
-	return problems
 }

@@ -1,6 +1,7 @@
 package runcmd
 
 //bazel:data //runtime/executor:testdata
+//bazel:data //runtime/pte:testdata
 
 import (
 	"bytes"
@@ -9,69 +10,121 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/runtime/op"
 )
 
 const testdata = "../../../runtime/executor/testdata/"
 
+func runWith(o Options) (string, error) {
+	var out bytes.Buffer
+	if o.MaxMemory == 0 {
+		o.MaxMemory = executor.DefaultMaxMemory
+	}
+	err := Run(&o, executor.LoadOptions{Kernels: op.Kernels}, &out)
+	return out.String(), err
+}
+
+// TestRunCases checks that outputs get the names of the golden ones.
 func TestRunCases(t *testing.T) {
-	for _, name := range []string{"add", "counter", "cond", "two_methods"} {
-		var out, errs bytes.Buffer
+	for model, golden := range map[string]string{"add": "case0/out_0.npy", "counter": "case0/call2_out_1.npy",
+		"cond": "case1/out_0.npy", "two_methods": "case0/call1_out_0.npy"} {
 		dir := t.TempDir()
-		code := Run([]string{testdata + name + "/portable.pte", "--case", testdata + name + "/case.json", "--check", "--output", dir}, &out, &errs)
-		if code != 0 || !strings.Contains(out.String(), "case 0 call 0") {
-			t.Errorf("%s: exit %d\n%s%s", name, code, &out, &errs)
+		out, err := runWith(Options{Program: testdata + model + "/portable.pte", Cases: testdata + model + "/case.json", Check: true, Output: dir})
+		if err != nil || !strings.Contains(out, "case 0 call 0") {
+			t.Errorf("%s: %v\n%s", model, err, out)
 		}
-		if _, err := os.Stat(filepath.Join(dir, "case0", "call0", "out_0.npy")); err != nil {
-			t.Error(err)
+		got, err := os.ReadFile(filepath.Join(dir, golden))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := os.ReadFile(testdata + model + "/" + golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != len(want) {
+			t.Errorf("%s: %s has %d bytes, want %d", model, golden, len(got), len(want))
 		}
 	}
 }
 
 func TestRunInputs(t *testing.T) {
-	var out, errs bytes.Buffer
 	in := testdata + "add/case0/in_0.npy"
-	code := Run([]string{"--json", testdata + "add/portable.pte", "--input", in, "--input", in, "--bench", "2"}, &out, &errs)
+	out, err := runWith(Options{Program: testdata + "add/portable.pte", Inputs: []string{in, in}, Bench: 3, JSON: true})
 	var r report
-	if err := json.Unmarshal(out.Bytes(), &r); err != nil || code != 0 || len(r.Outputs) != 1 || r.Bench == nil {
-		t.Errorf("exit %d, %v\n%s%s", code, err, &out, &errs)
+	if err != nil || json.Unmarshal([]byte(out), &r) != nil || len(r.Outputs) != 1 || r.Bench == nil || r.LoadNS <= 0 ||
+		r.Bench.MinNS > r.Bench.MedianNS || r.Bench.MedianNS > r.Bench.P95NS {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-func TestRunErrors(t *testing.T) {
-	for want, args := range map[string][]string{
-		"no program given": {},
-		"want 2":           {testdata + "add/portable.pte"},
-		"no method other":  {testdata + "add/portable.pte", "--method", "other"},
-		"no such file":     {"absent.pte"},
-		"--check needs":    {testdata + "add/portable.pte", "--check"},
-	} {
-		var out, errs bytes.Buffer
-		if code := Run(args, &out, &errs); code == 0 || !strings.Contains(errs.String(), want) {
-			t.Errorf("run %q: exit %d, %s; want %q", args, code, &errs, want)
+// programs are the committed .pte files and, with PTE_ZOO, those of the zoo.
+func programs(t *testing.T) []string {
+	t.Helper()
+	patterns := []string{testdata + "*/*.pte", "../../../runtime/pte/testdata/*.pte"}
+	if zoo := os.Getenv("PTE_ZOO"); zoo != "" {
+		patterns = append(patterns, filepath.Join(zoo, "*", "*.pte"))
+	}
+	var files []string
+	for _, p := range patterns {
+		more, err := filepath.Glob(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, more...)
+	}
+	if len(files) < 9 {
+		t.Fatalf("found %d programs, want at least 9", len(files))
+	}
+	return files
+}
+
+// TestInspect checks that the sizes add up to the file's, and that JSON has everything that the file's tables have.
+func TestInspect(t *testing.T) {
+	for _, file := range programs(t) {
+		var text, out bytes.Buffer
+		if err := Inspect(file, false, &text); err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		var d programJSON
+		if err := Inspect(file, true, &out); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(out.Bytes(), &d); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := uint64(0)
+		for _, r := range d.Layout {
+			if r.Offset != at {
+				t.Errorf("%s: %s at byte %d, want %d", file, r.Name, r.Offset, at)
+			}
+			at += r.Size
+		}
+		if at != uint64(info.Size()) || d.Size != int(info.Size()) {
+			t.Errorf("%s: the sizes add up to %d of %d", file, at, info.Size())
+		}
+		for _, m := range d.Methods {
+			if !strings.Contains(text.String(), "method "+m.Name) || len(m.Values) == 0 {
+				t.Errorf("%s: method %s has no text or no values", file, m.Name)
+			}
 		}
 	}
 }
 
-func TestInspect(t *testing.T) {
-	var out, errs bytes.Buffer
-	if code := Inspect([]string{testdata + "counter/portable.pte"}, &out, &errs); code != 0 {
-		t.Fatalf("exit %d: %s", code, &errs)
+func TestInspectText(t *testing.T) {
+	var out bytes.Buffer
+	if err := Inspect(testdata+"counter/portable.pte", false, &out); err != nil {
+		t.Fatal(err)
 	}
 	for _, want := range []string{"method forward", "aten::copy_", "tensor float32", "arenas"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}
-	}
-	out.Reset()
-	var d dump
-	if code := Inspect([]string{testdata + "add/portable.pte", "--json"}, &out, &errs); code != 0 || json.Unmarshal(out.Bytes(), &d) != nil {
-		t.Fatalf("exit %d: %s", code, &errs)
-	}
-	var sum uint64
-	for _, r := range d.Layout {
-		sum += r.Size
-	}
-	if sum != uint64(d.Size) {
-		t.Errorf("regions add up to %d, want %d", sum, d.Size)
 	}
 }

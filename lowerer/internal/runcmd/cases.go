@@ -1,0 +1,157 @@
+package runcmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/rules-pte/rules_pte/lowerer/diag"
+	"github.com/rules-pte/rules_pte/lowerer/internal/cases"
+	"github.com/rules-pte/rules_pte/runtime/executor"
+)
+
+// verdict is the result of a call of a case.
+type verdict struct {
+	Case     int      `json:"case"`
+	Call     int      `json:"call"`
+	Method   string   `json:"method"`
+	OK       bool     `json:"ok"`
+	Problems []string `json:"problems,omitempty"`
+}
+
+// runCases runs every case on an instance of its own. The error lists what differs and what failed.
+func (r *run) runCases() error {
+	f, err := cases.Read(r.Cases)
+	if err != nil {
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		return diag.New(diag.FileRead, r.Cases, "%w", err).WithHint("a case file is JSON as in examples/digits")
+	}
+	var errs diag.List
+	for i := range f.Cases {
+		inst, err := r.program.NewInstance()
+		if err != nil {
+			return fault(r.Program, err)
+		}
+		for j := range f.Cases[i].Calls {
+			errs = append(errs, r.runCall(inst, f, i, j)...)
+		}
+		inst.Close()
+	}
+	for _, e := range errs {
+		if e.Code != diag.ResultDiffers {
+			return errs // what ran is of no use, so nothing is written
+		}
+	}
+	if err := r.writeFiles(); err != nil {
+		return err
+	}
+	return errs.Err()
+}
+
+// runCall runs one call of a case and gives what is wrong with it.
+func (r *run) runCall(inst *executor.Instance, f *cases.File, i, j int) diag.List {
+	c := &f.Cases[i].Calls[j]
+	errs := r.tryCall(inst, f, c)
+	v := verdict{Case: i, Call: j, Method: c.Method, OK: len(errs) == 0}
+	for _, e := range errs {
+		v.Problems = append(v.Problems, e.Msg)
+	}
+	r.report.Calls = append(r.report.Calls, v)
+	if !r.JSON {
+		word := "ran"
+		switch {
+		case !v.OK:
+			word = "FAILED"
+		case r.Check:
+			word = "ok"
+		}
+		fmt.Fprintf(r.stdout, "case %d call %d %s: %s\n", i, j, c.Method, word)
+	}
+	return diag.At(fmt.Sprintf("%s: case %d call %d", r.Cases, i, j), diag.Bug, errs.Err())
+}
+
+func (r *run) tryCall(inst *executor.Instance, f *cases.File, c *cases.Call) (errs diag.List) {
+	m, err := r.method(inst, c.Method)
+	if err != nil {
+		errs.Add(diag.NoMethod, err)
+		return errs
+	}
+	inputs, err := f.LoadAll(c.Inputs)
+	if err != nil {
+		errs.Add(diag.FileRead, err)
+		return errs
+	}
+	outs, err := r.call(m, c.Method, inputs)
+	if err != nil {
+		errs.Add(diag.RunInputs, err)
+		return errs
+	}
+	errs.Add(diag.FileRead, r.keep(c, inputs, outs))
+	if r.Check {
+		errs = append(errs, check(f, c, inputs, outs)...)
+	}
+	return errs
+}
+
+// keep notes each output and mutated input under the name that the golden one has.
+func (r *run) keep(c *cases.Call, inputs, outs []executor.Value) error {
+	if r.Output == "" {
+		return nil
+	}
+	extra := max(len(outs)-len(c.Outputs), 0)
+	note := func(want *cases.Value, got *executor.Value) error {
+		if want.NPY != "" && !filepath.IsLocal(filepath.FromSlash(want.NPY)) {
+			return fmt.Errorf("the name %q leaves the folder of the cases", want.NPY)
+		}
+		r.add(r.Output, want.NPY, got)
+		return nil
+	}
+	for i := range c.Outputs {
+		if extra+i < len(outs) {
+			if err := note(&c.Outputs[i], &outs[extra+i]); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range inputs {
+		if want, ok := c.Mutated[i]; ok {
+			if err := note(&want, &inputs[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// check lists how the results of a call differ from the file's. Programs of the official lowering
+// give inputs that they write back as extra first outputs.
+func check(f *cases.File, c *cases.Call, inputs, outs []executor.Value) (errs diag.List) {
+	differs := func(what string, err error) {
+		if err != nil {
+			errs = append(errs, diag.New(diag.ResultDiffers, what, "%w", err))
+		}
+	}
+	extra := len(outs) - len(c.Outputs)
+	if extra != 0 && extra != len(c.Mutated) {
+		differs("", fmt.Errorf("got %d outputs, want %d", len(outs), len(c.Outputs)))
+		return errs
+	}
+	for i := range c.Outputs {
+		differs(name("output", i, &c.Outputs[i]), f.Compare(outs[extra+i], &c.Outputs[i]))
+	}
+	for i := range inputs {
+		if want, ok := c.Mutated[i]; ok {
+			differs(name("mutated input", i, &want), f.Compare(inputs[i], &want))
+		}
+	}
+	return errs
+}
+
+func name(what string, i int, v *cases.Value) string {
+	return strings.TrimSpace(fmt.Sprintf("%s %d %s", what, i, filepath.Base(v.NPY)))
+}
