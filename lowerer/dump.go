@@ -39,7 +39,7 @@ func (d *Dumper) Stage(name string, _ *exir.Program, m *exir.Method, table *symi
 	if d == nil {
 		return nil
 	}
-	s := stage{name, m.Name, m.Graph.Text(table.String)}
+	s := stage{name, m.Name, m.Text(table)}
 	d.stages = append(d.stages, s)
 	file := filepath.Join(d.dir, fmt.Sprintf("%02d-%s-%s.txt", len(d.stages), s.name, s.method))
 	if err := os.WriteFile(file, []byte(s.text), 0o666); err != nil {

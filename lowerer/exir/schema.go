@@ -88,14 +88,14 @@ func loadSchemas() {
 	schemas.rows = rows
 }
 
-// LookupSchema is the schema of an operator, such as "aten::add.Tensor", or nil.
+// LookupSchema is the schema of an operator, such as "aten::add.Tensor" or "python::floordiv", or nil.
 func LookupSchema(name string) *Schema {
 	schemas.once.Do(loadSchemas)
 	schemas.mu.Lock()
 	defer schemas.mu.Unlock()
 	row := schemas.rows[name]
 	if row == nil {
-		return nil
+		return pythonSchemas()[name]
 	}
 	if row.parsed == nil {
 		s, err := ParseSchema(row.fields[1])
@@ -246,6 +246,10 @@ func parseDefault(typ, text string) (Arg, error) {
 		switch {
 		case strings.HasPrefix(typ, "float"):
 			return Arg{Kind: ArgFloat, Float: float64(n)}, nil
+		case strings.HasPrefix(typ, "ScalarType"):
+			return Arg{Kind: ArgDType, Int: n}, nil
+		case strings.HasPrefix(typ, "MemoryFormat"):
+			return Arg{Kind: ArgMemoryFormat, Int: n}, nil
 		case strings.HasSuffix(typ, "[]"): // int[2] x=1 stands for [1, 1]; its length follows from the operator
 			return Arg{Kind: ArgList, List: []Arg{{Kind: ArgInt, Int: n}}}, nil
 		}

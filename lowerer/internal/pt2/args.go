@@ -11,27 +11,17 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// pythonOps are the functions on symbolic numbers, with the names of their
-// arguments (_SYM_OPS in torch/_export/serde/serialize.py).
-var pythonOps = map[string]*exir.Schema{}
+// pythonPrefixes are the modules of Python whose functions on symbolic numbers torch.export leaves in graphs.
+var pythonPrefixes = []string{"_operator.", "math.", "torch._", "torch."}
 
-func init() {
-	for _, names := range []struct{ prefix, ops, args string }{
-		{"_operator.", "add sub mul floordiv truediv mod pow eq ne lt le gt ge and_ or_ lshift rshift", "a b"},
-		{"_operator.", "neg pos not_", "a"},
-		{"math.", "trunc ceil floor", "a"},
-		{"torch.", "sym_max sym_min", "a b"},
-		{"torch.", "sym_not sym_int sym_float sym_sqrt _sym_sqrt", "a"},
-		{"torch.", "sym_ite", "b t f"},
-	} {
-		for op := range strings.FieldsSeq(names.ops) {
-			s := &exir.Schema{Name: "python::" + strings.TrimPrefix(op, "_"), Kind: "functional", Returns: []exir.Param{{Type: "Scalar"}}}
-			for a := range strings.FieldsSeq(names.args) {
-				s.Args = append(s.Args, exir.Param{Name: a, Type: "Scalar"})
-			}
-			pythonOps[names.prefix+op] = s
+// pythonSchema is the signature of a target such as "_operator.add" or "torch._sym_sqrt", or nil.
+func pythonSchema(target string) *exir.Schema {
+	for _, prefix := range pythonPrefixes {
+		if name, ok := strings.CutPrefix(target, prefix); ok {
+			return exir.LookupSchema("python::" + name)
 		}
 	}
+	return nil
 }
 
 const maxTarget = 256
@@ -48,7 +38,7 @@ func opName(target string) string {
 
 // schema is the operator of a node; one that is not known takes what the node gives it.
 func (l *loader) schema(j *nodeJSON) *exir.Schema {
-	if s := pythonOps[j.Target]; s != nil {
+	if s := pythonSchema(j.Target); s != nil {
 		return s
 	}
 	if hop, ok := strings.CutPrefix(j.Target, "torch.ops.higher_order."); ok {

@@ -1,0 +1,126 @@
+package lowerer
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/lowerer/internal/config"
+	"github.com/rules-pte/rules_pte/lowerer/internal/symint"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// zooModels are the committed models, and where PTE_ZOO names a folder of models, those of it.
+func zooModels(t *testing.T) [][]string {
+	t.Helper()
+	var list [][]string
+	for _, m := range models {
+		list = append(list, []string{m})
+	}
+	zoo := os.Getenv("PTE_ZOO")
+	if zoo == "" {
+		return list
+	}
+	dirs, err := filepath.Glob(filepath.Join(zoo, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		files, err := filepath.Glob(filepath.Join(dir, "*.pt2"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(files) > 0 {
+			list = append(list, files)
+		}
+	}
+	return list
+}
+
+// dumpOf lowers a program whose methods lie in files, and gives the texts of its stages by name. A model that this
+// version does not lower has the stages up to the one that fails.
+func dumpOf(t *testing.T, files []string) map[string]string {
+	t.Helper()
+	var methods []config.Named
+	for i, f := range files {
+		name := "forward"
+		if len(files) > 1 {
+			name = []string{"first", "second", "third", "fourth"}[i]
+		}
+		methods = append(methods, config.Named{Method: name, Model: f})
+	}
+	spec, err := config.DefaultSpec(methods)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if _, _, err := lower(spec, nil, Options{Dump: dir}); err != nil {
+		t.Logf("not lowered: %v", err)
+	}
+	texts := map[string]string{}
+	found, err := filepath.Glob(filepath.Join(dir, "*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range found {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[strings.TrimSuffix(filepath.Base(file), ".txt")] = string(data)
+	}
+	return texts
+}
+
+// TestTextParsesBack checks that the text of every stage of every model parses, prints the same again, and is well
+// formed in the dialect of its stage.
+func TestTextParsesBack(t *testing.T) {
+	for _, files := range zooModels(t) {
+		t.Run(filepath.Base(filepath.Dir(files[0]))+"/"+filepath.Base(files[0]), func(t *testing.T) {
+			stages := dumpOf(t, files)
+			if len(stages) == 0 {
+				t.Error("no stages")
+			}
+			for stage, text := range stages {
+				checkText(t, stage, text)
+			}
+		})
+	}
+}
+
+func checkText(t *testing.T, stage, text string) {
+	t.Helper()
+	table := symint.NewTable()
+	m, err := exir.ParseMethod(text, table)
+	if err != nil {
+		t.Errorf("stage %s: %v", stage, err)
+		return
+	}
+	if again := m.Text(table); again != text {
+		t.Errorf("stage %s: printed again it differs at %s", stage, firstDifference(text, again))
+	}
+	d := exir.CoreATen
+	switch {
+	case strings.Contains(stage, "-exported-"):
+		d = exir.ATen
+	case strings.Contains(stage, "-functional-"):
+		d = exir.FunctionalATen
+	case strings.Contains(stage, "-dead-code-2-"):
+		d = exir.Edge
+	}
+	if err := exir.Verify(m, &tensor.Shapes{Table: table}, d); err != nil {
+		t.Errorf("stage %s: verify: %v", stage, err)
+	}
+}
+
+func firstDifference(a, b string) string {
+	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(as), len(bs)) {
+		if as[i] != bs[i] {
+			return as[i] + "\nthat is now\n" + bs[i]
+		}
+	}
+	return "its end"
+}
