@@ -20,9 +20,9 @@ import (
 // Every node made for an operator has that operator's Origin. The error is a
 // diag.List with every operator that there is no way to express, and its
 // Python line.
-func Run(p *exir.Program, m *exir.Method, keep func(op string) bool) error {
+func Run(p *exir.Program, m *exir.Method, keep func(n *exir.Node) bool) error {
 	if keep == nil {
-		keep = func(string) bool { return false }
+		keep = func(*exir.Node) bool { return false }
 	}
 	d := &decomposer{program: p, keep: keep}
 	m.Graph = d.graph(m.Graph)
@@ -32,7 +32,7 @@ func Run(p *exir.Program, m *exir.Method, keep func(op string) bool) error {
 // decomposer collects what could not be rewritten.
 type decomposer struct {
 	program *exir.Program
-	keep    func(op string) bool
+	keep    func(n *exir.Node) bool
 	errs    diag.List
 	seen    map[string]bool
 }
@@ -100,7 +100,7 @@ func (r *rewriter) replace(n *exir.Node) error {
 	case n.Op.Name == "aten::item":
 		n.Op = exir.MustSchema("aten::_local_scalar_dense")
 		fallthrough
-	case opaque(n.Op) || r.d.keep(n.Op.Name):
+	case opaque(n.Op) || r.d.keep(n):
 		r.b.Append(n)
 		return nil
 	case exir.LookupRow(n.Op.Name) != nil:

@@ -44,7 +44,7 @@ func (e *emitter) place(items []memory.Item) ([]memory.Place, error) {
 	limits := make([]int64, len(banks))
 	for i, b := range banks {
 		if limits[i] = b.Limit; b.Limit != memory.NoLimit {
-			limits[i] = b.Limit - used[i]
+			limits[i] = b.Limit - used[i] - e.padding
 		}
 	}
 	places, sizes, err := memory.PlanBanks(items, limits)
@@ -59,6 +59,7 @@ func (e *emitter) place(items []memory.Item) ([]memory.Place, error) {
 	e.plan.NonConstBufferSizes = []int64{0, 0}
 	e.stats.Banks = map[string]int64{}
 	for i, b := range banks {
+		sizes[i] += e.padding
 		setArena(e.plan, b.MemoryID, sizes[i])
 		e.stats.Banks[b.Name] = sizes[i]
 		used[i] += sizes[i]

@@ -25,6 +25,8 @@ func (e *emitter) graph(g *exir.Graph) {
 	for _, n := range g.Nodes {
 		e.node = n
 		switch {
+		case n.Op == exir.CallDelegate:
+			e.delegate(n)
 		case n.Op.Kind == "hop":
 			e.controlFlow(n)
 		case e.elide(n):

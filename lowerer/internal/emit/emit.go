@@ -73,6 +73,7 @@ func Program(p *exir.Program, table *symint.Table, opts Options) (*exir.Executor
 	stats := map[string]*Stats{}
 	var errs []error
 	var usesState []bool
+	var padding int64
 	for _, m := range p.Methods {
 		e := newEmitter(m, p, table, opts, shared)
 		if err := e.method(); err != nil {
@@ -80,6 +81,7 @@ func Program(p *exir.Program, table *symint.Table, opts Options) (*exir.Executor
 			continue
 		}
 		out.Program.Plans = append(out.Program.Plans, e.plan)
+		padding = max(padding, e.padding)
 		usesState = append(usesState, e.sharesState)
 		stats[m.Name] = &e.stats
 		out.Kernels = append(out.Kernels, e.stats.Kernels...)
@@ -89,10 +91,10 @@ func Program(p *exir.Program, table *symint.Table, opts Options) (*exir.Executor
 	}
 	for i, plan := range out.Program.Plans {
 		if usesState[i] {
-			setArena(plan, shared.arena, shared.size)
+			setArena(plan, shared.arena, shared.size+padding)
 		}
 	}
-	out.Constants, out.Mutable = shared.constants, shared.mutable
+	out.Constants, out.Mutable, out.Payloads = shared.constants, shared.mutable, shared.payloads
 	out.Kernels = sortedUses(out.Kernels)
 	return out, stats, nil
 }
@@ -115,6 +117,7 @@ func sortedUses(uses []exir.KernelUse) []exir.KernelUse {
 type constants struct {
 	index              map[*exir.Constant]uint32
 	constants, mutable []*exir.Constant
+	payloads           []exir.Blob
 	// first has each state's index in mutable, places its offset in the shared arena, number arena, of size bytes.
 	first  map[string]uint32
 	places map[string]uint64
@@ -181,8 +184,10 @@ type emitter struct {
 	node   *exir.Node
 	// sharesState says that the method uses the arena that methods share.
 	sharesState bool
-	stats       Stats
-	errs        []error
+	// padding is added to every arena, since a delegate may read past its end.
+	padding int64
+	stats   Stats
+	errs    []error
 }
 
 func newEmitter(m *exir.Method, p *exir.Program, table *symint.Table, opts Options, shared *constants) *emitter {

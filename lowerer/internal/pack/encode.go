@@ -11,7 +11,7 @@ import (
 )
 
 // formatVersion is of the files between the steps; they are not kept, so it only guards against mixing tools.
-const formatVersion = 1
+const formatVersion = 2
 
 // file is an encoded ExecutorchProgram. Constants refer to one another by index, operands first.
 type file struct {
@@ -19,7 +19,18 @@ type file struct {
 	Program            *pte.Program
 	Table              []constant
 	Constants, Mutable []int
+	Payloads           []exir.Blob
+	NamedData          []namedData
 	Kernels            []exir.KernelUse
+}
+
+// namedData is an exir.NamedData whose content is an index.
+type namedData struct {
+	Key         string
+	ByContent   bool
+	Content     int
+	Alignment   int
+	ExternalTag string
 }
 
 type constant struct {
@@ -50,6 +61,10 @@ func Encode(w io.Writer, p *exir.ExecutorchProgram) error {
 	}
 	for _, c := range p.Mutable {
 		f.Mutable = append(f.Mutable, enc.constant(c))
+	}
+	f.Payloads = p.Payloads
+	for _, d := range p.NamedData {
+		f.NamedData = append(f.NamedData, namedData{d.Key, d.ByContent, enc.constant(d.Content), d.Alignment, d.ExternalTag})
 	}
 	f.Table = enc.table
 	return gob.NewEncoder(w).Encode(&f)
@@ -109,8 +124,40 @@ func Decode(r io.Reader) (*exir.ExecutorchProgram, error) {
 	if p.Constants, err = d.pick(f.Constants); err != nil {
 		return nil, err
 	}
-	p.Mutable, err = d.pick(f.Mutable)
-	return p, err
+	if p.Mutable, err = d.pick(f.Mutable); err != nil {
+		return nil, err
+	}
+	return p, d.delegates(&f, p)
+}
+
+// delegates decodes what delegates have.
+func (d *decoder) delegates(f *file, p *exir.ExecutorchProgram) error {
+	p.Payloads = f.Payloads
+	for _, in := range f.NamedData {
+		content, err := d.pick([]int{in.Content})
+		if err != nil {
+			return err
+		}
+		p.NamedData = append(p.NamedData, &exir.NamedData{Key: in.Key, ByContent: in.ByContent, Content: content[0],
+			Alignment: in.Alignment, ExternalTag: in.ExternalTag})
+	}
+	return d.checkPlaces(p)
+}
+
+// checkPlaces holds the places of keys against the payloads and the named data.
+func (d *decoder) checkPlaces(p *exir.ExecutorchProgram) error {
+	known := map[string]bool{}
+	for _, e := range p.NamedData {
+		known[e.Key] = e.ByContent
+	}
+	for i, b := range p.Payloads {
+		for _, at := range b.Places {
+			if at.Offset < 0 || at.Offset+exir.KeyLength > len(b.Bytes) || !known[at.Key] {
+				return fmt.Errorf("read lowered program: payload %d has no place for a key at %d", i, at.Offset)
+			}
+		}
+	}
+	return nil
 }
 
 type decoder struct {

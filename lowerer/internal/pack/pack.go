@@ -27,6 +27,9 @@ func Fill(p *exir.ExecutorchProgram, weights Weights, s *scratch.Scratch) error 
 	if err != nil {
 		return err
 	}
+	if err := e.delegates(p); err != nil {
+		return err
+	}
 	unique, index := dedup(constants)
 	p.Program.ConstantBuffers = unique
 	for _, plan := range p.Program.Plans {
