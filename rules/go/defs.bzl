@@ -60,13 +60,15 @@ def _pte_go_binary_impl(ctx):
     info = ctx.attr.library[GoInfo]
     out = ctx.actions.declare_file(ctx.attr.out or ctx.label.name)
     go_action(ctx, "link", ["./" + info.dir], info.srcs, info.files, info.layers, out = out)
-    return [DefaultInfo(files = depset([out]), executable = out)]
+    runfiles = ctx.runfiles(ctx.files.data + [out])
+    return [DefaultInfo(files = depset([out]), executable = out, runfiles = runfiles)]
 
 pte_go_binary = rule(
     implementation = _pte_go_binary_impl,
     doc = "A command.",
     attrs = dict(
         GO_ATTRS,
+        data = attr.label_list(allow_files = True),
         library = attr.label(mandatory = True, providers = [GoInfo]),
         out = attr.string(doc = "The file's name; the target's if empty."),
     ),
