@@ -48,6 +48,18 @@ type Dynamic struct {
 	Exported int64 `json:"exported,omitempty"`
 }
 
+// Symbol reports that the spec can bound the dimension itself: it is no expression over other ones.
+func (d *Dynamic) Symbol() bool { return symint.IsName(d.Size) }
+
+// Suggest is a bound to begin with for a dimension that has none: a power of two that holds the exported size.
+func (d *Dynamic) Suggest() int64 {
+	n := int64(512)
+	for n < max(d.Exported, d.Min) {
+		n *= 2
+	}
+	return n
+}
+
 // Inputs lists the inputs of every method, in the order of the methods' names.
 func (l *Loaded) Inputs() []MethodInputs {
 	var out []MethodInputs

@@ -36,6 +36,7 @@ def _vet(ctx, spec, inputs):
     marker = _file(ctx, ".vet")
     args = ctx.actions.args()
     args.add("--marker", marker)
+    args.add("--no-models")
     args.add(spec)
     _run(ctx, ["vet"], args, inputs, [marker], "PteVet")
     return marker

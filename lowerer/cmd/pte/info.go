@@ -17,31 +17,6 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/op"
 )
 
-func runVet(e *env, args []string) error {
-	f := newFlags()
-	marker, program := f.String("marker", "", ""), f.String("program", "", "")
-	rest, err := f.parse(args)
-	if err != nil {
-		return err
-	}
-	if len(rest) != 1 {
-		return usageError("want one spec")
-	}
-	specs, err := config.LoadAll(rest[0], *program)
-	if err != nil {
-		return err
-	}
-	for _, spec := range specs {
-		if err := checkPasses(spec); err != nil {
-			return err
-		}
-	}
-	if *marker != "" {
-		return writeMarker(*marker, nil)
-	}
-	return nil
-}
-
 func runExplain(e *env, args []string) error {
 	if len(args) != 1 {
 		return usageError("want one code, such as PTE1002")

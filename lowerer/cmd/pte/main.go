@@ -37,7 +37,7 @@ var commands []command
 func init() {
 	commands = []command{
 		{"lower", "[flags] (spec.cue | model.pt2 | name=model.pt2 ...)", "lower models to a program", runLower},
-		{"vet", "[flags] spec.cue", "check a spec", runVet},
+		{"vet", "[flags] spec.cue", "check a spec with its models, and list their inputs", runVet},
 		{"run", "[flags] prog.pte", "run a program", runRun},
 		{"inspect", "[flags] prog.pte", "show everything that a program holds", runInspect},
 		{"passes", "[flags]", "list the passes in their order", runPasses},

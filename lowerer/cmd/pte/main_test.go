@@ -1,6 +1,7 @@
 package main
 
 //bazel:data //lowerer/diag:codes.go
+//bazel:data //lowerer/internal/pt2:testdata
 
 import (
 	"bytes"
@@ -21,7 +22,17 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", UpdateScripts: os.Getenv("PTE_UPDATE") != ""})
+	pt2, err := filepath.Abs(filepath.Join("..", "..", "internal", "pt2", "testdata"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", UpdateScripts: os.Getenv("PTE_UPDATE") != "",
+		Setup: func(e *testscript.Env) error { // models, by name
+			e.Setenv("PT2", pt2)
+			return nil
+		},
+	})
 }
 
 // TestEveryCodeHasItsPage compares the constants of package diag with docs/errors, both ways.
