@@ -3,8 +3,6 @@ package lowerer
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"sort"
 
@@ -36,6 +34,7 @@ type Loaded struct {
 	Program exir.ExportedProgram
 	table   *symint.Table
 	models  map[string]string // model key by method
+	files   map[string]string // path of the model by method
 }
 
 // Load reads the methods of spec from models, which maps its model keys to files.
@@ -43,7 +42,7 @@ func Load(spec *config.Spec, models map[string]string) (*Loaded, error) {
 	if err := checkSpec(spec); err != nil {
 		return nil, err
 	}
-	l := &Loaded{table: symint.NewTable(), models: map[string]string{}}
+	l := &Loaded{table: symint.NewTable(), models: map[string]string{}, files: map[string]string{}}
 	l.Program.Shapes = &tensor.Shapes{Table: l.table}
 	files := &modelFiles{spec: spec, paths: models, open: map[string]*pt2.Archive{}}
 	defer files.close() // the methods refer to weights by record, and have copies of what was read
@@ -55,6 +54,7 @@ func Load(spec *config.Spec, models map[string]string) (*Loaded, error) {
 			continue
 		}
 		l.models[m.Name] = spec.Methods[i].Model.V
+		l.files[m.Name] = files.path(spec.Methods[i].Model.V)
 		l.Program.Methods = append(l.Program.Methods, m)
 	}
 	if len(errs) > 0 {
@@ -72,7 +72,7 @@ func (l *Loaded) loadMethod(ms *config.MethodSpec, files *modelFiles) (*exir.Met
 	}
 	m, torch, err := a.Load(ms.Name.V, l.table)
 	if err != nil {
-		return nil, diag.New(diag.ModelMalformed, files.path(ms.Model.V), "%w", err)
+		return nil, files.fault(ms, err)
 	}
 	l.Program.Torch = torch
 	markModel(m, ms.Model.V)
@@ -93,7 +93,7 @@ func (f *modelFiles) archive(ms *config.MethodSpec) (*pt2.Archive, error) {
 	}
 	a, err := pt2.Open(f.path(key))
 	if err != nil {
-		return nil, diag.New(diag.ModelRead, f.spec.Where(ms.Model.Pos), "%w", err)
+		return nil, f.fault(ms, err)
 	}
 	f.open[key] = a
 	return a, nil
@@ -124,21 +124,21 @@ func markModel(m *exir.Method, key string) {
 
 // ToEdge makes the program functional and of core ATen operators, and runs the passes that spec leaves on.
 func (l *Loaded) ToEdge(spec *config.Spec, dump *Dumper) (*exir.EdgeProgram, error) {
-	var errs []error
+	var errs diag.List
 	p := &l.Program.Program
 	for _, m := range p.Methods {
 		if err := dump.Stage("exported", p, m, l.table); err != nil {
 			return nil, err
 		}
 		if err := functionalize.Run(p, m); err != nil {
-			errs = append(errs, fmt.Errorf("method %s: %w", m.Name, err))
+			errs = append(errs, l.within(m, diag.UnsupportedFeature, err)...)
 			continue
 		}
 		if err := dump.Stage("functional", p, m, l.table); err != nil {
 			return nil, err
 		}
 		if err := decomp.Run(p, m, nil); err != nil {
-			errs = append(errs, fmt.Errorf("method %s: %w", m.Name, err))
+			errs = append(errs, l.within(m, diag.UnsupportedOperator, err)...)
 			continue
 		}
 		if err := dump.Stage("core", p, m, l.table); err != nil {
@@ -146,14 +146,14 @@ func (l *Loaded) ToEdge(spec *config.Spec, dump *Dumper) (*exir.EdgeProgram, err
 		}
 	}
 	if len(errs) > 0 {
-		return nil, diag.New(diag.UnsupportedOperator, "", "%w", errors.Join(errs...))
+		return nil, errs
 	}
 	c := &passes.Context{Program: p, Table: l.table}
 	err := passes.Run(c, spec.Disabled, func(pass string, m *exir.Method) error { return dump.Stage(pass, p, m, l.table) })
 	if err != nil {
-		return nil, diag.New(diag.UnsupportedFeature, "", "%w", err)
+		return nil, err
 	}
-	return &exir.EdgeProgram{Program: *p}, nil
+	return &exir.EdgeProgram{Program: *p}, l.checkBounds(p)
 }
 
 // ToExecutorch plans memory and emits the program; its constants stay expressions.
@@ -184,7 +184,7 @@ func (l *Loaded) ToExecutorch(spec *config.Spec, p *exir.EdgeProgram) (*exir.Exe
 	if err != nil {
 		return nil, nil, err
 	}
-	return x, rep, checkBounds(stats)
+	return x, rep, nil
 }
 
 // LowerFile lowers what spec names and writes the .pte to w.

@@ -37,7 +37,7 @@ func banksOf(spec *config.Spec) []emit.Bank {
 func emitError(spec *config.Spec, err error) error {
 	var o *emit.OverflowError
 	if !errors.As(err, &o) {
-		return diag.New(diag.UnsupportedDType, "", "%w", err)
+		return diag.At("", diag.UnsupportedDType, err)
 	}
 	pos := spec.Target.Pos
 	for _, b := range spec.Target.Banks {

@@ -110,17 +110,6 @@ func parts(block []byte, list []*exir.Constant) [][]byte {
 	return out
 }
 
-// checkBounds refuses methods with a dimension that has no upper bound.
-func checkBounds(stats map[string]*emit.Stats) error {
-	for name, s := range stats {
-		if len(s.Unbounded) > 0 {
-			return diag.New(diag.UnboundedDimension, "method "+name, "%s has a dimension without an upper bound", s.Unbounded[0]).
-				WithHint("give it one in the spec: methods: %s: dynamic_shapes: INPUT: \"DIM\": max: N", name)
-		}
-	}
-	return nil
-}
-
 func manifest(x *exir.ExecutorchProgram) *report.Manifest {
 	m := &report.Manifest{}
 	seen := map[string]bool{}

@@ -77,10 +77,16 @@ func join(outer, inner string) string {
 // List is an error made of several.
 type List []*Error
 
-// Add appends err: an *Error, a List, or any other error, which becomes one with code.
+// Add appends err: an *Error, a List, several joined errors, or any other error, which becomes one with code.
 func (l *List) Add(code Code, err error) {
 	var list List
 	var one *Error
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range several.Unwrap() {
+			l.Add(code, e)
+		}
+		return
+	}
 	switch {
 	case err == nil:
 	case errors.As(err, &list):

@@ -3,6 +3,7 @@ package emit
 import (
 	"strings"
 
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
@@ -35,7 +36,7 @@ func (e *emitter) graph(g *exir.Graph) {
 		case strings.HasPrefix(n.Op.Name, "executorch_prim::") || primOps[n.Op.Name]:
 			e.prim(n)
 		default:
-			e.fail("no kernel and no rule for this operator")
+			e.fail(diag.UnsupportedOperator, "no kernel and no rule for this operator")
 		}
 	}
 	e.node = nil
@@ -65,7 +66,7 @@ func (e *emitter) elide(n *exir.Node) bool {
 func (e *emitter) kernel(n *exir.Node, row *exir.Row) {
 	picked, err := row.OutArgs(n.Op, n.Args)
 	if err != nil {
-		e.fail("%w", err)
+		e.fail(diag.UnsupportedFeature, "%w", err)
 		return
 	}
 	outs := e.newOuts(n)
@@ -148,7 +149,7 @@ func (e *emitter) literal(a *exir.Arg, typ string) int32 {
 			return e.add(pte.EValue{Type: pte.Double, Double: float64(a.Int)})
 		}
 		if tensor.IsSymbol(a.Int) {
-			e.fail("a symbolic size has no value")
+			e.fail(diag.UnsupportedFeature, "a symbolic size has no value")
 		}
 		return e.add(pte.EValue{Type: pte.Int, Int: a.Int})
 	case exir.ArgLayout:
@@ -212,7 +213,7 @@ func listType(a *exir.Arg, typ string) pte.ValueType {
 func (e *emitter) use(out string, args []exir.Arg, n *exir.Node) {
 	row := exir.LookupOutRow(out)
 	if row == nil {
-		e.fail("no kernel for %s", out)
+		e.fail(diag.UnsupportedOperator, "no kernel for %s", out)
 		return
 	}
 	values := make([]op.Value, len(args))
@@ -232,10 +233,21 @@ func (e *emitter) use(out string, args []exir.Arg, n *exir.Node) {
 		if k.Def == row.Def && k.DType == dtype {
 			e.stats.Kernels = append(e.stats.Kernels, exir.KernelUse{Op: out, DType: dtype.String(), Var: op.KernelNames[i]})
 			if e.opts.Official && row.Def.Tags&op.Extension != 0 {
-				e.fail("%s has no kernel in the official runtime, and the spec says operators: \"official\"", out)
+				e.fail(diag.UnsupportedOperator, "%s has no kernel in the official runtime, and the spec says operators: \"official\"", out)
 			}
 			return
 		}
 	}
-	e.fail("%s has no kernel for %s", out, dtype)
+	e.fail(diag.UnsupportedDType, "%s has no kernel for %s", out, dtype).
+		WithHint("it takes %s; convert the input of that line", strings.Join(dtypesOf(row.Def), ", "))
+}
+
+// dtypesOf are the element types that there are kernels for.
+func dtypesOf(d *op.Def) (names []string) {
+	for _, k := range op.Kernels {
+		if k.Def == d {
+			names = append(names, k.DType.String())
+		}
+	}
+	return names
 }

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
@@ -16,7 +17,7 @@ func (e *emitter) controlFlow(n *exir.Node) {
 	case "higher_order::scan":
 		e.mapOrScan(n, n.Args[1].List, n.Args[2].List, n.Args[3].List, n.Args[0].Graph)
 	default:
-		e.fail("no way to lower this control-flow operator")
+		e.fail(diag.UnsupportedFeature, "no way to lower this control-flow operator")
 	}
 	e.node = n
 }
@@ -24,7 +25,7 @@ func (e *emitter) controlFlow(n *exir.Node) {
 // enter makes the inputs of a nested graph other names of the operands.
 func (e *emitter) enter(g *exir.Graph, operands []exir.Arg) {
 	if len(g.Inputs) != len(operands) {
-		e.fail("a nested graph takes %d operands, got %d", len(g.Inputs), len(operands))
+		e.fail(diag.ModelMalformed, "a nested graph takes %d operands, got %d", len(g.Inputs), len(operands))
 		return
 	}
 	for i, in := range g.Inputs {

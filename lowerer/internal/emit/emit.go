@@ -8,6 +8,7 @@ import (
 	"math"
 	"sort"
 
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/lowerer/internal/symint"
 	"github.com/rules-pte/rules_pte/runtime/memory"
@@ -210,21 +211,13 @@ func (e *emitter) method() error {
 	return e.allocate()
 }
 
-func (e *emitter) fail(format string, args ...any) {
-	err := fmt.Errorf(format, args...)
+func (e *emitter) fail(code diag.Code, format string, args ...any) *diag.Error {
+	err := diag.New(code, e.m.Name, format, args...)
 	if e.node != nil {
-		err = fmt.Errorf("%s: %w", describe(e.node), err)
+		err = e.node.Fault(code, format, args...)
 	}
 	e.errs = append(e.errs, err)
-}
-
-// describe names a node, its operator and the user's Python line.
-func describe(n *exir.Node) string {
-	text := "node " + n.Name + " (" + n.Op.Name + ")"
-	if f := n.UserFrame(); f != nil {
-		text += fmt.Sprintf(" at %s:%d `%s`", f.File, f.Line, f.Text)
-	}
-	return text
+	return err
 }
 
 // placeholders makes the values of the method's inputs, and marks the state.
@@ -364,7 +357,7 @@ func (e *emitter) value(v *exir.Value) int32 {
 	at, ok := e.index[v]
 	if !ok {
 		if v.Const == nil {
-			e.fail("value %s is used before it is made", v.Name)
+			e.fail(diag.Bug, "value %s is used before it is made", v.Name)
 			return 0
 		}
 		at = e.tensorValue(v)
@@ -398,7 +391,7 @@ func (e *emitter) writeBack() {
 		}
 		dst := targets[kind+o.Target]
 		if dst == nil {
-			e.fail("output %d writes to %s%s, which is no input", i, kind, o.Target)
+			e.fail(diag.ModelMalformed, "output %d writes to %s%s, which is no input", i, kind, o.Target)
 			continue
 		}
 		if src := e.m.Graph.Outputs[i]; src.Kind == exir.ArgValue && src.Value != dst {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -40,7 +41,7 @@ func (b *binder) run() error {
 	for _, n := range b.g.Nodes {
 		b.origin = n.Origin
 		if err := b.node(n); err != nil {
-			return fmt.Errorf("node %s: %w", n.Name, err)
+			return n.Fault(diag.UnsupportedFeature, "%w", err)
 		}
 		b.nodes = append(b.nodes, n)
 		for _, v := range n.Outs {

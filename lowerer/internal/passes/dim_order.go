@@ -3,6 +3,7 @@ package passes
 import (
 	"fmt"
 
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 )
 
@@ -30,7 +31,7 @@ func dimOrder(_ *Context, m *exir.Method) error {
 				continue
 			}
 			if err := toDimOrder(n, exir.MustSchema(name)); err != nil {
-				return fmt.Errorf("node %s: %w", n.Name, err)
+				return n.Fault(diag.UnsupportedFeature, "%w", err)
 			}
 		}
 		return nil

@@ -3,42 +3,35 @@
 package passes
 
 import (
-	"fmt"
+	"errors"
+	"slices"
 
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/lowerer/internal/symint"
-)
-
-// Fact is something that is true of a program at some point of the pipeline.
-type Fact string
-
-// The facts.
-const (
-	Functional   Fact = "functional"   // no in-place operators, no views
-	CoreOps      Fact = "core-ops"     // every operator has a row, is a prim op or a control-flow operator
-	DimOrderOps  Fact = "dim-orders"   // memory formats are dim orders
-	NumbersBound Fact = "numbers"      // every symbolic number is a value of its graph
-	NoDeadCode   Fact = "no-dead-code" // every node has a user
-	Folded       Fact = "folded"       // nodes over constants are constant expressions
 )
 
 // Context is what a pass gets beside the method.
 type Context struct {
 	Program *exir.Program
 	Table   *symint.Table
+	// Offered says that nodes are offered to backends. Until then, operators that a backend asked for may lack a row, and
+	// what is dequantized stays a node, since backends take the quantized tensor.
+	Offered bool
+	late    bool
+	hold    []Fact
 }
 
 // Pass is one row of the pipeline.
 type Pass struct {
 	Name, Doc string
 	// Optional passes may be switched off in a spec.
-	Optional             bool
+	Optional bool
+	// Late passes run after the backends took their nodes.
+	Late                 bool
 	Needs, Gives, Breaks []Fact
 	Run                  func(c *Context, m *exir.Method) error
 }
-
-// Given are the facts that hold when the first pass runs.
-var Given = []Fact{Functional, CoreOps}
 
 // Table lists the passes in the order in which they run.
 var Table = []Pass{
@@ -50,25 +43,46 @@ var Table = []Pass{
 		Gives: []Fact{NoDeadCode}, Run: deadCode},
 	{Name: "fold-constants", Doc: "turns nodes over constants into constant expressions, evaluated when packing", Optional: true,
 		Needs: []Fact{CoreOps, DimOrderOps}, Gives: []Fact{Folded}, Breaks: []Fact{NoDeadCode}, Run: fold},
-	{Name: "bind-numbers", Doc: "computes every symbolic size that an argument needs by prim ops over sym_size",
+	{Name: "fold-rest", Doc: "folds constants that were offered to backends, and that none took", Optional: true, Late: true,
+		Needs: []Fact{CoreOps, DimOrderOps}, Gives: []Fact{Folded}, Breaks: []Fact{NoDeadCode}, Run: foldRest},
+	{Name: "bind-numbers", Doc: "computes every symbolic size that an argument needs by prim ops over sym_size", Late: true,
 		Needs: []Fact{CoreOps}, Gives: []Fact{NumbersBound}, Breaks: []Fact{NoDeadCode}, Run: bindNumbers},
-	{Name: "dead-code-2", Doc: "removes what folding and binding left without users",
+	{Name: "dead-code-2", Doc: "removes what folding and binding left without users", Late: true,
 		Needs: []Fact{NumbersBound}, Gives: []Fact{NoDeadCode}, Run: deadCode},
 }
 
-// Run runs the table over every method; off names optional passes to leave out, and after is called after each pass.
+// Run runs the table over every method, up to the late passes, and verifies after each pass the facts that hold then;
+// off names optional passes to leave out, and after is called after each pass. RunLate goes on from there.
 func Run(c *Context, off func(name string) bool, after func(pass string, m *exir.Method) error) error {
+	c.hold = slices.Clone(Given)
+	if c.Offered {
+		c.hold = slices.DeleteFunc(c.hold, func(f Fact) bool { return f == CoreOps || f == TensorArgs })
+	}
+	return c.run(off, after)
+}
+
+// RunLate runs the late passes, after Run with the same context and after the backends.
+func RunLate(c *Context, off func(name string) bool, after func(pass string, m *exir.Method) error) error {
+	if c.Offered {
+		c.hold = append(c.hold, CoreOps, TensorArgs)
+	}
+	c.late = true
+	return c.run(off, after)
+}
+
+func (c *Context) run(off func(name string) bool, after func(pass string, m *exir.Method) error) error {
 	for i := range Table {
 		p := &Table[i]
-		if p.Optional && off != nil && off(p.Name) {
+		if p.Late != c.late || p.Optional && off != nil && off(p.Name) {
 			continue
 		}
+		c.hold = p.after(c.hold)
 		for _, m := range c.Program.Methods {
 			if err := p.Run(c, m); err != nil {
-				return fmt.Errorf("pass %s: %w", p.Name, err)
+				return fault(m, p.Name, err)
 			}
-			if err := m.Graph.Verify(); err != nil {
-				return fmt.Errorf("verify method %s after pass %s: %w", m.Name, p.Name, err)
+			if err := Verify(c, m, c.hold); err != nil {
+				return diag.New(diag.Bug, m.Name, "verify after pass %s: %w", p.Name, err)
 			}
 			if after != nil {
 				if err := after(p.Name, m); err != nil {
@@ -78,4 +92,13 @@ func Run(c *Context, off func(name string) bool, after func(pass string, m *exir
 		}
 	}
 	return nil
+}
+
+// fault is an error of a pass; one without a place gets the method and the pass.
+func fault(m *exir.Method, pass string, err error) error {
+	var at *diag.Error
+	if errors.As(err, &at) {
+		return err
+	}
+	return diag.New(diag.UnsupportedFeature, m.Name, "pass %s: %w", pass, err)
 }
