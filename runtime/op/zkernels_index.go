@@ -546,3 +546,246 @@ var SortStableU8 = Kernel{Def: &SortStable, DType: tensor.Byte, Run: runSortStab
 
 // SortStableBool runs SortStable in Bool.
 var SortStableBool = Kernel{Def: &SortStable, DType: tensor.Bool, Run: runSortStable[uint8]}
+
+// ScatterReduceF32 runs ScatterReduce in Float.
+var ScatterReduceF32 = Kernel{Def: &ScatterReduce, DType: tensor.Float, Run: runScatterReduce[float32]}
+
+// ScatterReduceF64 runs ScatterReduce in Double.
+var ScatterReduceF64 = Kernel{Def: &ScatterReduce, DType: tensor.Double, Run: runScatterReduce[float64]}
+
+// ScatterReduceF16 runs ScatterReduce in Half.
+var ScatterReduceF16 = Kernel{Def: &ScatterReduce, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runScatterReduce[float32]}
+
+// ScatterReduceBF16 runs ScatterReduce in BFloat16.
+var ScatterReduceBF16 = Kernel{Def: &ScatterReduce, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runScatterReduce[float32]}
+
+// ScatterReduceI64 runs ScatterReduce in Long.
+var ScatterReduceI64 = Kernel{Def: &ScatterReduce, DType: tensor.Long, Run: runScatterReduce[int64]}
+
+// ScatterReduceI32 runs ScatterReduce in Int.
+var ScatterReduceI32 = Kernel{Def: &ScatterReduce, DType: tensor.Int, Run: runScatterReduce[int32]}
+
+// ScatterReduceI16 runs ScatterReduce in Short.
+var ScatterReduceI16 = Kernel{Def: &ScatterReduce, DType: tensor.Short, Run: runScatterReduce[int16]}
+
+// ScatterReduceI8 runs ScatterReduce in Char.
+var ScatterReduceI8 = Kernel{Def: &ScatterReduce, DType: tensor.Char, Run: runScatterReduce[int8]}
+
+// ScatterReduceU8 runs ScatterReduce in Byte.
+var ScatterReduceU8 = Kernel{Def: &ScatterReduce, DType: tensor.Byte, Run: runScatterReduce[uint8]}
+
+// ScatterReduceBool runs ScatterReduce in Bool.
+var ScatterReduceBool = Kernel{Def: &ScatterReduce, DType: tensor.Bool, Run: runScatterReduce[uint8]}
+
+// CummaxF32 runs Cummax in Float.
+var CummaxF32 = Kernel{Def: &Cummax, DType: tensor.Float, Run: runCummax[float32]}
+
+// CummaxF64 runs Cummax in Double.
+var CummaxF64 = Kernel{Def: &Cummax, DType: tensor.Double, Run: runCummax[float64]}
+
+// CummaxF16 runs Cummax in Half.
+var CummaxF16 = Kernel{Def: &Cummax, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runCummax[float32]}
+
+// CummaxBF16 runs Cummax in BFloat16.
+var CummaxBF16 = Kernel{Def: &Cummax, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runCummax[float32]}
+
+// CummaxI64 runs Cummax in Long.
+var CummaxI64 = Kernel{Def: &Cummax, DType: tensor.Long, Run: runCummax[int64]}
+
+// CummaxI32 runs Cummax in Int.
+var CummaxI32 = Kernel{Def: &Cummax, DType: tensor.Int, Run: runCummax[int32]}
+
+// CummaxI16 runs Cummax in Short.
+var CummaxI16 = Kernel{Def: &Cummax, DType: tensor.Short, Run: runCummax[int16]}
+
+// CummaxI8 runs Cummax in Char.
+var CummaxI8 = Kernel{Def: &Cummax, DType: tensor.Char, Run: runCummax[int8]}
+
+// CummaxU8 runs Cummax in Byte.
+var CummaxU8 = Kernel{Def: &Cummax, DType: tensor.Byte, Run: runCummax[uint8]}
+
+// CummaxBool runs Cummax in Bool.
+var CummaxBool = Kernel{Def: &Cummax, DType: tensor.Bool, Run: runCummax[uint8]}
+
+// CumminF32 runs Cummin in Float.
+var CumminF32 = Kernel{Def: &Cummin, DType: tensor.Float, Run: runCummin[float32]}
+
+// CumminF64 runs Cummin in Double.
+var CumminF64 = Kernel{Def: &Cummin, DType: tensor.Double, Run: runCummin[float64]}
+
+// CumminF16 runs Cummin in Half.
+var CumminF16 = Kernel{Def: &Cummin, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runCummin[float32]}
+
+// CumminBF16 runs Cummin in BFloat16.
+var CumminBF16 = Kernel{Def: &Cummin, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runCummin[float32]}
+
+// CumminI64 runs Cummin in Long.
+var CumminI64 = Kernel{Def: &Cummin, DType: tensor.Long, Run: runCummin[int64]}
+
+// CumminI32 runs Cummin in Int.
+var CumminI32 = Kernel{Def: &Cummin, DType: tensor.Int, Run: runCummin[int32]}
+
+// CumminI16 runs Cummin in Short.
+var CumminI16 = Kernel{Def: &Cummin, DType: tensor.Short, Run: runCummin[int16]}
+
+// CumminI8 runs Cummin in Char.
+var CumminI8 = Kernel{Def: &Cummin, DType: tensor.Char, Run: runCummin[int8]}
+
+// CumminU8 runs Cummin in Byte.
+var CumminU8 = Kernel{Def: &Cummin, DType: tensor.Byte, Run: runCummin[uint8]}
+
+// CumminBool runs Cummin in Bool.
+var CumminBool = Kernel{Def: &Cummin, DType: tensor.Bool, Run: runCummin[uint8]}
+
+// LogcumsumexpF32 runs Logcumsumexp in Float.
+var LogcumsumexpF32 = Kernel{Def: &Logcumsumexp, DType: tensor.Float, Run: runLogcumsumexp[float32]}
+
+// LogcumsumexpF64 runs Logcumsumexp in Double.
+var LogcumsumexpF64 = Kernel{Def: &Logcumsumexp, DType: tensor.Double, Run: runLogcumsumexp[float64]}
+
+// LogcumsumexpF16 runs Logcumsumexp in Half.
+var LogcumsumexpF16 = Kernel{Def: &Logcumsumexp, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runLogcumsumexp[float32]}
+
+// LogcumsumexpBF16 runs Logcumsumexp in BFloat16.
+var LogcumsumexpBF16 = Kernel{Def: &Logcumsumexp, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runLogcumsumexp[float32]}
+
+// KthvalueF32 runs Kthvalue in Float.
+var KthvalueF32 = Kernel{Def: &Kthvalue, DType: tensor.Float, Run: runKthvalue[float32]}
+
+// KthvalueF64 runs Kthvalue in Double.
+var KthvalueF64 = Kernel{Def: &Kthvalue, DType: tensor.Double, Run: runKthvalue[float64]}
+
+// KthvalueF16 runs Kthvalue in Half.
+var KthvalueF16 = Kernel{Def: &Kthvalue, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runKthvalue[float32]}
+
+// KthvalueBF16 runs Kthvalue in BFloat16.
+var KthvalueBF16 = Kernel{Def: &Kthvalue, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runKthvalue[float32]}
+
+// KthvalueI64 runs Kthvalue in Long.
+var KthvalueI64 = Kernel{Def: &Kthvalue, DType: tensor.Long, Run: runKthvalue[int64]}
+
+// KthvalueI32 runs Kthvalue in Int.
+var KthvalueI32 = Kernel{Def: &Kthvalue, DType: tensor.Int, Run: runKthvalue[int32]}
+
+// KthvalueI16 runs Kthvalue in Short.
+var KthvalueI16 = Kernel{Def: &Kthvalue, DType: tensor.Short, Run: runKthvalue[int16]}
+
+// KthvalueI8 runs Kthvalue in Char.
+var KthvalueI8 = Kernel{Def: &Kthvalue, DType: tensor.Char, Run: runKthvalue[int8]}
+
+// KthvalueU8 runs Kthvalue in Byte.
+var KthvalueU8 = Kernel{Def: &Kthvalue, DType: tensor.Byte, Run: runKthvalue[uint8]}
+
+// ModeF32 runs Mode in Float.
+var ModeF32 = Kernel{Def: &Mode, DType: tensor.Float, Run: runMode[float32]}
+
+// ModeF64 runs Mode in Double.
+var ModeF64 = Kernel{Def: &Mode, DType: tensor.Double, Run: runMode[float64]}
+
+// ModeF16 runs Mode in Half.
+var ModeF16 = Kernel{Def: &Mode, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runMode[float32]}
+
+// ModeBF16 runs Mode in BFloat16.
+var ModeBF16 = Kernel{Def: &Mode, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runMode[float32]}
+
+// ModeI64 runs Mode in Long.
+var ModeI64 = Kernel{Def: &Mode, DType: tensor.Long, Run: runMode[int64]}
+
+// ModeI32 runs Mode in Int.
+var ModeI32 = Kernel{Def: &Mode, DType: tensor.Int, Run: runMode[int32]}
+
+// ModeI16 runs Mode in Short.
+var ModeI16 = Kernel{Def: &Mode, DType: tensor.Short, Run: runMode[int16]}
+
+// ModeI8 runs Mode in Char.
+var ModeI8 = Kernel{Def: &Mode, DType: tensor.Char, Run: runMode[int8]}
+
+// ModeU8 runs Mode in Byte.
+var ModeU8 = Kernel{Def: &Mode, DType: tensor.Byte, Run: runMode[uint8]}
+
+// ModeBool runs Mode in Bool.
+var ModeBool = Kernel{Def: &Mode, DType: tensor.Bool, Run: runMode[uint8]}
+
+// MedianDimF32 runs MedianDim in Float.
+var MedianDimF32 = Kernel{Def: &MedianDim, DType: tensor.Float, Run: runMedian[float32]}
+
+// MedianDimF64 runs MedianDim in Double.
+var MedianDimF64 = Kernel{Def: &MedianDim, DType: tensor.Double, Run: runMedian[float64]}
+
+// MedianDimF16 runs MedianDim in Half.
+var MedianDimF16 = Kernel{Def: &MedianDim, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runMedian[float32]}
+
+// MedianDimBF16 runs MedianDim in BFloat16.
+var MedianDimBF16 = Kernel{Def: &MedianDim, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runMedian[float32]}
+
+// MedianDimI64 runs MedianDim in Long.
+var MedianDimI64 = Kernel{Def: &MedianDim, DType: tensor.Long, Run: runMedian[int64]}
+
+// MedianDimI32 runs MedianDim in Int.
+var MedianDimI32 = Kernel{Def: &MedianDim, DType: tensor.Int, Run: runMedian[int32]}
+
+// MedianDimI16 runs MedianDim in Short.
+var MedianDimI16 = Kernel{Def: &MedianDim, DType: tensor.Short, Run: runMedian[int16]}
+
+// MedianDimI8 runs MedianDim in Char.
+var MedianDimI8 = Kernel{Def: &MedianDim, DType: tensor.Char, Run: runMedian[int8]}
+
+// MedianDimU8 runs MedianDim in Byte.
+var MedianDimU8 = Kernel{Def: &MedianDim, DType: tensor.Byte, Run: runMedian[uint8]}
+
+// NanmedianDimF32 runs NanmedianDim in Float.
+var NanmedianDimF32 = Kernel{Def: &NanmedianDim, DType: tensor.Float, Run: runNanmedian[float32]}
+
+// NanmedianDimF64 runs NanmedianDim in Double.
+var NanmedianDimF64 = Kernel{Def: &NanmedianDim, DType: tensor.Double, Run: runNanmedian[float64]}
+
+// NanmedianDimF16 runs NanmedianDim in Half.
+var NanmedianDimF16 = Kernel{Def: &NanmedianDim, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runNanmedian[float32]}
+
+// NanmedianDimBF16 runs NanmedianDim in BFloat16.
+var NanmedianDimBF16 = Kernel{Def: &NanmedianDim, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runNanmedian[float32]}
+
+// NanmedianDimI64 runs NanmedianDim in Long.
+var NanmedianDimI64 = Kernel{Def: &NanmedianDim, DType: tensor.Long, Run: runNanmedian[int64]}
+
+// NanmedianDimI32 runs NanmedianDim in Int.
+var NanmedianDimI32 = Kernel{Def: &NanmedianDim, DType: tensor.Int, Run: runNanmedian[int32]}
+
+// NanmedianDimI16 runs NanmedianDim in Short.
+var NanmedianDimI16 = Kernel{Def: &NanmedianDim, DType: tensor.Short, Run: runNanmedian[int16]}
+
+// NanmedianDimI8 runs NanmedianDim in Char.
+var NanmedianDimI8 = Kernel{Def: &NanmedianDim, DType: tensor.Char, Run: runNanmedian[int8]}
+
+// NanmedianDimU8 runs NanmedianDim in Byte.
+var NanmedianDimU8 = Kernel{Def: &NanmedianDim, DType: tensor.Byte, Run: runNanmedian[uint8]}
+
+// SearchSortedF32 runs SearchSorted in Float.
+var SearchSortedF32 = Kernel{Def: &SearchSorted, DType: tensor.Float, Run: runSearchSorted[float32]}
+
+// SearchSortedF64 runs SearchSorted in Double.
+var SearchSortedF64 = Kernel{Def: &SearchSorted, DType: tensor.Double, Run: runSearchSorted[float64]}
+
+// SearchSortedF16 runs SearchSorted in Half.
+var SearchSortedF16 = Kernel{Def: &SearchSorted, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runSearchSorted[float32]}
+
+// SearchSortedBF16 runs SearchSorted in BFloat16.
+var SearchSortedBF16 = Kernel{Def: &SearchSorted, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runSearchSorted[float32]}
+
+// SearchSortedI64 runs SearchSorted in Long.
+var SearchSortedI64 = Kernel{Def: &SearchSorted, DType: tensor.Long, Run: runSearchSorted[int64]}
+
+// SearchSortedI32 runs SearchSorted in Int.
+var SearchSortedI32 = Kernel{Def: &SearchSorted, DType: tensor.Int, Run: runSearchSorted[int32]}
+
+// SearchSortedI16 runs SearchSorted in Short.
+var SearchSortedI16 = Kernel{Def: &SearchSorted, DType: tensor.Short, Run: runSearchSorted[int16]}
+
+// SearchSortedI8 runs SearchSorted in Char.
+var SearchSortedI8 = Kernel{Def: &SearchSorted, DType: tensor.Char, Run: runSearchSorted[int8]}
+
+// SearchSortedU8 runs SearchSorted in Byte.
+var SearchSortedU8 = Kernel{Def: &SearchSorted, DType: tensor.Byte, Run: runSearchSorted[uint8]}
+
+// SearchSortedBool runs SearchSorted in Bool.
+var SearchSortedBool = Kernel{Def: &SearchSorted, DType: tensor.Bool, Run: runSearchSorted[uint8]}

@@ -18,6 +18,15 @@ var indexing = file{"zkernels_index.go", []kernel{
 	numbers("Topk", all, "runTopk"),
 	numbers("Sort", all, "runSort"),
 	numbers("SortStable", all, "runSortStable"),
+	numbers("ScatterReduce", all, "runScatterReduce"),
+	numbers("Cummax", all, "runCummax"),
+	numbers("Cummin", all, "runCummin"),
+	numbers("Logcumsumexp", floats, "runLogcumsumexp"),
+	numbers("Kthvalue", real, "runKthvalue"),
+	numbers("Mode", all, "runMode"),
+	numbers("MedianDim", real, "runMedian"),
+	numbers("NanmedianDim", real, "runNanmedian"),
+	numbers("SearchSorted", all, "runSearchSorted"),
 }}
 
 func init() { files = append(files, indexing) }

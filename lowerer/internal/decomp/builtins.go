@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -74,7 +75,25 @@ var builtins = map[string]func(e *env, args []any) any{
 	"epsilon": func(_ *env, a []any) any { return epsilon(typeOf(a[0])) },
 	"len":     func(_ *env, a []any) any { list, _ := a[0].([]any); return int64(len(list)) },
 	"sqrtn":   func(_ *env, a []any) any { return math.Sqrt(float(a[0])) },
-	"pown":    func(_ *env, a []any) any { return math.Pow(float(a[0]), float(a[1])) },
+	"pown":    func(_ *env, a []any) any { return scalarmath.Pow(float(a[0]), float(a[1])) },
+	// vector(x) is x, or a vector of one element for a number.
+	"vector": func(e *env, a []any) any { return e.c.vector(tensorArg(a, 0)) },
+	// areas(y, x, dim) are twice the areas of the trapezoids under y at places x, which may be None.
+	"areas": func(e *env, a []any) any {
+		x, _ := a[1].(*exir.Value)
+		return e.c.areas(tensorArg(a, 0), x, int(intArg(a, 2)))
+	},
+	// reduced(x, reduction) is x for 0, its mean for 1 and its sum for 2, as ATen counts reductions.
+	"reduced": func(e *env, a []any) any {
+		v := tensorArg(a, 0)
+		switch intArg(a, 1) {
+		case 1:
+			return e.c.op("mean", v)
+		case 2:
+			return e.c.op("sum", v)
+		}
+		return v
+	},
 	// part(list, from, to) is a part of a list.
 	"part": func(_ *env, a []any) any {
 		list, _ := a[0].([]any)

@@ -179,6 +179,14 @@ func (c *call) view(v *exir.Value, sizes ...int64) *exir.Value {
 	return c.op("view_copy", v, arg)
 }
 
+// vector is v, or a vector of one element if v has no dimension.
+func (c *call) vector(v *exir.Value) *exir.Value {
+	if rank(v) > 0 {
+		return v
+	}
+	return c.view(v, 1)
+}
+
 // same reports whether a and b are known to be equal.
 func (c *call) same(a, b []int64) bool {
 	if len(a) != len(b) {

@@ -5,7 +5,6 @@
 package decomp
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -103,7 +102,7 @@ func (r *rewriter) replace(n *exir.Node) error {
 	case opaque(n.Op) || r.d.keep(n):
 		r.b.Append(n)
 		return nil
-	case exir.LookupRow(n.Op.Name) != nil:
+	case exir.LookupRow(n.Op.Name) != nil && refined[n.Op.Name] == nil:
 		return r.retain(n)
 	}
 	from := len(r.b.Graph.Nodes)
@@ -112,7 +111,7 @@ func (r *rewriter) replace(n *exir.Node) error {
 		err = r.b.Err
 	}
 	if err == nil && !done {
-		err = errors.New("it has no row")
+		return r.retain(n)
 	}
 	if err == nil {
 		err = r.bind(n, outs)
@@ -211,7 +210,7 @@ func (r *rewriter) bind(n *exir.Node, outs []*exir.Value) error {
 
 // expand is the builder's hook: it applies the rule for s, if s has no row.
 func (r *rewriter) expand(b *exir.Builder, s *exir.Schema, args []exir.Arg) (outs []*exir.Value, done bool, err error) {
-	if exir.LookupRow(s.Name) != nil {
+	if exir.LookupRow(s.Name) != nil && refined[s.Name] == nil {
 		return nil, false, nil
 	}
 	if r.depth >= maxDepth {
@@ -232,6 +231,10 @@ func (r *rewriter) expand(b *exir.Builder, s *exir.Schema, args []exir.Arg) (out
 			err = fmt.Errorf("rewrite %s: %v", s.Name, f)
 		}
 	}()
+	if f := refined[s.Name]; f != nil {
+		outs := f(c)
+		return outs, outs != nil, b.Err
+	}
 	if f := funcs[s.Name]; f != nil {
 		return f(c), true, b.Err
 	}

@@ -32,13 +32,28 @@ func init() {
 		"aten::roll": roll, "aten::rot90": rot90, "aten::meshgrid": meshgrid, "aten::meshgrid.indexing": meshgrid,
 		"aten::take_along_dim": takeAlongDim, "aten::diag": diagonal, "aten::diag_embed": diagEmbed,
 		"aten::diagonal_scatter": diagonalScatter, "aten::nonzero_numpy": nonzeroNumpy,
-		"aten::broadcast_tensors": broadcastTensors, "aten::scatter.reduce": scatterReduce,
-		"aten::scatter_reduce.two": scatterReduce, "aten::searchsorted.Tensor": searchsorted, "aten::im2col": im2col,
+		"aten::broadcast_tensors": broadcastTensors, "aten::im2col": im2col,
 		"aten::upsample_nearest1d.vec": upsampleNearest1d, "aten::grid_sampler": gridSampler,
 		"aten::split_with_sizes_copy": splitCopy, "aten::unbind_copy.int": unbindCopy,
 
 		"torchao::dequantize_affine": dequantizeAffine, "torchao::quantize_affine": quantizeAffine,
 		"torchao::choose_qparams_affine": chooseAffine,
+
+		"aten::column_stack": columnStack, "aten::tensordot": tensordot, "aten::kron": kron, "aten::block_diag": blockDiag, "aten::combinations": combinations,
+		"aten::cross": cross, "aten::sum_to_size": sumToSize, "aten::resize": resized, "aten::resize_as": resized,
+		"aten::_chunk_cat": chunkCat, "aten::fft_fftshift": fftShift, "aten::fft_ifftshift": fftShift, "aten::addbmm": addbmm,
+		"aten::max_unpool2d": unpool, "aten::max_unpool3d": unpool, "aten::max_pool2d_with_indices_backward": maxPoolBackward,
+		"aten::_unsafe_masked_index": maskedIndex, "aten::_unsafe_masked_index_put_accumulate": maskedIndexPut,
+		"aten::linalg_vander": vander, "aten::nonzero_static": nonzeroStatic,
+		"aten::pdist": pairDistances, "aten::_pdist_forward": pairDistances,
+		"aten::repeat_interleave.self_Tensor": repeatRows,
+
+		"aten::quantile": quantile, "aten::quantile.scalar": quantile, "aten::nanquantile": quantile, "aten::nanquantile.scalar": quantile,
+		"aten::gradient.array": gradient, "aten::gradient.scalararray": gradient, "aten::gradient.scalarint": gradient,
+		"aten::gradient.scalarrayarray": gradient, "aten::gradient.scalarrayint": gradient,
+		"aten::gradient.tensorarray": gradient, "aten::gradient.tensorarrayint": gradient,
+		"aten::linspace.Scalar_Tensor": linspaceOf, "aten::linspace.Tensor_Scalar": linspaceOf, "aten::linspace.Tensor_Tensor": linspaceOf,
+		"aten::logspace.Scalar_Tensor": linspaceOf, "aten::logspace.Tensor_Scalar": linspaceOf, "aten::logspace.Tensor_Tensor": linspaceOf,
 
 		"aten::linspace": linspace, "aten::logspace": linspace, "aten::eye": eye, "aten::eye.m": eye,
 		"aten::tril_indices": triangleIndices, "aten::triu_indices": triangleIndices,
@@ -48,4 +63,10 @@ func init() {
 		"aten::lstm.input": lstm, "aten::lstm_cell": lstmCell, "aten::gru.input": gru, "aten::gru_cell": gruCell,
 		"aten::rnn_tanh.input": rnn, "aten::rnn_relu.input": rnn, "aten::rnn_tanh_cell": rnnCell, "aten::rnn_relu_cell": rnnCell,
 	}
+}
+
+// refined are operators that have a row and that, with some arguments, others express as well which more runtimes have.
+// The function gives nil to keep the row.
+var refined = map[string]func(c *call) []*exir.Value{
+	"aten::scatter_reduce.two": refineScatter,
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -21,12 +22,12 @@ func linspace(c *call) []*exir.Value {
 	}
 	elements := make([]float64, n)
 	for i := range elements {
-		elements[i] = start + step*float64(i)
+		elements[i] = start + float64(step*float64(i))
 		if i >= n/2 {
-			elements[i] = end - step*float64(n-1-i)
+			elements[i] = end - float64(step*float64(n-1-i))
 		}
 		if c.s.Base() == "logspace" {
-			elements[i] = math.Pow(c.f("base"), elements[i])
+			elements[i] = scalarmath.Pow(c.f("base"), elements[i])
 		}
 	}
 	return one(c.literal(c.s.Base(), t, []int64{int64(n)}, elements))
@@ -76,7 +77,7 @@ func window(c *call) []*exir.Value {
 	}
 	elements := make([]float64, n)
 	for i := range elements {
-		elements[i] = alpha - (1-alpha)*math.Cos(2*math.Pi*float64(i)/span)
+		elements[i] = alpha - float64((1-alpha)*scalarmath.Cos(2*math.Pi*float64(i)/span))
 	}
 	if n == 1 {
 		elements[0] = 1

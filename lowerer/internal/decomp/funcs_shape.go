@@ -250,35 +250,6 @@ func nonzeroNumpy(c *call) []*exir.Value {
 	return cols
 }
 
-// scatterReduce is scatter_add where it sums.
-func scatterReduce(c *call) []*exir.Value {
-	kind := c.arg("reduce").Str
-	if kind != "add" && kind != "sum" || c.s.Arg("include_self") >= 0 && !c.bool("include_self") {
-		failf("scatter with reduce=%q has no kernel", kind)
-	}
-	return one(c.op("scatter_add", c.t("self"), c.i("dim"), c.t("index"), c.t("src")))
-}
-
-// searchsorted counts the boundaries below each element.
-func searchsorted(c *call) []*exir.Value {
-	seq, x := c.t("sorted_sequence"), c.t("self")
-	if c.s.Arg("sorter") >= 0 && c.has("sorter") {
-		failf("searchsorted with a sorter has no kernel")
-	}
-	cmp := "lt.Tensor"
-	if c.bool("right") || c.s.Arg("side") >= 0 && c.arg("side").Str == "right" {
-		cmp = "le.Tensor"
-	}
-	if rank(seq) > 1 {
-		seq = c.unsqueeze(seq, -2)
-	}
-	n := c.sum(c.op(cmp, seq, c.unsqueeze(x, -1)), -1)
-	if c.bool("out_int32") {
-		n = c.to(n, tensor.Int)
-	}
-	return one(n)
-}
-
 // im2col gathers the windows of an image.
 func im2col(c *call) []*exir.Value {
 	x := c.t("self")
