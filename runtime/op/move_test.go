@@ -54,6 +54,8 @@ func val(x any) Value {
 	switch x := x.(type) {
 	case nil:
 		return Value{}
+	case string:
+		return Value{Kind: String, Str: x}
 	case int:
 		return Value{Kind: Int, Int: int64(x)}
 	case float64:
