@@ -26,7 +26,8 @@ type MethodInputs struct {
 type Input struct {
 	// Name is what `dynamic_shapes` calls it.
 	Name string `json:"name"`
-	// Kind is "tensor", "int", "float", "bool", or "none" for one that was exported as None or as a constant.
+	// Kind is "tensor", "int", "float", "bool", "none", or "constant" for a value that the export fixed: a call gives it
+	// and the program ignores it.
 	Kind string `json:"kind"`
 	// DType is a tensor's element type by PyTorch's name.
 	DType string `json:"dtype,omitempty"`
@@ -68,7 +69,7 @@ func (l *Loaded) Inputs() []MethodInputs {
 		for i, v := range m.Graph.Inputs {
 			switch m.Inputs[i].Kind {
 			case exir.ConstantInput:
-				mi.Inputs = append(mi.Inputs, Input{Kind: "none"})
+				mi.Inputs = append(mi.Inputs, Input{Kind: constantKind(&m.Inputs[i].Value)})
 			case exir.UserInput:
 				mi.Inputs = append(mi.Inputs, l.input(v))
 			}
@@ -76,6 +77,13 @@ func (l *Loaded) Inputs() []MethodInputs {
 		out = append(out, mi)
 	}
 	return out
+}
+
+func constantKind(a *exir.Arg) string {
+	if a.Kind == exir.ArgNone {
+		return "none"
+	}
+	return "constant"
 }
 
 func (l *Loaded) input(v *exir.Value) Input {
