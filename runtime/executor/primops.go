@@ -56,7 +56,7 @@ func primBinary(name string) primFunc {
 	case prim + "floordiv.Scalar":
 		return arith(floorDiv, func(a, b float64) float64 { return math.Floor(a / b) })
 	case prim + "mod.Scalar":
-		return arith(floorMod, func(a, b float64) float64 { return a - b*math.Floor(a/b) })
+		return arith(floorMod, func(a, b float64) float64 { return a - float64(b*math.Floor(a/b)) })
 	case prim + "truediv.Scalar":
 		return trueDiv
 	case prim + "sym_max.Scalar":

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -96,7 +97,7 @@ func distance[T float](x, y []T, p float64) float64 {
 		case math.IsInf(p, 1):
 			sum = max(sum, d)
 		default:
-			sum += math.Pow(d, p)
+			sum += scalarmath.Pow(d, p)
 		}
 	}
 	switch {
@@ -105,5 +106,5 @@ func distance[T float](x, y []T, p float64) float64 {
 	case p == 0, p == 1, math.IsInf(p, 1):
 		return sum
 	}
-	return math.Pow(sum, 1/p)
+	return scalarmath.Pow(sum, 1/p)
 }

@@ -3,6 +3,7 @@ package op
 import (
 	"errors"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -272,7 +273,7 @@ func glu[T float](c *Call) error {
 	for range n.rows() {
 		for i := range n.row() {
 			at := n.off[1] + i*n.step(1)
-			o[n.off[0]+i] = x[at] * T(sigmoid(float64(x[at+half])))
+			o[n.off[0]+i] = x[at] * scalarmath.Sigmoid(x[at+half])
 		}
 		n.next()
 	}

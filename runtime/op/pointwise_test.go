@@ -229,22 +229,6 @@ func TestChannelsLast(t *testing.T) {
 	check(t, &Argmax, []float64{7}, x, nil, false)
 }
 
-func TestElementary(t *testing.T) {
-	for x := -30.0; x < 30; x += 0.00371 {
-		for _, f := range []struct {
-			name      string
-			got, want float64
-		}{
-			{"exp", exp(x), math.Exp(x)}, {"expm1", expm1(x), math.Expm1(x)}, {"tanh", tanh(x), math.Tanh(x)},
-			{"log", log(x * x), math.Log(x * x)}, {"sigmoid", sigmoid(x), 1 / (1 + math.Exp(-x))},
-		} {
-			if math.Abs(f.got-f.want) > 1e-13*math.Abs(f.want) && math.Abs(f.got-f.want) > 1e-16 {
-				t.Fatalf("%s(%v): got %v, want %v", f.name, x, f.got, f.want)
-			}
-		}
-	}
-}
-
 func BenchmarkAdd(b *testing.B) {
 	benchBinary(b, rowAdd[float32])
 }

@@ -3,6 +3,8 @@ package op
 import (
 	"math"
 	"unsafe"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
 )
 
 // Functions of single elements. Products that are added to something are
@@ -135,7 +137,7 @@ func eluOf[T float](x T, p par) T {
 	if x > 0 {
 		return T(float64(x) * p.y)
 	}
-	return T(expm1(float64(x)*p.z) * p.x * p.y)
+	return T(float64(scalarmath.Expm1(T(float64(x)*p.z))) * p.x * p.y)
 }
 
 func logitOf[T float](x T, eps float64) T {
@@ -143,7 +145,7 @@ func logitOf[T float](x T, eps float64) T {
 	if eps >= 0 {
 		z = clampOf(z, eps, 1-eps)
 	}
-	return T(log(z / (1 - z)))
+	return T(scalarmath.Log(z / (1 - z)))
 }
 
 func rsqrtOf[T float](x T) T { return T(1 / math.Sqrt(float64(x))) }

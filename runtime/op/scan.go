@@ -3,6 +3,7 @@ package op
 import (
 	"math"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -103,7 +104,7 @@ func softmaxRow[T, U float](o []U, x []T) {
 	}
 	top, sum := float64(x[argMax(x)]), 0.0
 	for i, v := range x {
-		e := exp(float64(v) - top)
+		e := scalarmath.ExpIn[U](float64(v) - top)
 		sum += e
 		o[i] = U(e)
 	}
@@ -119,9 +120,9 @@ func logSoftmaxRow[T, U float](o []U, x []T) {
 	}
 	top, sum := float64(x[argMax(x)]), 0.0
 	for _, v := range x {
-		sum += exp(float64(v) - top)
+		sum += scalarmath.ExpIn[U](float64(v) - top)
 	}
-	shift := log(sum)
+	shift := scalarmath.Log(sum)
 	for i, v := range x {
 		o[i] = U((float64(v) - top) - shift)
 	}

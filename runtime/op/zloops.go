@@ -2,7 +2,11 @@
 
 package op
 
-import "math"
+import (
+	"math"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
+)
 
 func rowAdd[T number](o []T, a, b []T, p par) {
 
@@ -539,25 +543,25 @@ func rowAtan2[T float](o []T, a, b []T, p par) {
 		if len(a) == 1 {
 			x := a[0]
 			for i := range o {
-				o[i] = T(math.Atan2(float64(x), float64(y)))
+				o[i] = scalarmath.Atan2(x, y)
 			}
 			return
 		}
 		a = a[:len(o)]
 		for i, x := range a {
-			o[i] = T(math.Atan2(float64(x), float64(y)))
+			o[i] = scalarmath.Atan2(x, y)
 		}
 	case len(a) == 1:
 		x := a[0]
 		b = b[:len(o)]
 		for i, y := range b {
-			o[i] = T(math.Atan2(float64(x), float64(y)))
+			o[i] = scalarmath.Atan2(x, y)
 		}
 	default:
 		a, b = a[:len(o)], b[:len(o)]
 		for i, x := range a {
 			y := b[i]
-			o[i] = T(math.Atan2(float64(x), float64(y)))
+			o[i] = scalarmath.Atan2(x, y)
 		}
 	}
 }
@@ -570,25 +574,25 @@ func rowPow[T float](o []T, a, b []T, p par) {
 		if len(a) == 1 {
 			x := a[0]
 			for i := range o {
-				o[i] = T(math.Pow(float64(x), float64(y)))
+				o[i] = scalarmath.Pow(x, y)
 			}
 			return
 		}
 		a = a[:len(o)]
 		for i, x := range a {
-			o[i] = T(math.Pow(float64(x), float64(y)))
+			o[i] = scalarmath.Pow(x, y)
 		}
 	case len(a) == 1:
 		x := a[0]
 		b = b[:len(o)]
 		for i, y := range b {
-			o[i] = T(math.Pow(float64(x), float64(y)))
+			o[i] = scalarmath.Pow(x, y)
 		}
 	default:
 		a, b = a[:len(o)], b[:len(o)]
 		for i, x := range a {
 			y := b[i]
-			o[i] = T(math.Pow(float64(x), float64(y)))
+			o[i] = scalarmath.Pow(x, y)
 		}
 	}
 }
@@ -1318,13 +1322,13 @@ func rowGelu[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(geluErf(float64(x)))
+			o[i] = scalarmath.Gelu(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(geluErf(float64(x)))
+		o[i] = scalarmath.Gelu(x)
 	}
 }
 
@@ -1333,13 +1337,13 @@ func rowGeluTanh[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(geluTanh(float64(x)))
+			o[i] = scalarmath.GeluTanh(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(geluTanh(float64(x)))
+		o[i] = scalarmath.GeluTanh(x)
 	}
 }
 
@@ -1393,13 +1397,13 @@ func rowAcos[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Acos(float64(x)))
+			o[i] = scalarmath.Acos(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Acos(float64(x)))
+		o[i] = scalarmath.Acos(x)
 	}
 }
 
@@ -1408,13 +1412,13 @@ func rowAcosh[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Acosh(float64(x)))
+			o[i] = scalarmath.Acosh(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Acosh(float64(x)))
+		o[i] = scalarmath.Acosh(x)
 	}
 }
 
@@ -1423,13 +1427,13 @@ func rowAsin[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Asin(float64(x)))
+			o[i] = scalarmath.Asin(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Asin(float64(x)))
+		o[i] = scalarmath.Asin(x)
 	}
 }
 
@@ -1438,13 +1442,13 @@ func rowAsinh[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Asinh(float64(x)))
+			o[i] = scalarmath.Asinh(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Asinh(float64(x)))
+		o[i] = scalarmath.Asinh(x)
 	}
 }
 
@@ -1453,13 +1457,13 @@ func rowAtan[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Atan(float64(x)))
+			o[i] = scalarmath.Atan(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Atan(float64(x)))
+		o[i] = scalarmath.Atan(x)
 	}
 }
 
@@ -1468,13 +1472,13 @@ func rowAtanh[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Atanh(float64(x)))
+			o[i] = scalarmath.Atanh(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Atanh(float64(x)))
+		o[i] = scalarmath.Atanh(x)
 	}
 }
 
@@ -1483,13 +1487,13 @@ func rowCos[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Cos(float64(x)))
+			o[i] = scalarmath.Cos(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Cos(float64(x)))
+		o[i] = scalarmath.Cos(x)
 	}
 }
 
@@ -1498,13 +1502,13 @@ func rowCosh[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Cosh(float64(x)))
+			o[i] = scalarmath.Cosh(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Cosh(float64(x)))
+		o[i] = scalarmath.Cosh(x)
 	}
 }
 
@@ -1513,13 +1517,13 @@ func rowErf[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Erf(float64(x)))
+			o[i] = scalarmath.Erf(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Erf(float64(x)))
+		o[i] = scalarmath.Erf(x)
 	}
 }
 
@@ -1528,13 +1532,13 @@ func rowErfc[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Erfc(float64(x)))
+			o[i] = scalarmath.Erfc(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Erfc(float64(x)))
+		o[i] = scalarmath.Erfc(x)
 	}
 }
 
@@ -1543,13 +1547,13 @@ func rowExp[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(exp(float64(x)))
+			o[i] = scalarmath.Exp(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(exp(float64(x)))
+		o[i] = scalarmath.Exp(x)
 	}
 }
 
@@ -1558,13 +1562,13 @@ func rowExp2[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Exp2(float64(x)))
+			o[i] = scalarmath.Exp2(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Exp2(float64(x)))
+		o[i] = scalarmath.Exp2(x)
 	}
 }
 
@@ -1573,13 +1577,13 @@ func rowExpm1[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Expm1(float64(x)))
+			o[i] = scalarmath.Expm1(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Expm1(float64(x)))
+		o[i] = scalarmath.Expm1(x)
 	}
 }
 
@@ -1588,13 +1592,13 @@ func rowLog[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(log(float64(x)))
+			o[i] = scalarmath.Log(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(log(float64(x)))
+		o[i] = scalarmath.Log(x)
 	}
 }
 
@@ -1603,13 +1607,13 @@ func rowLog10[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Log10(float64(x)))
+			o[i] = scalarmath.Log10(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Log10(float64(x)))
+		o[i] = scalarmath.Log10(x)
 	}
 }
 
@@ -1618,13 +1622,13 @@ func rowLog1p[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Log1p(float64(x)))
+			o[i] = scalarmath.Log1p(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Log1p(float64(x)))
+		o[i] = scalarmath.Log1p(x)
 	}
 }
 
@@ -1633,13 +1637,13 @@ func rowLog2[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Log2(float64(x)))
+			o[i] = scalarmath.Log2(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Log2(float64(x)))
+		o[i] = scalarmath.Log2(x)
 	}
 }
 
@@ -1678,13 +1682,13 @@ func rowSigmoid[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(sigmoid(float64(x)))
+			o[i] = scalarmath.Sigmoid(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(sigmoid(float64(x)))
+		o[i] = scalarmath.Sigmoid(x)
 	}
 }
 
@@ -1693,13 +1697,13 @@ func rowSin[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Sin(float64(x)))
+			o[i] = scalarmath.Sin(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Sin(float64(x)))
+		o[i] = scalarmath.Sin(x)
 	}
 }
 
@@ -1708,13 +1712,13 @@ func rowSinh[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Sinh(float64(x)))
+			o[i] = scalarmath.Sinh(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Sinh(float64(x)))
+		o[i] = scalarmath.Sinh(x)
 	}
 }
 
@@ -1738,13 +1742,13 @@ func rowTan[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Tan(float64(x)))
+			o[i] = scalarmath.Tan(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Tan(float64(x)))
+		o[i] = scalarmath.Tan(x)
 	}
 }
 
@@ -1753,12 +1757,12 @@ func rowTanh[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(tanh(float64(x)))
+			o[i] = scalarmath.Tanh(x)
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(tanh(float64(x)))
+		o[i] = scalarmath.Tanh(x)
 	}
 }

@@ -60,7 +60,7 @@ func write(dir, name, text string) error {
 
 func loopsText() string {
 	var b strings.Builder
-	b.WriteString("import \"math\"\n")
+	b.WriteString("import (\n\"math\"\n\n\"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath\"\n)\n")
 	for _, l := range loops {
 		if l.operands == 1 {
 			loop1(&b, l)
