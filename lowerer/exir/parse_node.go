@@ -117,18 +117,26 @@ func (p *parser) meta() (tensor.Meta, error) {
 		m.Sizes = append(m.Sizes, d)
 		return err
 	})
-	if err != nil || !strings.HasPrefix(p.rest, "{") {
-		return m, err
-	}
-	order, err := p.counts("{", "}")
-	m.DimOrder = make([]uint8, len(order))
-	for i, d := range order {
-		if d > math.MaxUint8 {
-			return m, fmt.Errorf("dim order %v", order)
-		}
-		m.DimOrder[i] = uint8(d)
+	if err == nil {
+		m.DimOrder, err = p.order()
 	}
 	return m, err
+}
+
+// order reads a dim order such as {1,0}, nil where there is none.
+func (p *parser) order() ([]uint8, error) {
+	if !strings.HasPrefix(p.rest, "{") {
+		return nil, nil
+	}
+	list, err := p.counts("{", "}")
+	order := make([]uint8, len(list))
+	for i, d := range list {
+		if d > math.MaxUint8 {
+			return nil, fmt.Errorf("dim order %v", list)
+		}
+		order[i] = uint8(d)
+	}
+	return order, err
 }
 
 // call reads "ns::op.overload(args)".

@@ -185,7 +185,7 @@ func numbersBound(v *verifier, n *Node) {
 	}
 }
 
-// inferred: the types and sizes of results are those that the row gives.
+// inferred: the types and sizes of results, and their dim orders where these count, are those that the row gives.
 func inferred(v *verifier, n *Node) {
 	if LookupRow(n.Op.Name) == nil {
 		return
@@ -202,6 +202,8 @@ func inferred(v *verifier, n *Node) {
 			v.fail("result %s is %s, want %s", out.Name, out.Spec.DType, metas[i].DType)
 		case !v.sameSizes(n, out.Spec.Sizes, metas[i].Sizes):
 			v.fail("result %s has sizes %v, want %v", out.Name, out.Spec.Sizes, metas[i].Sizes)
+		case v.dialect&DimOrders != 0 && !slices.Equal(out.Spec.DimOrder, metas[i].DimOrder):
+			v.fail("result %s has dim order %v, want %v", out.Name, out.Spec.DimOrder, metas[i].DimOrder)
 		}
 	}
 }
@@ -222,7 +224,7 @@ func (v *verifier) sameSizes(n *Node, a, b []tensor.Dim) bool {
 	return true
 }
 
-// dimOrders: memory formats are dim orders, and dim orders are the row's.
+// dimOrders: memory formats are dim orders.
 func dimOrders(v *verifier, n *Node) {
 	for i := range n.Args {
 		if n.Args[i].Kind == ArgMemoryFormat {

@@ -1,6 +1,8 @@
 package passes
 
 import (
+	"strings"
+
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/op"
 )
@@ -11,17 +13,11 @@ const foldLimit = 64 << 10
 // fold turns nodes whose tensors are all constants into constant expressions. Buffers that
 // some method writes are no constants.
 func fold(c *Context, m *exir.Method) error {
-	mutated := c.Program.MutatedBuffers()
-	state := map[*exir.Value]bool{}
-	for i, v := range m.Graph.Inputs {
-		if v != nil && m.Inputs[i].Kind != exir.UserInput && mutated[m.Inputs[i].Target] {
-			state[v] = true
-		}
-	}
+	state := stateOf(c.Program, m)
 	return m.Graph.Walk(func(g *exir.Graph) error {
 		kept := g.Nodes[:0]
 		for _, n := range g.Nodes {
-			if foldable(n, state) {
+			if c.foldable(n, state) {
 				for i, v := range n.Outs {
 					v.Const = &exir.Constant{Name: v.Name, Meta: v.Spec, Node: &exir.ConstExpr{Op: n.Op, Args: n.Args, Out: i}}
 					v.Node = nil
@@ -33,6 +29,34 @@ func fold(c *Context, m *exir.Method) error {
 		g.Nodes = kept
 		return nil
 	})
+}
+
+// stateOf are the inputs of m that some method of p writes.
+func stateOf(p *exir.Program, m *exir.Method) map[*exir.Value]bool {
+	mutated := p.MutatedBuffers()
+	state := map[*exir.Value]bool{}
+	for i, v := range m.Graph.Inputs {
+		if v != nil && m.Inputs[i].Kind != exir.UserInput && mutated[m.Inputs[i].Target] {
+			state[v] = true
+		}
+	}
+	return state
+}
+
+// foldRest is fold where nodes were left for backends.
+func foldRest(c *Context, m *exir.Method) error {
+	if !c.Offered {
+		return nil
+	}
+	return fold(c, m)
+}
+
+// foldable leaves what a backend may want as it is.
+func (c *Context) foldable(n *exir.Node, state map[*exir.Value]bool) bool {
+	if c.Offered && !c.late && strings.HasPrefix(n.Op.Name, "quantized_decomposed::") {
+		return false
+	}
+	return foldable(n, state)
 }
 
 func foldable(n *exir.Node, state map[*exir.Value]bool) bool {
