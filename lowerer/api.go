@@ -153,7 +153,11 @@ func (l *Loaded) ToEdge(spec *config.Spec, dump *Dumper) (*exir.EdgeProgram, err
 	if err != nil {
 		return nil, err
 	}
-	return &exir.EdgeProgram{Program: *p}, l.checkBounds(p)
+	edge := &exir.EdgeProgram{Program: *p}
+	if spec.Operators.V == "official" { // its runtime plans all memory
+		return edge, l.checkBounds(p)
+	}
+	return edge, nil
 }
 
 // ToExecutorch plans memory and emits the program; its constants stay expressions.
