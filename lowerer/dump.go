@@ -39,13 +39,36 @@ func (d *Dumper) Stage(name string, _ *exir.Program, m *exir.Method, table *symi
 	if d == nil {
 		return nil
 	}
-	s := stage{name, m.Name, m.Text(table)}
+	return d.write(stage{name, m.Name, m.Text(table)})
+}
+
+// Plan writes the text of p as it is now: stage out-variant, or planned.
+func (d *Dumper) Plan(p *exir.Plan) error {
+	if d == nil {
+		return nil
+	}
+	name := "out-variant"
+	if p.Planned {
+		name = "planned"
+	}
+	return d.write(stage{name, p.Name, p.Text()})
+}
+
+func (d *Dumper) write(s stage) error {
 	d.stages = append(d.stages, s)
 	file := filepath.Join(d.dir, fmt.Sprintf("%02d-%s-%s.txt", len(d.stages), s.name, s.method))
 	if err := os.WriteFile(file, []byte(s.text), 0o666); err != nil {
 		return diag.New(diag.FileWrite, file, "%w", err)
 	}
 	return nil
+}
+
+// stage verifies m in dialect d and dumps it.
+func (l *Loaded) stage(dump *Dumper, name string, m *exir.Method, d exir.Dialect) error {
+	if err := exir.Verify(m, l.Program.Shapes, d); err != nil {
+		return err
+	}
+	return dump.Stage(name, &l.Program.Program, m, l.table)
 }
 
 //go:embed dump.html

@@ -92,6 +92,10 @@ func TestTextParsesBack(t *testing.T) {
 
 func checkText(t *testing.T, stage, text string) {
 	t.Helper()
+	if strings.HasPrefix(text, "plan ") {
+		checkPlan(t, stage, text)
+		return
+	}
 	table := symint.NewTable()
 	m, err := exir.ParseMethod(text, table)
 	if err != nil {
@@ -111,6 +115,21 @@ func checkText(t *testing.T, stage, text string) {
 		d = exir.Edge
 	}
 	if err := exir.Verify(m, &tensor.Shapes{Table: table}, d); err != nil {
+		t.Errorf("stage %s: verify: %v", stage, err)
+	}
+}
+
+func checkPlan(t *testing.T, stage, text string) {
+	t.Helper()
+	p, err := exir.ParsePlan(text)
+	if err != nil {
+		t.Errorf("stage %s: %v", stage, err)
+		return
+	}
+	if again := p.Text(); again != text {
+		t.Errorf("stage %s: printed again it differs at %s", stage, firstDifference(text, again))
+	}
+	if err := exir.VerifyPlan(p); err != nil {
 		t.Errorf("stage %s: verify: %v", stage, err)
 	}
 }

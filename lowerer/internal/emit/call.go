@@ -58,6 +58,7 @@ func (e *emitter) elide(n *exir.Node) bool {
 	}
 	e.tensorValue(out)
 	e.stores[out] = stores
+	e.views[e.index[out]] = e.index[in]
 	stores[0].values = append(stores[0].values, e.index[out])
 	return true
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
@@ -26,6 +27,8 @@ type Options struct {
 	Stacktrace bool
 	// Official makes an operator without a kernel in the official runtime an error.
 	Official bool
+	// Stage, if set, is called with every plan, before and after its tensors have their places.
+	Stage func(p *exir.Plan) error
 	// Banks are the memories for arenas, in the order in which they are filled; none is the one with memory id 1.
 	Banks []Bank
 }
@@ -73,7 +76,7 @@ func Program(p *exir.Program, table *symint.Table, opts Options) (*exir.Executor
 		arena: stateArena(opts.Banks), used: make([]int64, len(opts.Banks))}
 	stats := map[string]*Stats{}
 	var errs []error
-	var usesState []bool
+	var done []*emitter
 	var padding int64
 	for _, m := range p.Methods {
 		e := newEmitter(m, p, table, opts, shared)
@@ -83,16 +86,19 @@ func Program(p *exir.Program, table *symint.Table, opts Options) (*exir.Executor
 		}
 		out.Program.Plans = append(out.Program.Plans, e.plan)
 		padding = max(padding, e.padding)
-		usesState = append(usesState, e.sharesState)
+		done = append(done, e)
 		stats[m.Name] = &e.stats
 		out.Kernels = append(out.Kernels, e.stats.Kernels...)
 	}
 	if len(errs) > 0 {
 		return nil, nil, errors.Join(errs...)
 	}
-	for i, plan := range out.Program.Plans {
-		if usesState[i] {
-			setArena(plan, shared.arena, shared.size+padding)
+	for _, e := range done {
+		if e.sharesState {
+			setArena(e.plan, shared.arena, shared.size+padding)
+		}
+		if err := e.check(true); err != nil {
+			return nil, nil, err
 		}
 	}
 	out.Constants, out.Mutable, out.Payloads = shared.constants, shared.mutable, shared.payloads
@@ -175,6 +181,8 @@ type emitter struct {
 	plan   *pte.ExecutionPlan
 	ins    []pte.Instruction
 	traces [][]pte.Frame
+	nodes  []*exir.Node    // of ins
+	views  map[int32]int32 // what an elided view shares the memory of
 	index  map[*exir.Value]int32
 	stores map[*exir.Value][]*storage // a value merged from two branches has both
 	order  []*storage
@@ -195,7 +203,7 @@ func newEmitter(m *exir.Method, p *exir.Program, table *symint.Table, opts Optio
 	return &emitter{m: m, prog: p, table: table, opts: opts, shared: shared,
 		plan:  &pte.ExecutionPlan{Name: m.Name, EncodedInpStr: m.InSpec, EncodedOutStr: m.OutSpec},
 		index: map[*exir.Value]int32{}, stores: map[*exir.Value][]*storage{}, ops: map[pte.Operator]int32{},
-		state: map[*exir.Value]bool{}, output: map[*exir.Value]bool{}}
+		state: map[*exir.Value]bool{}, output: map[*exir.Value]bool{}, views: map[int32]int32{}}
 }
 
 func (e *emitter) method() error {
@@ -208,7 +216,23 @@ func (e *emitter) method() error {
 		return errors.Join(e.errs...)
 	}
 	e.plan.Chains = []pte.Chain{{Instructions: e.ins, Stacktrace: e.traces}}
+	if err := e.check(false); err != nil {
+		return err
+	}
 	return e.allocate()
+}
+
+// check verifies the plan as it is now and shows it to Options.Stage.
+func (e *emitter) check(planned bool) error {
+	p := &exir.Plan{ExecutionPlan: e.plan, Planned: planned, Nodes: e.nodes, Views: e.views}
+	for v := range e.state {
+		p.State = append(p.State, e.index[v])
+	}
+	slices.Sort(p.State)
+	if err := exir.VerifyPlan(p); err != nil || e.opts.Stage == nil {
+		return err
+	}
+	return e.opts.Stage(p)
 }
 
 func (e *emitter) fail(code diag.Code, format string, args ...any) *diag.Error {
@@ -466,6 +490,7 @@ func (e *emitter) call(name string, args []int32) {
 
 func (e *emitter) push(in pte.Instruction) int {
 	e.ins = append(e.ins, in)
+	e.nodes = append(e.nodes, e.node)
 	if e.opts.Stacktrace {
 		e.traces = append(e.traces, frames(e.node))
 	}

@@ -51,12 +51,17 @@ var Table = []Pass{
 		Needs: []Fact{NumbersBound}, Gives: []Fact{NoDeadCode}, Run: deadCode},
 }
 
-// Run runs the table over every method, up to the late passes, and verifies after each pass the facts that hold then;
-// off names optional passes to leave out, and after is called after each pass. RunLate goes on from there.
+// Run runs the table over every method, up to the late passes, and verifies before the first and after each the facts
+// that hold then; off names optional passes to leave out, and after is called after each pass. RunLate goes on from there.
 func Run(c *Context, off func(name string) bool, after func(pass string, m *exir.Method) error) error {
 	c.hold = slices.Clone(Given)
 	if c.Offered {
 		c.hold = slices.DeleteFunc(c.hold, func(f Fact) bool { return f == CoreOps || f == TensorArgs })
+	}
+	for _, m := range c.Program.Methods {
+		if err := Verify(c, m, c.hold); err != nil {
+			return err
+		}
 	}
 	return c.run(off, after)
 }
@@ -82,7 +87,7 @@ func (c *Context) run(off func(name string) bool, after func(pass string, m *exi
 				return fault(m, p.Name, err)
 			}
 			if err := Verify(c, m, c.hold); err != nil {
-				return diag.New(diag.Bug, m.Name, "verify after pass %s: %w", p.Name, err)
+				return broken(p.Name, err)
 			}
 			if after != nil {
 				if err := after(p.Name, m); err != nil {
@@ -92,6 +97,16 @@ func (c *Context) run(off func(name string) bool, after func(pass string, m *exi
 		}
 	}
 	return nil
+}
+
+// broken says of each of a verifier's errors after which pass it was found.
+func broken(pass string, err error) error {
+	var list diag.List
+	list.Add(diag.Bug, err)
+	for _, e := range list {
+		e.Msg = "after pass " + pass + ": " + e.Msg
+	}
+	return list
 }
 
 // fault is an error of a pass; one without a place gets the method and the pass.
