@@ -43,14 +43,6 @@ func stateOf(p *exir.Program, m *exir.Method) map[*exir.Value]bool {
 	return state
 }
 
-// foldRest is fold where nodes were left for backends.
-func foldRest(c *Context, m *exir.Method) error {
-	if !c.Offered {
-		return nil
-	}
-	return fold(c, m)
-}
-
 // foldable leaves what a backend may want as it is.
 func (c *Context) foldable(n *exir.Node, state map[*exir.Value]bool) bool {
 	if c.Offered && !c.late && strings.HasPrefix(n.Op.Name, "quantized_decomposed::") {

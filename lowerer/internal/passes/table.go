@@ -27,8 +27,12 @@ type Pass struct {
 	Name, Doc string
 	// Optional passes may be switched off in a spec.
 	Optional bool
+	// With is an optional pass that this one completes: it does not run without it.
+	With string
 	// Late passes run after the backends took their nodes.
-	Late                 bool
+	Late bool
+	// Rest passes run only where nodes were offered to backends.
+	Rest                 bool
 	Needs, Gives, Breaks []Fact
 	Run                  func(c *Context, m *exir.Method) error
 }
@@ -43,8 +47,8 @@ var Table = []Pass{
 		Gives: []Fact{NoDeadCode}, Run: deadCode},
 	{Name: "fold-constants", Doc: "turns nodes over constants into constant expressions, evaluated when packing", Optional: true,
 		Needs: []Fact{CoreOps, DimOrderOps}, Gives: []Fact{Folded}, Breaks: []Fact{NoDeadCode}, Run: fold},
-	{Name: "fold-rest", Doc: "folds constants that were offered to backends, and that none took", Optional: true, Late: true,
-		Needs: []Fact{CoreOps, DimOrderOps}, Gives: []Fact{Folded}, Breaks: []Fact{NoDeadCode}, Run: foldRest},
+	{Name: "fold-rest", Doc: "folds constants that were offered to backends, and that none took", Optional: true, Late: true, Rest: true,
+		Needs: []Fact{CoreOps, DimOrderOps}, Gives: []Fact{Folded}, Breaks: []Fact{NoDeadCode}, Run: fold},
 	{Name: "bind-numbers", Doc: "computes every symbolic size that an argument needs by prim ops over sym_size", Late: true,
 		Needs: []Fact{CoreOps}, Gives: []Fact{NumbersBound}, Breaks: []Fact{NoDeadCode}, Run: bindNumbers},
 	{Name: "dead-code-2", Doc: "removes what folding and binding left without users", Late: true,
@@ -69,7 +73,7 @@ func Run(c *Context, off func(name string) bool, after func(pass string, m *exir
 // RunLate runs the late passes, after Run with the same context and after the backends.
 func RunLate(c *Context, off func(name string) bool, after func(pass string, m *exir.Method) error) error {
 	if c.Offered {
-		c.hold = append(c.hold, CoreOps, TensorArgs)
+		c.hold = slices.DeleteFunc(append(c.hold, CoreOps, TensorArgs), func(f Fact) bool { return f == Folded })
 	}
 	c.late = true
 	return c.run(off, after)
@@ -78,7 +82,7 @@ func RunLate(c *Context, off func(name string) bool, after func(pass string, m *
 func (c *Context) run(off func(name string) bool, after func(pass string, m *exir.Method) error) error {
 	for i := range Table {
 		p := &Table[i]
-		if p.Late != c.late || p.Optional && off != nil && off(p.Name) {
+		if p.Late != c.late || p.Rest && !c.Offered || p.Optional && off != nil && off(p.Name) {
 			continue
 		}
 		c.hold = p.after(c.hold)
