@@ -1,0 +1,249 @@
+package rt
+
+import (
+	"strconv"
+
+	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
+	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/memory"
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// compiler makes a program of a graph. The first error stays in err.
+type compiler struct {
+	ctx    *backend.InitContext
+	table  *op.Table
+	graph  *blob.Graph
+	out    *program
+	values map[uint32]*value
+	node   int
+	err    error
+}
+
+// value is a value of the graph and the slots that hold it.
+type value struct {
+	*blob.Value
+	// slot holds it in its own type.
+	slot int
+	// float holds it in float32; -1 until a node asks for it.
+	float int
+}
+
+func compile(ctx *backend.InitContext, table *op.Table, payload []byte) (*program, error) {
+	g, err := read(payload)
+	if err != nil {
+		return nil, err
+	}
+	c := &compiler{ctx: ctx, table: table, graph: g, out: &program{}, values: make(map[uint32]*value, len(g.Values))}
+	c.out.inputs, c.out.outputs = absent(int(g.NumExterns)), absent(int(g.NumExterns))
+	for i := range g.Values {
+		c.define(&g.Values[i])
+	}
+	for i := range g.Nodes {
+		c.node = i
+		if c.lower(&g.Nodes[i]); c.err != nil {
+			return nil, c.err
+		}
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	return c.out, c.place()
+}
+
+func absent(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = -1
+	}
+	return list
+}
+
+// fail keeps the first error, with the node's index and type before its message.
+func (c *compiler) fail(code pte.Code, parts ...string) {
+	if c.err == nil {
+		where := "compile graph: node " + strconv.Itoa(c.node) + " (" + c.graph.Nodes[c.node].Type.String() + "): "
+		c.err = backend.Fail(code, append([]string{where}, parts...)...)
+	}
+}
+
+// storage is how elements of a type lie in a slot, and the type of an argument of it.
+type storage struct{ slot, argument tensor.ScalarType }
+
+var storages = map[blob.DataType]storage{
+	blob.FP32: {tensor.Float, tensor.Float}, blob.FP16: {tensor.Half, tensor.Half}, blob.BF16: {tensor.Half, tensor.BFloat16},
+	blob.QInt8: {tensor.Char, tensor.Char}, blob.QUint8: {tensor.Char, tensor.Byte}, blob.Int32: {tensor.Float, tensor.Int},
+	blob.QDInt8: {tensor.Float, tensor.Undefined},
+}
+
+// define makes the slot of a value. Constants get theirs when a node asks for them.
+func (c *compiler) define(v *blob.Value) {
+	x := &value{Value: v, slot: -1, float: -1}
+	c.values[v.ID] = x
+	if v.Constant != 0 {
+		return
+	}
+	s, ok := storages[v.Type]
+	if !ok || v.DynamicType != blob.InvalidType && v.DynamicType != blob.QInt8 {
+		if c.err == nil {
+			c.err = backend.Fail(pte.NotImplemented, "compile graph: value ", itoa(v.ID), " of type ", v.Type.String())
+		}
+		return
+	}
+	x.slot = c.newSlot(s.slot, dimsOf(v.Dims))
+	if s.slot == tensor.Float && v.Type != blob.Int32 {
+		x.float = x.slot
+	}
+	if v.External == blob.InvalidID {
+		return
+	}
+	slot := &c.out.slots[x.slot]
+	slot.external, slot.argument = int(v.External), s.argument
+	if v.Flags == blob.ExternalInput {
+		c.out.inputs[v.External] = x.slot
+	} else {
+		c.out.outputs[v.External] = x.slot
+	}
+}
+
+func itoa(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
+
+func (c *compiler) newSlot(dtype tensor.ScalarType, dims []tensor.Dim) int {
+	c.out.slots = append(c.out.slots, slot{dtype: dtype, dims: dims, external: -1, offset: -1, first: -1})
+	return len(c.out.slots) - 1
+}
+
+// temp is a new slot like another, of this type.
+func (c *compiler) temp(like int, dtype tensor.ScalarType) int {
+	return c.newSlot(dtype, c.out.slots[like].dims)
+}
+
+// call adds a call of a portable operator.
+func (c *compiler) call(name string, out operand, args ...operand) {
+	c.callOuts(name, []operand{out}, args...)
+}
+
+func (c *compiler) callOuts(name string, outs []operand, args ...operand) {
+	if c.err != nil {
+		return
+	}
+	vals := c.bindValues(args)
+	var metas []tensor.Meta
+	for _, o := range outs {
+		metas = append(metas, c.tensorOf(&o).Meta)
+	}
+	def, sig := c.table.Def(name)
+	if def == nil {
+		c.fail(pte.NotImplemented, "no kernel ", name)
+		return
+	}
+	dtype := op.KeyOf(def, vals, metas)
+	k := c.table.Lookup(name, dtype)
+	if k == nil {
+		c.fail(pte.NotImplemented, "no kernel ", name, " in ", dtype.String())
+		return
+	}
+	plan, err := op.Prepare(k, sig, vals, metas, c.pack)
+	if err != nil {
+		c.fail(pte.DelegateInvalidCompatibility, err.Error())
+		return
+	}
+	c.add(step{plan: plan, args: args, outs: outs})
+}
+
+// own adds a step that is no portable operator.
+func (c *compiler) own(run func(*ownCall) error, out int, args ...int) {
+	s := step{run: run, outs: []operand{of(out)}}
+	for _, a := range args {
+		s.args = append(s.args, of(a))
+	}
+	c.add(s)
+}
+
+func (c *compiler) add(s step) {
+	s.node = c.node
+	at := len(c.out.steps)
+	use := func(o *operand) {
+		if o.slot < 0 {
+			return
+		}
+		t := &c.out.slots[o.slot]
+		if t.first < 0 {
+			t.first = at
+		}
+		t.last = at
+	}
+	for i := range s.args {
+		use(&s.args[i])
+		for j := range s.args[i].list {
+			use(&s.args[i].list[j])
+		}
+	}
+	for i := range s.outs {
+		use(&s.outs[i])
+	}
+	c.out.steps = append(c.out.steps, s)
+}
+
+// bindValues are args as a kernel's Prepare sees them.
+func (c *compiler) bindValues(args []operand) []op.Value {
+	vals := make([]op.Value, len(args))
+	for i := range args {
+		vals[i] = args[i].value
+		switch {
+		case args[i].slot >= 0:
+			vals[i] = op.Value{Kind: op.Tensor, Tensor: c.tensorOf(&args[i])}
+		case args[i].list != nil:
+			vals[i].Kind = op.Tensors
+			for j := range args[i].list {
+				vals[i].Tensors = append(vals[i].Tensors, c.tensorOf(&args[i].list[j]))
+			}
+		}
+	}
+	return vals
+}
+
+// tensorOf is the tensor that an operand is, of the largest sizes.
+func (c *compiler) tensorOf(o *operand) *tensor.Tensor {
+	s := &c.out.slots[o.slot]
+	t := &tensor.Tensor{Meta: s.meta(), Data: s.data}
+	if o.view != nil {
+		t.DimOrder, t.Sizes = o.view.order, o.view.sizes(nil, s.dims)
+	}
+	return t
+}
+
+// pack is op.Prep.Pack: what was made of a constant is shared in the program.
+func (c *compiler) pack(t *tensor.Tensor, layout string, build func() any) any {
+	key := "xnnpack packed " + address(t.Data) + " " + layout
+	for _, d := range t.Sizes {
+		key += " " + strconv.FormatInt(d, 10)
+	}
+	v, _ := c.ctx.Share(key, func() (any, error) { return build(), nil })
+	return v
+}
+
+// place gives the slots that are neither constants nor arguments their places in the workspace.
+func (c *compiler) place() error {
+	var items []memory.Item
+	var at []int
+	for i := range c.out.slots {
+		s := &c.out.slots[i]
+		if s.data == nil && s.external < 0 && s.first >= 0 {
+			m := s.meta()
+			items = append(items, memory.Item{Size: int64(max(m.Nbytes(), 1)), First: s.first, Last: s.last, Align: 64})
+			at = append(at, i)
+		}
+	}
+	offsets, total, err := memory.Plan(items)
+	if err != nil {
+		return backend.Fail(pte.DelegateMemoryAllocationFailed, err.Error())
+	}
+	for k, i := range at {
+		c.out.slots[i].offset = offsets[k]
+	}
+	c.out.workspace = total
+	return nil
+}

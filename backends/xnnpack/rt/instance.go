@@ -1,0 +1,272 @@
+package rt
+
+import (
+	"strconv"
+
+	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// instance is a handle: a program with the tensors of one user.
+type instance struct {
+	prog    *program
+	tensors []*tensor.Tensor
+	steps   []boundStep
+	private []byte // the workspace, unless it is shared
+	temp    op.Temp
+	env     op.Env
+	ctx     *backend.ExecuteContext // of the call under way
+	sizes   [tensor.MaxRank]tensor.Dim
+}
+
+// boundStep is a step with its tensors.
+type boundStep struct {
+	invoker *op.Invoker
+	own     ownCall
+	// ins and outs are the views that follow their slots, and the slots that follow their views.
+	ins, outs []boundView
+}
+
+// boundView is a tensor that sees a slot's tensor in another way.
+type boundView struct {
+	seen, slot *tensor.Tensor
+	view       *view
+}
+
+func newInstance(ctx *backend.InitContext, p *program, opts options) (*instance, error) {
+	in := &instance{prog: p}
+	in.env = op.Env{Temp: &in.temp, Grow: in.grow, Parallel: in.parallel}
+	for i := range p.slots {
+		s := &p.slots[i]
+		t := &tensor.Tensor{Meta: s.meta(), Data: s.data}
+		t.Meta = t.Meta.Clone()
+		in.tensors = append(in.tensors, t)
+	}
+	for i := range p.steps {
+		in.steps = append(in.steps, in.bind(&p.steps[i]))
+	}
+	if opts.sharing != sharingDisabled || p.workspace == 0 {
+		return in, nil
+	}
+	b, err := ctx.Alloc(int(p.workspace))
+	in.private = b
+	return in, err
+}
+
+// bind makes the tensors and the invoker of a step.
+func (in *instance) bind(s *step) boundStep {
+	var b boundStep
+	var outs []*tensor.Tensor
+	for i := range s.outs {
+		outs = append(outs, in.operand(&s.outs[i], &b.outs))
+	}
+	if s.run != nil {
+		b.own = ownCall{outs: outs, parallel: in.parallel, resize: in.resize}
+		for i := range s.args {
+			b.own.args = append(b.own.args, in.operand(&s.args[i], &b.ins))
+		}
+		return b
+	}
+	args := make([]op.Value, len(s.args))
+	for i := range s.args {
+		o := &s.args[i]
+		args[i] = o.value
+		switch {
+		case o.slot >= 0:
+			args[i] = op.Value{Kind: op.Tensor, Tensor: in.operand(o, &b.ins)}
+		case o.list != nil:
+			args[i].Kind = op.Tensors
+			for j := range o.list {
+				args[i].Tensors = append(args[i].Tensors, in.operand(&o.list[j], &b.ins))
+			}
+		}
+	}
+	b.invoker = s.plan.Bind(args, outs, &in.env)
+	return b
+}
+
+// operand is the tensor of an operand; a view goes to list.
+func (in *instance) operand(o *operand, list *[]boundView) *tensor.Tensor {
+	t := in.tensors[o.slot]
+	if o.view == nil {
+		return t
+	}
+	seen := &tensor.Tensor{Meta: tensor.Meta{DType: t.DType, Sizes: o.view.sizes(nil, t.Sizes), DimOrder: o.view.order}, Data: t.Data}
+	*list = append(*list, boundView{seen, t, o.view})
+	return seen
+}
+
+func (in *instance) parallel(n, grain int, f func(lo, hi int)) { in.ctx.Parallel(n, grain, f) }
+
+func (in *instance) resize(t *tensor.Tensor, sizes []tensor.Dim) error {
+	return op.Resize(t, sizes, in.env.Grow)
+}
+
+// grow gives a value that is larger than its largest sizes say a place of its own for this call; results have none.
+func (in *instance) grow(t *tensor.Tensor, n int) error {
+	for _, list := range [][]int{in.prog.outputs} {
+		for _, s := range list {
+			if s >= 0 && in.tensors[s] == t {
+				return backend.Fail(pte.InvalidArgument, "a result needs ", strconv.Itoa(n), " bytes, its place has ", strconv.Itoa(cap(t.Data)))
+			}
+		}
+	}
+	b, err := in.ctx.Alloc(n)
+	t.Data = b
+	return err
+}
+
+// execute runs the steps on these arguments.
+func (in *instance) execute(ctx *backend.ExecuteContext, args []*backend.Value) error {
+	if len(args) < len(in.prog.inputs) {
+		return backend.Fail(pte.InvalidArgument, "got ", strconv.Itoa(len(args)), " arguments, want ", strconv.Itoa(len(in.prog.inputs)))
+	}
+	in.ctx = ctx
+	if err := in.placeWorkspace(); err != nil {
+		return err
+	}
+	if err := in.setArguments(args); err != nil {
+		return err
+	}
+	for i := range in.steps {
+		if err := in.step(i); err != nil {
+			return in.wrap(i, err)
+		}
+	}
+	return in.resizeOutputs(args)
+}
+
+// wrap says in which node an error happened.
+func (in *instance) wrap(i int, err error) error {
+	return backend.Fail(pte.InvalidArgument, "run node ", strconv.Itoa(in.prog.steps[i].node), ": ", err.Error())
+}
+
+// placeWorkspace gives the slots of the workspace their memory.
+func (in *instance) placeWorkspace() error {
+	b := in.private
+	if b == nil && in.prog.workspace > 0 {
+		var err error
+		if b, err = in.ctx.Alloc(int(in.prog.workspace)); err != nil {
+			return err
+		}
+	}
+	for i := range in.prog.slots {
+		s := &in.prog.slots[i]
+		if s.offset >= 0 {
+			m := s.meta()
+			n := int64(m.Nbytes())
+			in.tensors[i].Data = b[s.offset : s.offset+n : s.offset+n]
+		}
+	}
+	return nil
+}
+
+// step runs a step.
+func (in *instance) step(i int) error {
+	b := &in.steps[i]
+	for k := range b.ins {
+		v := &b.ins[k]
+		v.seen.Sizes, v.seen.Data = v.view.sizes(v.seen.Sizes, v.slot.Sizes), v.slot.Data
+	}
+	for k := range b.outs {
+		v := &b.outs[k]
+		v.seen.Data = v.slot.Data
+	}
+	if b.invoker == nil {
+		if err := in.prog.steps[i].run(&b.own); err != nil {
+			return err
+		}
+	} else if err := b.invoker.Call(); err != nil {
+		return err
+	}
+	for k := range b.outs {
+		v := &b.outs[k]
+		v.slot.Sizes, v.slot.Data = v.view.dims(v.slot.Sizes, v.seen.Sizes), v.seen.Data
+	}
+	return nil
+}
+
+// channelsLast reports the order that the official runtime takes for NHWC.
+func channelsLast(t *tensor.Tensor) bool {
+	return len(t.DimOrder) == 4 && t.DimOrder[1] == 2 && t.DimOrder[2] == 3 && t.DimOrder[3] == 1
+}
+
+// setArguments lets the slots of inputs and outputs be the arguments' bytes.
+func (in *instance) setArguments(args []*backend.Value) error {
+	for k := range in.prog.inputs {
+		slot, input := in.prog.inputs[k], true
+		if slot < 0 {
+			slot, input = in.prog.outputs[k], false
+		}
+		if slot < 0 {
+			continue
+		}
+		t := args[k].Tensor
+		if args[k].Kind != op.Tensor || t == nil {
+			return backend.Fail(pte.InvalidArgument, "argument ", strconv.Itoa(k), " is no tensor")
+		}
+		if err := in.setArgument(k, slot, input, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (in *instance) setArgument(k, slot int, input bool, arg *tensor.Tensor) error {
+	s, t := &in.prog.slots[slot], in.tensors[slot]
+	wide := !input && s.argument == tensor.Int && arg.DType == tensor.Long
+	if arg.DType != s.argument && !wide {
+		return backend.Fail(pte.InvalidType, "argument ", strconv.Itoa(k), " has type ", arg.DType.String(), ", want ", s.argument.String())
+	}
+	if len(arg.Sizes) != len(t.Sizes) && !(len(arg.Sizes) == 0 && len(t.Sizes) == 1) {
+		return backend.Fail(pte.InvalidArgument, "argument ", strconv.Itoa(k), " has rank ", strconv.Itoa(len(arg.Sizes)), ", want ", strconv.Itoa(len(t.Sizes)))
+	}
+	if !input {
+		t.Data = arg.Data[:cap(arg.Data):cap(arg.Data)]
+		return nil
+	}
+	switch {
+	case channelsLast(arg):
+		t.Sizes = nchw.dims(t.Sizes, arg.Sizes)
+	case len(arg.Sizes) == 0:
+		t.Sizes[0] = 1
+	default:
+		copy(t.Sizes, arg.Sizes)
+	}
+	t.Data = arg.Data[:arg.Nbytes():arg.Nbytes()]
+	return nil
+}
+
+// resizeOutputs gives the results' arguments their sizes.
+func (in *instance) resizeOutputs(args []*backend.Value) error {
+	for k, slot := range in.prog.outputs {
+		if slot < 0 {
+			continue
+		}
+		t, arg := in.tensors[slot], args[k].Tensor
+		sizes := append(in.sizes[:0], t.Sizes...)
+		if channelsLast(arg) {
+			sizes = nchw.sizes(in.sizes[:0], t.Sizes)
+		}
+		if len(arg.Sizes) == 0 {
+			sizes = sizes[:0]
+		}
+		if err := in.ctx.Resize(arg, sizes); err != nil {
+			return backend.Fail(pte.InvalidArgument, "argument ", strconv.Itoa(k), ": ", err.Error())
+		}
+		if arg.DType == tensor.Long {
+			widen(arg.Data, arg.Numel())
+		}
+	}
+	return nil
+}
+
+// widen makes int64 of n int32 in place.
+func widen(b []byte, n int) {
+	from, to := sliceOf[int32](b, n), sliceOf[int64](b, n)
+	for i := n - 1; i >= 0; i-- {
+		to[i] = int64(from[i])
+	}
+}

@@ -1,0 +1,423 @@
+package rt
+
+import (
+	"math"
+
+	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// lowering adds the steps of a node.
+type lowering func(c *compiler, n *blob.Node)
+
+// lowerings has an entry for every node type that the official runtime defines.
+var lowerings = map[blob.NodeType]lowering{
+	blob.Abs: pointwise("aten::abs.out"), blob.Add: pointwise("aten::add.out", number(1)), blob.Ceiling: pointwise("aten::ceil.out"),
+	blob.Cos: pointwise("aten::cos.out"), blob.Div: pointwise("aten::div.out"), blob.Exp: pointwise("aten::exp.out"),
+	blob.Floor: pointwise("aten::floor.out"), blob.Gelu: pointwise("aten::gelu.out", text("none")), blob.Log: pointwise("aten::log.out"),
+	blob.Maximum: pointwise("aten::maximum.out"), blob.Minimum: pointwise("aten::minimum.out"),
+	blob.Multiply: pointwise("aten::mul.out"), blob.Negate: pointwise("aten::neg.out"),
+	blob.ReciprocalSquareRoot: pointwise("aten::rsqrt.out"), blob.Sigmoid: pointwise("aten::sigmoid.out"),
+	blob.Sin: pointwise("aten::sin.out"), blob.Softmax: pointwise("aten::_softmax.out", number(-1), truth(false)),
+	blob.SquareRoot: pointwise("aten::sqrt.out"), blob.Subtract: pointwise("aten::sub.out", number(1)), blob.Tanh: pointwise("aten::tanh.out"),
+
+	blob.Clamp: lowerClamp, blob.ELU: lowerELU, blob.LeakyReLU: lowerLeakyReLU, blob.Hardswish: lowerHardswish,
+	blob.Square: lowerSquare, blob.PReLU: lowerPReLU, blob.Convert: lowerConvert, blob.Copy: lowerCopy,
+
+	blob.Concatenate2: lowerCat, blob.Concatenate3: lowerCat, blob.Concatenate4: lowerCat, blob.Concatenate5: lowerCat,
+	blob.StaticTranspose: lowerTranspose, blob.StaticReshape: lowerReshape, blob.StaticSlice: lowerSlice,
+	blob.StaticConstantPad: lowerPad,
+
+	blob.FullyConnected: lowerLinear, blob.BatchMatrixMultiply: lowerBatchMatrixMultiply,
+	blob.Conv2d: lowerConv, blob.DepthwiseConv2d: lowerConv, blob.ConvTranspose2d: lowerConv,
+	blob.AvgPooling2d: lowerAvgPool, blob.MaxPooling2d: lowerMaxPool, blob.ArgMaxPooling2d: lowerArgMaxPool,
+	blob.GlobalAvgPooling2d: lowerGlobalAvgPool, blob.StaticResizeBilinear2D: lowerResize,
+}
+
+// lower adds the steps of a node.
+func (c *compiler) lower(n *blob.Node) {
+	f := lowerings[n.Type]
+	if f == nil {
+		c.fail(pte.NotImplemented, "the official runtime does not have it either")
+		return
+	}
+	f(c, n)
+}
+
+// floatOf is a slot with a value in float32, or -1 for an absent one.
+func (c *compiler) floatOf(id uint32) int {
+	v := c.values[id]
+	switch {
+	case v == nil:
+		return -1
+	case v.float >= 0:
+	case v.Constant != 0:
+		c.floatConstant(v)
+	default:
+		v.float = c.temp(v.slot, tensor.Float)
+		c.own(fromType(v.Value), v.float, v.slot)
+	}
+	return v.float
+}
+
+// inFloat adds the steps of a node of one result that runs in float32: emit's, those that bound the result, and those
+// that convert from and to other types.
+func (c *compiler) inFloat(n *blob.Node, emit func(out int, in []int)) {
+	var in []int
+	for _, id := range n.Inputs {
+		in = append(in, c.floatOf(id))
+	}
+	v := c.values[n.Outputs[0]]
+	out := v.float
+	if out < 0 {
+		out = c.temp(v.slot, tensor.Float)
+	}
+	if c.err != nil {
+		return
+	}
+	emit(out, in)
+	if n.Bounded && n.Type != blob.Clamp {
+		c.call("aten::clamp.out", of(out), of(out), float(n.Min), float(n.Max))
+	}
+	if out != v.slot {
+		c.own(toType(v.Value), v.slot, out)
+	}
+}
+
+// pointwise calls an operator of the node's inputs and more arguments.
+func pointwise(name string, more ...operand) lowering {
+	return func(c *compiler, n *blob.Node) {
+		c.inFloat(n, func(out int, in []int) {
+			var args []operand
+			for _, s := range in {
+				args = append(args, of(s))
+			}
+			c.call(name, of(out), append(args, more...)...)
+		})
+	}
+}
+
+func lowerClamp(c *compiler, n *blob.Node) {
+	pointwise("aten::clamp.out", float(n.Min), float(n.Max))(c, n)
+}
+
+func lowerELU(c *compiler, n *blob.Node) {
+	pointwise("aten::elu.out", float(n.Factor), float(1), float(1))(c, n)
+}
+
+func lowerLeakyReLU(c *compiler, n *blob.Node) {
+	pointwise("aten::leaky_relu.out", float(n.Factor))(c, n)
+}
+
+// lowerHardswish is x·clamp(x+3, 0, 6)/6.
+func lowerHardswish(c *compiler, n *blob.Node) {
+	c.inFloat(n, func(out int, in []int) { c.own(hardswish, out, in[0]) })
+}
+
+func lowerSquare(c *compiler, n *blob.Node) {
+	c.inFloat(n, func(out int, in []int) { c.call("aten::mul.out", of(out), of(in[0]), of(in[0])) })
+}
+
+// lowerPReLU is max(x, 0) + slope·min(x, 0).
+func lowerPReLU(c *compiler, n *blob.Node) {
+	c.inFloat(n, func(out int, in []int) {
+		low := c.temp(in[0], tensor.Float)
+		c.call("aten::clamp.out", of(low), of(in[0]), none(), float(0))
+		scaled := c.temp(out, tensor.Float)
+		c.call("aten::mul.out", of(scaled), of(low), of(in[1]))
+		c.call("aten::clamp.out", of(low), of(in[0]), float(0), none())
+		c.call("aten::add.out", of(out), of(low), of(scaled), number(1))
+	})
+}
+
+// lowerConvert converts between types through float32.
+func lowerConvert(c *compiler, n *blob.Node) {
+	in, out := c.floatOf(n.Inputs[0]), c.values[n.Outputs[0]]
+	switch {
+	case c.err != nil:
+	case out.Type == blob.FP32:
+		c.call("aten::clone.out", of(out.slot), of(in), none())
+	default:
+		c.own(toType(out.Value), out.slot, in)
+	}
+}
+
+// moves adds the steps of a node that only moves elements: in the type of the slots if all values have the same type
+// and quantization, else in float32.
+func (c *compiler) moves(n *blob.Node, emit func(out int, in []int)) {
+	out := c.values[n.Outputs[0]]
+	var in []int
+	for _, id := range n.Inputs {
+		v := c.values[id]
+		if v.Type != out.Type || !sameQuant(&v.Quant, &out.Quant) || n.Bounded {
+			c.inFloat(n, emit)
+			return
+		}
+		if v.slot < 0 {
+			c.constant(v)
+		}
+		in = append(in, v.slot)
+	}
+	if c.err == nil {
+		emit(out.slot, in)
+	}
+}
+
+func sameQuant(a, b *blob.Quant) bool {
+	return a.Kind == b.Kind && a.Scale == b.Scale && a.ZeroPoint == b.ZeroPoint && a.Kind <= blob.PerToken
+}
+
+func lowerCopy(c *compiler, n *blob.Node) {
+	c.moves(n, func(out int, in []int) { c.call("aten::clone.out", of(out), of(in[0]), none()) })
+}
+
+func lowerCat(c *compiler, n *blob.Node) {
+	c.moves(n, func(out int, in []int) {
+		var list []operand
+		for _, s := range in {
+			list = append(list, of(s))
+		}
+		c.call("aten::cat.out", of(out), operand{slot: -1, list: list}, number(int64(n.Params[0])))
+	})
+}
+
+func lowerTranspose(c *compiler, n *blob.Node) {
+	c.moves(n, func(out int, in []int) { c.call("aten::permute_copy.out", of(out), of(in[0]), intsOf(n.Lists[0])) })
+}
+
+// lowerReshape: a size 0 follows from the others.
+func lowerReshape(c *compiler, n *blob.Node) {
+	sizes := dimsOf(n.Lists[0])
+	for i, d := range sizes {
+		if d == 0 {
+			sizes[i] = -1
+		}
+	}
+	c.moves(n, func(out int, in []int) { c.call("aten::view_copy.out", of(out), of(in[0]), numbers(sizes...)) })
+}
+
+// lowerSlice slices one dimension after another. A size 0 reaches to the end, and one that is the dimension's largest
+// stands for all of it.
+func lowerSlice(c *compiler, n *blob.Node) {
+	c.moves(n, func(out int, in []int) {
+		at := in[0]
+		dims := c.out.slots[at].dims
+		if len(dims) != len(n.Lists[0]) {
+			c.fail(pte.DelegateInvalidCompatibility, "its rank is not its input's")
+			return
+		}
+		for i := range dims {
+			from, size := int64(n.Lists[0][i]), int64(n.Lists[1][i])
+			if from == 0 && (size == 0 || size == dims[i]) {
+				continue
+			}
+			end := from + size
+			if size == 0 {
+				end = math.MaxInt64
+			}
+			sliced := append([]tensor.Dim(nil), c.out.slots[at].dims...)
+			sliced[i] = max(min(end, dims[i])-from, 0)
+			next := c.newSlot(c.out.slots[at].dtype, sliced)
+			c.call("aten::slice_copy.Tensor_out", of(next), of(at), number(int64(i)), number(from), number(end), number(1))
+			at = next
+		}
+		c.call("aten::clone.out", of(out), of(at), none())
+	})
+}
+
+// lowerPad pads: the operator's list begins with the last dimension. The value of a quantized node is quantized.
+func lowerPad(c *compiler, n *blob.Node) {
+	emit := func(out int, in []int) { c.pad(out, in[0], n.Lists[0], n.Lists[1], n.Factor) }
+	if v := c.values[n.Outputs[0]]; v.Type == blob.FP32 {
+		c.moves(n, emit)
+	} else {
+		c.inFloat(n, emit)
+	}
+}
+
+func (c *compiler) pad(out, in int, before, after []uint32, x float32) {
+	var list []int64
+	for i := len(before) - 1; i >= 0; i-- {
+		list = append(list, int64(before[i]), int64(after[i]))
+	}
+	c.call("aten::constant_pad_nd.out", of(out), of(in), numbers(list...), float(x))
+}
+
+func lowerLinear(c *compiler, n *blob.Node) {
+	c.inFloat(n, func(out int, in []int) {
+		x, w, bias := of(in[0]), of(in[1]), none()
+		if n.Flags&blob.Reshape2D != 0 {
+			x.view = flat
+		}
+		if n.Flags&blob.TransposeWeights != 0 {
+			w.view = transposed
+		}
+		if len(in) > 2 && in[2] >= 0 {
+			bias = of(in[2])
+		}
+		c.call("aten::linear.out", of(out), x, w, bias)
+	})
+}
+
+func lowerBatchMatrixMultiply(c *compiler, n *blob.Node) {
+	c.inFloat(n, func(out int, in []int) {
+		a, b := of(in[0]), of(in[1])
+		if n.Flags&blob.TransposeWeights != 0 {
+			b.view = transposedBatch
+		}
+		c.call("aten::bmm.out", of(out), a, b)
+	})
+}
+
+// rank4 reports that an image has rank 4.
+func (c *compiler) rank4(slot int) bool {
+	if c.err == nil && len(c.out.slots[slot].dims) != 4 {
+		c.fail(pte.DelegateInvalidCompatibility, "its input does not have rank 4")
+	}
+	return c.err == nil
+}
+
+// framed is the image in, or it with a frame of x where the paddings differ from side to side, and the padding left.
+func (c *compiler) framed(in int, t, r, b, l int, x float32) (slot int, pad operand) {
+	if t == b && l == r {
+		return in, numbers(int64(t), int64(l))
+	}
+	dims := append([]tensor.Dim(nil), c.out.slots[in].dims...)
+	dims[1] += tensor.Dim(t + b)
+	dims[2] += tensor.Dim(l + r)
+	slot = c.newSlot(tensor.Float, dims)
+	c.pad(slot, in, []uint32{0, uint32(t), uint32(l), 0}, []uint32{0, uint32(b), uint32(r), 0}, x)
+	return slot, numbers(0, 0)
+}
+
+func lowerConv(c *compiler, n *blob.Node) {
+	c.inFloat(n, func(out int, in []int) {
+		if !c.rank4(in[0]) || !c.rank4(in[1]) {
+			return
+		}
+		k := n.Conv()
+		bias := none()
+		if in[2] >= 0 {
+			bias = of(in[2])
+		}
+		x, pad := in[0], numbers(int64(k.Top), int64(k.Left))
+		if n.Type != blob.ConvTranspose2d {
+			x, pad = c.framed(in[0], k.Top, k.Right, k.Bottom, k.Left, 0)
+		} else if k.Top != k.Bottom || k.Left != k.Right {
+			c.fail(pte.NotSupported, "paddings differ from side to side")
+		}
+		c.call("aten::convolution.out", as(out, nchw), as(x, nchw), c.filter(n, in[1], &k), bias,
+			numbers(int64(k.StrideHeight), int64(k.StrideWidth)), pad, numbers(int64(k.DilationHeight), int64(k.DilationWidth)),
+			truth(n.Type == blob.ConvTranspose2d), numbers(int64(k.AdjustHeight), int64(k.AdjustWidth)), number(int64(k.Groups)))
+	})
+}
+
+// filter sees a filter's weights as the convolution operator does.
+func (c *compiler) filter(n *blob.Node, w int, k *blob.Conv) operand {
+	switch {
+	case n.Type == blob.DepthwiseConv2d:
+		return as(w, depthwise)
+	case n.Type == blob.Conv2d:
+		return as(w, nchw)
+	case k.Groups == 1:
+		return as(w, depthwise)
+	}
+	return of(c.groupedFilter(w, k))
+}
+
+// groupedFilter rearranges the weights of a transposed convolution from [groups·out, H, W, in] to [groups·in, out, H, W].
+func (c *compiler) groupedFilter(w int, k *blob.Conv) int {
+	s := &c.out.slots[w]
+	d := s.dims
+	if s.data == nil || int(d[0]) != k.Groups*k.GroupOutputs || int(d[3]) != k.GroupInputs {
+		c.fail(pte.DelegateInvalidCompatibility, "its filter is not constant or does not agree with its groups")
+		return w
+	}
+	made, _ := c.ctx.Share("xnnpack grouped "+address(s.data)+" "+itoa(uint32(k.Groups)), func() (any, error) {
+		return regroup(sliceOf[float32](s.data, len(s.data)/4), k, int(d[1]*d[2])), nil
+	})
+	out := c.newSlot(tensor.Float, []tensor.Dim{tensor.Dim(k.Groups * k.GroupInputs), tensor.Dim(k.GroupOutputs), d[1], d[2]})
+	c.out.slots[out].data = bytesOfFloats(made.([]float32))
+	return out
+}
+
+func regroup(w []float32, k *blob.Conv, taps int) []float32 {
+	out := make([]float32, len(w))
+	at := 0
+	for g := range k.Groups {
+		for i := range k.GroupInputs {
+			for o := range k.GroupOutputs {
+				for t := range taps {
+					out[at] = w[((g*k.GroupOutputs+o)*taps+t)*k.GroupInputs+i]
+					at++
+				}
+			}
+		}
+	}
+	return out
+}
+
+func lowerMaxPool(c *compiler, n *blob.Node) {
+	c.inFloat(n, func(out int, in []int) {
+		if !c.rank4(in[0]) {
+			return
+		}
+		p := n.Pool()
+		x, pad := c.framed(in[0], p.Top, p.Right, p.Bottom, p.Left, float32(math.Inf(-1)))
+		at := c.temp(out, tensor.Long)
+		c.callOuts("aten::max_pool2d_with_indices.out", []operand{as(out, nchw), as(at, nchw)}, as(x, nchw),
+			numbers(int64(p.Height), int64(p.Width)), numbers(int64(p.StrideHeight), int64(p.StrideWidth)), pad,
+			numbers(int64(p.DilationHeight), int64(p.DilationWidth)), truth(false))
+	})
+}
+
+func lowerAvgPool(c *compiler, n *blob.Node) {
+	c.inFloat(n, func(out int, in []int) {
+		if !c.rank4(in[0]) {
+			return
+		}
+		p := n.Pool()
+		if p.Top != p.Bottom || p.Left != p.Right {
+			c.fail(pte.NotSupported, "paddings differ from side to side")
+		}
+		c.call("aten::avg_pool2d.out", as(out, nchw), as(in[0], nchw), numbers(int64(p.Height), int64(p.Width)),
+			numbers(int64(p.StrideHeight), int64(p.StrideWidth)), numbers(int64(p.Top), int64(p.Left)), truth(false), truth(false), none())
+	})
+}
+
+// keepDims is XNN_FLAG_KEEP_DIMS.
+const keepDims = 0x40
+
+func lowerGlobalAvgPool(c *compiler, n *blob.Node) {
+	c.inFloat(n, func(out int, in []int) {
+		keep := n.Flags&keepDims != 0 || len(c.out.slots[out].dims) == len(c.out.slots[in[0]].dims)
+		c.call("aten::mean.out", of(out), of(in[0]), numbers(-3, -2), truth(keep), none())
+	})
+}
+
+func lowerResize(c *compiler, n *blob.Node) {
+	c.inFloat(n, func(out int, in []int) {
+		if !c.rank4(in[0]) {
+			return
+		}
+		if n.Flags&blob.LegacyResize != 0 {
+			c.fail(pte.NotSupported, "TensorFlow's legacy mode")
+		}
+		c.call("aten::upsample_bilinear2d.vec_out", as(out, nchw), as(in[0], nchw), intsOf(n.Params), truth(n.Flags&blob.AlignCorners != 0), none())
+	})
+}
+
+// lowerArgMaxPool has two results: the greatest elements and, in int32, their places in the windows.
+func lowerArgMaxPool(c *compiler, n *blob.Node) {
+	in := c.floatOf(n.Inputs[0])
+	if c.err != nil || !c.rank4(in) {
+		return
+	}
+	out, at := c.values[n.Outputs[0]], c.values[n.Outputs[1]]
+	if out.Type != blob.FP32 || at.Type != blob.Int32 {
+		c.fail(pte.NotSupported, "results of types ", out.Type.String(), " and ", at.Type.String())
+		return
+	}
+	c.add(step{run: argMaxPool(n.Pool()), args: []operand{of(in)}, outs: []operand{of(out.slot), of(at.slot)}})
+}
