@@ -3,6 +3,7 @@ package lowerer
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
@@ -24,6 +25,21 @@ func (f *modelFiles) fault(ms *config.MethodSpec, err error) error {
 // within gives errors about method m the model's file as their place.
 func (l *Loaded) within(m *exir.Method, code diag.Code, err error) diag.List {
 	return diag.At(l.files[m.Name], code, err)
+}
+
+// placed gives errors whose place begins with a method's name the file of its model.
+func (l *Loaded) placed(err error) error {
+	if err == nil {
+		return nil
+	}
+	list := diag.At("", diag.UnsupportedFeature, err)
+	for _, e := range list {
+		method, _, _ := strings.Cut(e.Where, ":")
+		if file := l.files[method]; file != "" {
+			e.Where = file + ": " + e.Where
+		}
+	}
+	return list
 }
 
 // bounds lists every dimension that has no upper bound: of the inputs, and those that operators make.

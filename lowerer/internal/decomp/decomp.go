@@ -6,6 +6,7 @@ package decomp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
@@ -96,6 +97,8 @@ func (r *rewriter) arg(a exir.Arg) exir.Arg {
 // replace appends what n becomes.
 func (r *rewriter) replace(n *exir.Node) error {
 	switch {
+	case strings.HasPrefix(n.Op.Name, "higher_order::") && !slices.Contains(controlFlow, n.Op.Name):
+		return missingControl(n.Op.Name)
 	case n.Op.Name == "aten::item":
 		n.Op = exir.MustSchema("aten::_local_scalar_dense")
 		fallthrough

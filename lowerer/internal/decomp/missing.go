@@ -29,6 +29,17 @@ func (m missingOp) hint() string {
 	return "write that line with other functions; `pte ops` lists the operators that work"
 }
 
+// controlFlow are the higher-order operators that later stages lower.
+var controlFlow = []string{"higher_order::cond", "higher_order::map_impl", "higher_order::scan", "higher_order::while_loop"}
+
+// missingControl is a higher-order operator that none of them lowers.
+type missingControl string
+
+// Error implements error.
+func (m missingControl) Error() string {
+	return "no way to lower this higher-order operator"
+}
+
 // fail records what went wrong with n, each kind of failure once for each Python line.
 func (d *decomposer) fail(n *exir.Node, err error) {
 	key := n.Op.Name + "\x00" + n.Line() + "\x00" + err.Error()
@@ -44,6 +55,11 @@ func (d *decomposer) fail(n *exir.Node, err error) {
 
 func fault(n *exir.Node, err error) *diag.Error {
 	var missing missingOp
+	var control missingControl
+	if errors.As(err, &control) {
+		return n.Fault(diag.UnsupportedFeature, "%w", err).
+			WithHint("torch.cond, while_loop, map and scan are lowered; write that part with them or without %s", strings.TrimPrefix(string(control), "higher_order::"))
+	}
 	if !errors.As(err, &missing) {
 		return n.Fault(diag.UnsupportedFeature, "%w", err)
 	}

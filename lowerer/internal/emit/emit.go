@@ -381,7 +381,9 @@ func (e *emitter) value(v *exir.Value) int32 {
 	at, ok := e.index[v]
 	if !ok {
 		if v.Const == nil {
-			e.fail(diag.Bug, "value %s is used before it is made", v.Name)
+			if len(e.errs) == 0 { // else it is the result of a node that failed
+				e.fail(diag.Bug, "value %s is used before it is made", v.Name)
+			}
 			return 0
 		}
 		at = e.tensorValue(v)
