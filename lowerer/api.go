@@ -10,6 +10,7 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/lowerer/internal/config"
 	"github.com/rules-pte/rules_pte/lowerer/internal/decomp"
+	"github.com/rules-pte/rules_pte/lowerer/internal/delegate"
 	"github.com/rules-pte/rules_pte/lowerer/internal/emit"
 	"github.com/rules-pte/rules_pte/lowerer/internal/functionalize"
 	"github.com/rules-pte/rules_pte/lowerer/internal/pack"
@@ -35,11 +36,15 @@ type Loaded struct {
 	table   *symint.Table
 	models  map[string]string // model key by method
 	files   map[string]string // path of the model by method
+	// entries are the backends, delegation what they took; passes is the state of the pipeline between its halves.
+	entries    []delegate.Entry
+	delegation *delegate.Result
+	passes     *passes.Context
 }
 
 // Load reads the methods of spec from models, which maps its model keys to files.
 func Load(spec *config.Spec, models map[string]string) (*Loaded, error) {
-	if err := checkSpec(spec); err != nil {
+	if err := CheckSpec(spec); err != nil {
 		return nil, err
 	}
 	l := &Loaded{table: symint.NewTable(), models: map[string]string{}, files: map[string]string{}}
@@ -126,18 +131,22 @@ func markModel(m *exir.Method, key string) {
 func (l *Loaded) ToEdge(spec *config.Spec, dump *Dumper) (*exir.EdgeProgram, error) {
 	var errs diag.List
 	p := &l.Program.Program
+	var err error
+	if l.entries, err = entries(spec); err != nil {
+		return nil, err
+	}
 	for _, m := range p.Methods {
-		if err := dump.Stage("exported", p, m, l.table); err != nil {
+		if err := l.stage(dump, "exported", m, exir.ATen); err != nil {
 			return nil, err
 		}
 		if err := functionalize.Run(p, m); err != nil {
 			errs = append(errs, l.within(m, diag.UnsupportedFeature, err)...)
 			continue
 		}
-		if err := dump.Stage("functional", p, m, l.table); err != nil {
+		if err := l.stage(dump, "functional", m, exir.FunctionalATen); err != nil {
 			return nil, err
 		}
-		if err := decomp.Run(p, m, nil); err != nil {
+		if err := decomp.Run(p, m, keeps(l.entries)); err != nil {
 			errs = append(errs, l.within(m, diag.UnsupportedOperator, err)...)
 			continue
 		}
@@ -148,10 +157,10 @@ func (l *Loaded) ToEdge(spec *config.Spec, dump *Dumper) (*exir.EdgeProgram, err
 	if len(errs) > 0 {
 		return nil, errs
 	}
-	c := &passes.Context{Program: p, Table: l.table}
-	err := passes.Run(c, spec.Disabled, func(pass string, m *exir.Method) error { return dump.Stage(pass, p, m, l.table) })
+	l.passes = &passes.Context{Program: p, Table: l.table, Offered: len(l.entries) > 0}
+	err = passes.Run(l.passes, spec.Disabled, func(pass string, m *exir.Method) error { return dump.Stage(pass, p, m, l.table) })
 	if err != nil {
-		return nil, err
+		return nil, l.placed(err)
 	}
 	edge := &exir.EdgeProgram{Program: *p}
 	if spec.Operators.V == "official" { // its runtime plans all memory
@@ -161,19 +170,20 @@ func (l *Loaded) ToEdge(spec *config.Spec, dump *Dumper) (*exir.EdgeProgram, err
 }
 
 // ToExecutorch plans memory and emits the program; its constants stay expressions.
-func (l *Loaded) ToExecutorch(spec *config.Spec, p *exir.EdgeProgram) (*exir.ExecutorchProgram, *report.Report, error) {
+func (l *Loaded) ToExecutorch(spec *config.Spec, p *exir.EdgeProgram, dump *Dumper) (*exir.ExecutorchProgram, *report.Report, error) {
 	if err := checkTarget(spec, &p.Program); err != nil {
 		return nil, nil, err
 	}
 	opts := emit.Options{
 		AllocInput: spec.MemoryPlanning.AllocGraphInput.V, AllocOutput: spec.MemoryPlanning.AllocGraphOutput.V,
 		Alignment: spec.MemoryPlanning.Alignment.V, Stacktrace: spec.EmitStacktrace.V, Official: spec.Operators.V == "official",
-		Banks: banksOf(spec),
+		Banks: banksOf(spec), Stage: dump.Plan,
 	}
 	x, stats, err := emit.Program(&p.Program, l.table, opts)
 	if err != nil {
-		return nil, nil, emitError(spec, err)
+		return nil, nil, l.placed(emitError(spec, err))
 	}
+	x.NamedData = p.NamedData
 	x.Program.SegmentAlignment = spec.SegmentAlignment.V
 	x.Program.ConstantAlignment = spec.ConstantTensorAlignment.V
 	x.Program.DelegateAlignment = spec.DelegateAlignment.V
@@ -235,7 +245,11 @@ func lower(spec *config.Spec, models map[string]string, opts Options) (*exir.Exe
 		return nil, nil, err
 	}
 	opts.Timings.Mark("passes")
-	x, rep, err := l.ToExecutorch(spec, edge)
+	if err := l.ToBackend(spec, edge, models, dump); err != nil {
+		return nil, nil, err
+	}
+	opts.Timings.Mark("backends")
+	x, rep, err := l.ToExecutorch(spec, edge, dump)
 	if err != nil {
 		return nil, nil, err
 	}

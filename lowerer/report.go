@@ -80,9 +80,24 @@ func fileSize(x *exir.ExecutorchProgram) (int64, error) {
 	room := new(scratch.Scratch)
 	block := room.Alloc(max(largest(x.Constants), largest(x.Mutable)))
 	p.ConstantBuffers, p.MutableData = parts(block, x.Constants), parts(block, x.Mutable)
+	for _, b := range x.Payloads {
+		p.DelegateData = append(p.DelegateData, b.Bytes)
+	}
 	var n counter
 	err := pte.Write(&n, &p)
-	return int64(n), errors.Join(err, room.Close())
+	return int64(n) + namedSize(x), errors.Join(err, room.Close())
+}
+
+// namedEntry is the most that an entry of named data takes in the flatbuffer beside its key, in bytes.
+const namedEntry = 96
+
+// namedSize is the most that named data adds to the file: each entry is a segment of its own.
+func namedSize(x *exir.ExecutorchProgram) (n int64) {
+	gap := int64(max(x.Program.SegmentAlignment, pte.DefaultSegmentAlignment))
+	for _, d := range x.NamedData {
+		n += int64(d.Content.Meta.Nbytes()) + max(gap, int64(d.Alignment)) + int64(len(d.Key)) + namedEntry
+	}
+	return n
 }
 
 type counter int64

@@ -8,20 +8,6 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer/internal/config"
 )
 
-// checkSpec refuses what a spec may say and this version does not do, so that no field is silently ignored.
-func checkSpec(spec *config.Spec) error {
-	var errs diag.List
-	for _, b := range spec.Partition {
-		errs = append(errs, diag.New(diag.UnsupportedFeature, spec.Where(b.ID.Pos), "no backend %q is linked into this tool", b.ID.V).
-			WithHint("leave `partition` empty: every node goes to the portable kernels"))
-	}
-	if a := spec.MemoryPlanning.AllocMutableBuffers; !a.V {
-		errs = append(errs, diag.New(diag.UnsupportedFeature, spec.Where(a.Pos), "alloc_mutable_buffers: false is not supported").
-			WithHint("mutable buffers always lie in a planned arena; leave the field out"))
-	}
-	return errs.Err()
-}
-
 // checkTarget holds every tensor of p against the element types and ranks that the target allows.
 func checkTarget(spec *config.Spec, p *exir.Program) error {
 	var errs diag.List

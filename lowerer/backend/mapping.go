@@ -30,6 +30,9 @@ func (id Identifier) String() string {
 	return strconv.Itoa(id.number)
 }
 
+// Int is the number, and whether it is one.
+func (id Identifier) Int() (int, bool) { return id.number, !id.isText }
+
 // DebugHandleMap maps a backend's steps to the debug handles of the nodes they came from, sorted.
 type DebugHandleMap map[Identifier][]int
 

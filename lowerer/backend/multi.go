@@ -2,20 +2,23 @@ package backend
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 )
 
-// PreprocessOneByOne is PreprocessMultiMethod by way of Preprocess, for backends that handle only some cases at once. A list of
-// specs that is missing or of the wrong length is an error that names the method.
-func PreprocessOneByOne(b Backend, c *Context, programs map[string][]*exir.EdgeProgram, specs map[string][][]CompileSpec) (map[string][]*PreprocessResult, error) {
+// PreprocessEach is a PreprocessMultiMethod that handles the partitions one by one. A list of compile specs that is
+// missing or of the wrong length is an error that names the method.
+func PreprocessEach(programs map[string][]*exir.EdgeProgram, specs map[string][][]CompileSpec,
+	preprocess func(p *exir.EdgeProgram, specs []CompileSpec) (*PreprocessResult, error)) (map[string][]*PreprocessResult, error) {
 	out := map[string][]*PreprocessResult{}
-	for name, list := range programs {
-		if err := checkSpecs(name, list, specs); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(programs)) {
+		if err := checkSpecs(name, programs[name], specs); err != nil {
 			return nil, err
 		}
-		for i, p := range list {
-			result, err := b.Preprocess(c, p, specs[name][i])
+		for i, p := range programs[name] {
+			result, err := preprocess(p, specs[name][i])
 			if err != nil {
 				return nil, fmt.Errorf("method %s: %w", name, err)
 			}

@@ -50,7 +50,7 @@ func runMod(e *env, args []string) error {
 	if len(args) == 2 {
 		dir = args[1]
 	}
-	return config.InitModule(dir)
+	return config.InitModule(dir, backends)
 }
 
 // passRow is a pass as --json prints it.

@@ -73,7 +73,7 @@ func lowerWhole(spec *config.Spec, models map[string]string, out lowerOutputs, t
 
 // loadSpec is config.Load, and the checks that need the pass table.
 func loadSpec(path, program string) (*config.Spec, error) {
-	spec, err := config.Load(path, config.Options{Program: program})
+	spec, err := config.Load(path, config.Options{Program: program, Backends: backends})
 	if err != nil {
 		return nil, err
 	}

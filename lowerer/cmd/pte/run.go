@@ -22,7 +22,7 @@ func runRun(e *env, args []string) error {
 		return usageError(msg)
 	}
 	defer progress(e, "running "+o.Program)()
-	return runcmd.Run(&o, executor.LoadOptions{Kernels: op.Kernels}, e.stdout)
+	return runcmd.Run(&o, executor.LoadOptions{Kernels: op.Kernels, Backends: runtimes}, e.stdout)
 }
 
 func runInspect(e *env, args []string) error {

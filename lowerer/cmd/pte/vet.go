@@ -35,7 +35,7 @@ func runVet(e *env, args []string) error {
 	case *noModels && (*asJSON || len(models) > 0):
 		return usageError("--no-models leaves nothing for --json or --model")
 	}
-	specs, err := config.LoadAll(rest[0], *program)
+	specs, err := config.LoadAll(rest[0], config.Options{Program: *program, Backends: backends})
 	if err != nil {
 		return err
 	}

@@ -90,18 +90,19 @@ func (l *loader) decode(p named) (*Spec, error) {
 	}
 	l.methods(p.v, s)
 	l.memory(p.v, s)
-	if !s.DelegateAlignment.Set {
-		s.DelegateAlignment.V = s.SegmentAlignment.V
-	}
 	l.each(field(p.v, "passes"), func(name Value[string], v cue.Value) {
 		on, _ := v.Bool()
 		s.Passes = append(s.Passes, PassSwitch{name, on})
 	})
-	items, _ := field(p.v, "partition").List()
-	for items.Next() {
-		s.Partition = append(s.Partition, BackendSpec{l.str(items.Value(), "id"), items.Value()})
+	errs := l.partition(p.v, s)
+	errs = append(errs, l.target(p.v, s)...)
+	if page, _ := field(p.v, "segment_alignment").String(); page == "page" {
+		s.SegmentAlignment.V = s.Target.PageSize
 	}
-	return s, l.target(p.v, s).Err()
+	if !s.DelegateAlignment.Set {
+		s.DelegateAlignment.V = s.SegmentAlignment.V
+	}
+	return s, errs.Err()
 }
 
 // validate checks all but `expect`, which stays a constraint: that it could hold is all that is asked of it.

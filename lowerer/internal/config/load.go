@@ -21,6 +21,7 @@ import (
 	"cuelang.org/go/mod/module"
 
 	schema "github.com/rules-pte/rules_pte/cue"
+	"github.com/rules-pte/rules_pte/lowerer/backend"
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 )
 
@@ -30,6 +31,8 @@ type Options struct {
 	Program string
 	// Srcs are further files of the spec's package.
 	Srcs []string
+	// Backends are those that are linked into the tool. Their CUE packages can be imported.
+	Backends []backend.Backend
 }
 
 // Load reads the spec at path. The file may lie anywhere and needs no CUE module; imports of this
@@ -52,22 +55,24 @@ func Load(path string, opts Options) (*Spec, error) {
 
 // loader holds what the steps of one Load share.
 type loader struct {
-	ctx    *cue.Context
-	path   string // as the user gave it
-	dir    string // absolute
-	files  []string
-	schema cue.Value // #Program
-	report cue.Value // #Report
-	root   cue.Value // the user's file
-	names  []string  // its fields
-	prog   string    // the one that is the program, "" for the file itself
+	backends []backend.Backend
+	entries  []cue.Value // #Backend of each of backends
+	ctx      *cue.Context
+	path     string // as the user gave it
+	dir      string // absolute
+	files    []string
+	schema   cue.Value // #Program
+	report   cue.Value // #Report
+	root     cue.Value // the user's file
+	names    []string  // its fields
+	prog     string    // the one that is the program, "" for the file itself
 	// anyTarget is the target of a program that names none.
 	anyTarget cue.Value
 	targets   cue.Value
 }
 
 func newLoader(path string, opts Options) (*loader, error) {
-	l := &loader{ctx: cuecontext.New(), path: path}
+	l := &loader{ctx: cuecontext.New(), path: path, backends: opts.Backends}
 	for _, p := range append([]string{path}, opts.Srcs...) {
 		info, err := os.Stat(p)
 		if err == nil && info.IsDir() {
@@ -99,16 +104,42 @@ func cause(err error) error {
 const schemaDir = "/rules_pte.cue.mod"
 
 func (l *loader) loadSchema() error {
-	overlay := moduleOverlay(schemaDir)
+	overlay := map[string]load.Source{}
+	l.layOut(overlay, schemaDir, schemaDir)
 	overlay[filepath.Join(schemaDir, "cue.mod", "module.cue")] = load.FromString(moduleText(schema.Module + "@v0"))
 	for _, def := range []struct {
 		pkg, path string
 		dst       *cue.Value
 	}{{"lower", "#Program", &l.schema}, {"report", "#Report", &l.report}, {"targets", "any", &l.anyTarget}, {"targets", "", &l.targets}} {
-		insts := load.Instances([]string{"./cue/" + def.pkg}, &load.Config{Dir: schemaDir, Overlay: overlay, Registry: registry{}})
-		*def.dst = l.ctx.BuildInstance(insts[0]).LookupPath(cue.ParsePath(def.path))
-		if err := def.dst.Err(); err != nil {
-			return fmt.Errorf("build schema %s: %w", def.pkg, err)
+		var err error
+		if *def.dst, err = l.buildPackage(overlay, "./cue/"+def.pkg, def.path); err != nil {
+			return err
+		}
+	}
+	return l.loadBackends(overlay)
+}
+
+// buildPackage is the value at path of an embedded package.
+func (l *loader) buildPackage(overlay map[string]load.Source, pkg, path string) (cue.Value, error) {
+	insts := load.Instances([]string{pkg}, &load.Config{Dir: schemaDir, Overlay: overlay, Registry: registry{}})
+	v := l.ctx.BuildInstance(insts[0]).LookupPath(cue.ParsePath(path))
+	if err := v.Err(); err != nil {
+		return v, fmt.Errorf("build schema %s: %w", pkg, err)
+	}
+	return v, nil
+}
+
+// loadBackends builds the schemas of the linked backends.
+func (l *loader) loadBackends(overlay map[string]load.Source) error {
+	l.entries = make([]cue.Value, len(l.backends))
+	for i, b := range l.backends {
+		pkg := b.Schema().ImportPath
+		if own, ok := strings.CutPrefix(pkg, schema.Module+"/"); ok {
+			pkg = "./" + own
+		}
+		var err error
+		if l.entries[i], err = l.buildPackage(overlay, pkg, "#Backend"); err != nil {
+			return fmt.Errorf("backend %s: %w", b.ID(), err)
 		}
 	}
 	return nil
@@ -122,26 +153,36 @@ func moduleText(module string) string {
 	return fmt.Sprintf("module: %q\nlanguage: version: %q\n", module, languageVersion)
 }
 
-// embeddedFiles are the embedded packages, by <package>/<file>.cue.
-func embeddedFiles() map[string][]byte {
+// embeddedFiles are the embedded packages and those of backends, by <import path>/<file>.cue.
+func embeddedFiles(backends []backend.Backend) map[string][]byte {
 	files := map[string][]byte{}
-	// The embedded file system has no errors to give: it was built into the binary.
-	_ = fs.WalkDir(schema.Files, ".", func(p string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.HasSuffix(p, ".cue") {
-			files[p], err = schema.Files.ReadFile(p)
-		}
-		return err
-	})
+	addFiles(files, schema.Module+"/cue", schema.Files)
+	for _, b := range backends {
+		s := b.Schema()
+		addFiles(files, s.ImportPath, s.Files)
+	}
 	return files
 }
 
-// moduleOverlay lays the embedded packages below root.
-func moduleOverlay(root string) map[string]load.Source {
-	overlay := map[string]load.Source{}
-	for name, data := range embeddedFiles() {
-		overlay[filepath.Join(root, "cue", filepath.FromSlash(name))] = load.FromBytes(data)
+func addFiles(files map[string][]byte, importPath string, from fs.FS) {
+	// The embedded file systems have no errors to give: they were built into the binary.
+	_ = fs.WalkDir(from, ".", func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(p, ".cue") {
+			files[importPath+"/"+p], err = fs.ReadFile(from, p)
+		}
+		return err
+	})
+}
+
+// layOut puts the packages of this module below virtual, and others where the module at root has packages of its own.
+func (l *loader) layOut(overlay map[string]load.Source, root, virtual string) {
+	for name, data := range embeddedFiles(l.backends) {
+		if own, ok := strings.CutPrefix(name, schema.Module+"/"); ok {
+			overlay[filepath.Join(virtual, filepath.FromSlash(own))] = load.FromBytes(data)
+		} else {
+			overlay[filepath.Join(root, "cue.mod", "pkg", filepath.FromSlash(name))] = load.FromBytes(data)
+		}
 	}
-	return overlay
 }
 
 // build loads the user's file as one CUE value.
@@ -211,10 +252,9 @@ func (l *loader) config() (*load.Config, error) {
 		}
 		virtual = filepath.Join(root, "cue.mod", "embedded")
 	}
-	for name, src := range moduleOverlay(virtual) {
-		overlay[name] = src
-	}
-	return &load.Config{Dir: l.dir, ModuleRoot: root, Overlay: overlay, Registry: registry{virtual}, Env: []string{}}, nil
+	l.layOut(overlay, root, virtual)
+	reg := registry{virtual, l.backends}
+	return &load.Config{Dir: l.dir, ModuleRoot: root, Overlay: overlay, Registry: reg, Env: []string{}}, nil
 }
 
 // findModule is the directory around dir that has a CUE module, and its file; without one, dir and nil.
@@ -236,7 +276,10 @@ func findModule(dir string) (string, *modfile.File, error) {
 }
 
 // registry serves the embedded module and nothing else; in particular it asks no network.
-type registry struct{ root string }
+type registry struct {
+	root     string
+	backends []backend.Backend
+}
 
 func (r registry) ModFile(_ context.Context, v module.Version) (*modfile.File, error) {
 	if err := r.check(v); err != nil {
@@ -247,8 +290,10 @@ func (r registry) ModFile(_ context.Context, v module.Version) (*modfile.File, e
 
 func (r registry) Fetch(_ context.Context, v module.Version) (module.SourceLoc, error) {
 	files := fstest.MapFS{"cue.mod/module.cue": {Data: []byte(moduleText(schema.Module + "@v0"))}}
-	for name, data := range embeddedFiles() {
-		files["cue/"+name] = &fstest.MapFile{Data: data}
+	for name, data := range embeddedFiles(r.backends) {
+		if own, ok := strings.CutPrefix(name, schema.Module+"/"); ok {
+			files[own] = &fstest.MapFile{Data: data}
+		}
 	}
 	return module.SourceLoc{FS: rootFS{files, r.root}, Dir: "."}, r.check(v)
 }

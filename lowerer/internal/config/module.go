@@ -6,21 +6,21 @@ import (
 
 	"cuelang.org/go/cue"
 
-	schema "github.com/rules-pte/rules_pte/cue"
+	"github.com/rules-pte/rules_pte/lowerer/backend"
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 )
 
 // InitModule writes cue.mod/module.cue, unless it is there, and the embedded packages below cue.mod/pkg, so
 // that CUE's own tools resolve the same files as Load.
-func InitModule(dir string) error {
+func InitModule(dir string, backends []backend.Backend) error {
 	mod := filepath.Join(dir, "cue.mod", "module.cue")
 	if _, err := os.Stat(mod); err != nil {
 		if err := writeUnder(mod, []byte(moduleText("spec.local@v0"))); err != nil {
 			return err
 		}
 	}
-	root := filepath.Join(dir, "cue.mod", "pkg", filepath.FromSlash(schema.Module), "cue")
-	for name, data := range embeddedFiles() {
+	root := filepath.Join(dir, "cue.mod", "pkg")
+	for name, data := range embeddedFiles(backends) {
 		if err := writeUnder(filepath.Join(root, filepath.FromSlash(name)), data); err != nil {
 			return err
 		}
@@ -39,9 +39,10 @@ func writeUnder(name string, data []byte) error {
 	return nil
 }
 
-// LoadAll loads every program of the spec, or only the one named.
-func LoadAll(path, name string) ([]*Spec, error) {
-	l, err := newLoader(path, Options{})
+// LoadAll loads every program of the spec, or only the one that opts name.
+func LoadAll(path string, opts Options) ([]*Spec, error) {
+	name := opts.Program
+	l, err := newLoader(path, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/token"
+
+	"github.com/rules-pte/rules_pte/lowerer/backend"
 )
 
 // Value is a value of a spec and where the user wrote it.
@@ -89,8 +91,20 @@ type Bank struct {
 
 // BackendSpec is one entry of `partition`.
 type BackendSpec struct {
-	ID    Value[string]
-	Value cue.Value
+	ID Value[string]
+	// Pos is where the user wrote the entry.
+	Pos token.Pos
+	// Backend is the linked backend of this id.
+	Backend backend.Backend
+	Options backend.Options
+	// Pin are the nodes that the backend must take, Skip those that it may not.
+	Pin, Skip []Nodes
+}
+
+// Nodes is a #Nodes: it selects nodes by what is not "".
+type Nodes struct {
+	Name, Module, Op, Line string
+	Pos                    token.Pos
 }
 
 // MemoryPlanning says which tensors lie in planned arenas.

@@ -109,7 +109,7 @@ func inTree(filename string) bool {
 			return true
 		}
 	}
-	return false
+	return strings.HasSuffix(filename, "/backend.cue")
 }
 
 // userPos is where the user wrote v, among all the places that contribute to it.

@@ -55,7 +55,7 @@ func Run(p *exir.EdgeProgram, entries []Entry, c *backend.Context) (*Result, err
 		}
 	}
 	for _, m := range p.Methods {
-		if err := m.Graph.Verify(); err != nil {
+		if err := exir.Verify(m, p.Shapes, exir.Functional|exir.DimOrders); err != nil {
 			return nil, fmt.Errorf("verify method %s after delegation: %w", m.Name, err)
 		}
 	}

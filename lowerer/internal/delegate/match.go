@@ -31,7 +31,7 @@ func (m *Match) fits(n *exir.Node) bool {
 	if m.Module != "" && n.Module != m.Module && !strings.HasPrefix(n.Module, m.Module+".") {
 		return false
 	}
-	if m.Op != "" && m.Op != OfficialName(n.Op.Name) && m.Op != n.Op.Name && m.Op != OfficialName(n.Source) && m.Op != n.Source {
+	if m.Op != "" && m.Op != exir.PythonName(n.Op.Name) && m.Op != n.Op.Name && m.Op != exir.PythonName(n.Source) && m.Op != n.Source {
 		return false
 	}
 	return m.Line == "" || m.fitsLine(n)
@@ -45,15 +45,6 @@ func (m *Match) fitsLine(n *exir.Node) bool {
 		}
 	}
 	return false
-}
-
-// OfficialName is "aten.add.Tensor" of "aten::add.Tensor", and "aten.relu.default" of "aten::relu".
-func OfficialName(name string) string {
-	name = strings.Replace(name, "::", ".", 1)
-	if strings.Count(name, ".") == 1 {
-		name += ".default"
-	}
-	return name
 }
 
 // resolvePins finds the nodes that the entries' pins and skips name; one that names none is an error.
@@ -110,7 +101,7 @@ func (r *runner) checkPins(i int, t *backend.TaggedProgram) error {
 		for _, n := range g.Nodes {
 			if at, ok := r.pins[n]; ok && at == i && t.TagOf(n) == "" {
 				errs = append(errs, diag.New(diag.PinFailed, r.entries[i].Where, "pinned node %s (%s) was not taken by %s: %s",
-					n.Name, OfficialName(n.Op.Name), r.entries[i].Backend.ID(), strings.Join(t.Reasons(n), "; ")))
+					n.Name, exir.PythonName(n.Op.Name), r.entries[i].Backend.ID(), strings.Join(t.Reasons(n), "; ")))
 			}
 		}
 	}

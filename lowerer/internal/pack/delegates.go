@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/lowerer/internal/scratch"
+	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
@@ -57,4 +59,10 @@ func fillKeys(b exir.Blob, keys map[string]string) []byte {
 		copy(out[at.Offset:at.Offset+exir.KeyLength], keys[at.Key])
 	}
 	return out
+}
+
+// Evaluator gives the bytes of constants, for backends that read weights. What is computed lies in s.
+func Evaluator(weights Weights, s *scratch.Scratch) func(c *exir.Constant) ([]byte, error) {
+	e := &evaluator{weights: weights, scratch: s, table: op.NewTable(op.Kernels), done: map[*exir.Constant][]byte{}}
+	return e.constant
 }

@@ -1,0 +1,14 @@
+package main
+
+import (
+	demo "github.com/rules-pte/rules_pte/backends/demo/aot"
+	demort "github.com/rules-pte/rules_pte/backends/demo/rt"
+	"github.com/rules-pte/rules_pte/lowerer/backend"
+	rtbackend "github.com/rules-pte/rules_pte/runtime/backend"
+)
+
+// backends are the ahead-of-time halves that this tool has, and runtimes what it runs programs with.
+var (
+	backends = []backend.Backend{demo.Backend{}, demo.All{}}
+	runtimes = []rtbackend.Backend{demort.Backend{}, demort.All{}}
+)

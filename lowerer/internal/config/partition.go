@@ -1,0 +1,166 @@
+package config
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/token"
+
+	"github.com/rules-pte/rules_pte/lowerer/backend"
+	"github.com/rules-pte/rules_pte/lowerer/diag"
+)
+
+// partition reads the entries of `partition`, each against the schema of its backend.
+func (l *loader) partition(p cue.Value, s *Spec) (errs diag.List) {
+	items, _ := field(p, "partition").List()
+	seen := map[string]bool{}
+	for items.Next() {
+		v := items.Value()
+		b := BackendSpec{ID: l.str(v, "id"), Pos: l.userPos(v)}
+		if !b.ID.Pos.IsValid() {
+			b.ID.Pos = b.Pos
+		}
+		at := l.linked(b.ID.V)
+		switch {
+		case at < 0:
+			errs = append(errs, l.unknownBackend(b.ID))
+			continue
+		case seen[b.ID.V]:
+			errs = append(errs, diag.New(diag.BadPartition, l.where(b.ID.Pos), "backend %q stands in partition twice", b.ID.V))
+			continue
+		}
+		seen[b.ID.V] = true
+		b.Backend = l.backends[at]
+		errs = append(errs, l.entry(v.Unify(l.entries[at]), l.entries[at], &b)...)
+		s.Partition = append(s.Partition, b)
+	}
+	return errs
+}
+
+func (l *loader) linked(id string) int {
+	for i, b := range l.backends {
+		if b.ID() == id {
+			return i
+		}
+	}
+	return -1
+}
+
+func (l *loader) unknownBackend(id Value[string]) *diag.Error {
+	var names []string
+	for _, b := range l.backends {
+		names = append(names, b.ID())
+	}
+	return diag.New(diag.UnknownBackend, l.where(id.Pos), "no backend %q is linked into this tool; it has %s", id.V, list(names)).
+		WithHint("build a pte with it: pte.Main takes the backends, in Bazel pte_lowerer(backends = [...]) does")
+}
+
+// entry reads one entry that is unified with its backend's schema.
+func (l *loader) entry(v, schema cue.Value, b *BackendSpec) (errs diag.List) {
+	if err := v.Validate(cue.Concrete(true), cue.Final()); err != nil {
+		return l.errors(err, diag.WrongValue)
+	}
+	b.Options.Partitioner = []byte("{}")
+	if p := field(v, "partitioner"); p.Exists() {
+		text, err := p.MarshalJSON()
+		if err != nil {
+			return l.errors(err, diag.WrongValue)
+		}
+		b.Options.Partitioner = text
+	}
+	b.Pin, b.Skip = l.nodes(field(v, "pin"), b.Pos), l.nodes(field(v, "skip"), b.Pos)
+	specs, err := compileSpecs(v, schema)
+	if err != nil {
+		return diag.List{diag.New(diag.BadPartition, l.where(b.Pos), "compile_specs of %s: %w", b.ID.V, err)}
+	}
+	b.Options.CompileSpecs = specs
+	return nil
+}
+
+// nodes reads a #Nodes or a list of them; pos is the entry's, for where a value has no place of its own.
+func (l *loader) nodes(v cue.Value, pos token.Pos) (all []Nodes) {
+	if !v.Exists() {
+		return nil
+	}
+	one := func(v cue.Value) {
+		n := Nodes{Name: l.str(v, "name").V, Module: l.str(v, "module").V, Op: l.str(v, "op").V, Line: l.str(v, "line").V, Pos: pos}
+		l.each(v, func(_ Value[string], f cue.Value) {
+			if p := l.userPos(f); p.IsValid() {
+				n.Pos = p
+			}
+		})
+		all = append(all, n)
+	}
+	if v.IncompleteKind() != cue.ListKind {
+		one(v)
+		return all
+	}
+	items, _ := v.List()
+	for items.Next() {
+		one(items.Value())
+	}
+	return all
+}
+
+// compileSpecs encodes the fields of compile_specs that have a value, in the order of the schema.
+func compileSpecs(v, schema cue.Value) (specs []backend.CompileSpec, err error) {
+	fields, err := schema.LookupPath(cue.MakePath(cue.Str("compile_specs").Optional())).Fields(cue.Optional(true))
+	if err != nil {
+		return nil, nil // the backend has none
+	}
+	for fields.Next() {
+		key := fields.Selector().Unquoted()
+		x := field(field(v, "compile_specs"), key)
+		if !x.Exists() {
+			continue
+		}
+		attr := fields.Value().Attribute("encode")
+		encoding, _ := attr.String(0) // "" without the attribute
+		value, err := encodeSpec(x, encoding)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		specs = append(specs, backend.CompileSpec{Key: key, Value: value})
+	}
+	return specs, nil
+}
+
+// encodeSpec is the bytes of one value; see #Backend.compile_specs in cue/backend.
+func encodeSpec(v cue.Value, encoding string) ([]byte, error) {
+	v, _ = v.Default()
+	switch v.Kind() {
+	case cue.StringKind:
+		s, err := v.String()
+		return []byte(s), err
+	case cue.BytesKind:
+		return v.Bytes()
+	case cue.BoolKind:
+		on, err := v.Bool()
+		if on {
+			return []byte{1}, err
+		}
+		return []byte{0}, err
+	case cue.IntKind:
+		n, err := v.Int64()
+		if err != nil {
+			return nil, err
+		}
+		return encodeInt(n, encoding)
+	}
+	return nil, fmt.Errorf("a %v has no encoding", v.Kind())
+}
+
+func encodeInt(n int64, encoding string) ([]byte, error) {
+	switch {
+	case encoding == "" || encoding == "le64":
+		return binary.LittleEndian.AppendUint64(nil, uint64(n)), nil
+	case encoding == "le32" && n == int64(int32(n)):
+		return binary.LittleEndian.AppendUint32(nil, uint32(n)), nil
+	case encoding == "u8" && n == int64(uint8(n)):
+		return []byte{uint8(n)}, nil
+	case encoding == "text":
+		return fmt.Append(nil, n), nil
+	}
+	return nil, fmt.Errorf("%d cannot be encoded as %s", n, encoding)
+}
