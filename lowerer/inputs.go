@@ -135,6 +135,9 @@ func (l *Loaded) bound(spec *config.Spec, ms *config.MethodSpec, m *exir.Method)
 			errs = append(errs, err)
 		}
 	}
+	for i := range m.Ranges {
+		m.Ranges[i].Min, m.Ranges[i].Max = l.table.Bounds(m.Ranges[i].Dim)
+	}
 	return errs.Err()
 }
 

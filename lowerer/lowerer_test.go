@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/lowerer/internal/config"
@@ -105,33 +104,5 @@ func TestSplitIgnoresWeights(t *testing.T) {
 	}
 	if !bytes.Equal(before.Bytes(), after.Bytes()) {
 		t.Error("a changed weight changes the graph")
-	}
-}
-
-// TestRefusedFields checks that what the schema allows and this version does not do is refused.
-func TestRefusedFields(t *testing.T) {
-	for _, c := range []struct{ field, want string }{
-		{`partition: [{id: "NoBackend"}]`, `no backend "NoBackend"`},
-		{`memory_planning: alloc_mutable_buffers: false`, "alloc_mutable_buffers: false is not supported"},
-		{`methods: forward: dynamic_shapes: nothing: "0": max: 3`, `no tensor input "nothing"`},
-	} {
-		model, err := filepath.Abs("internal/pt2/testdata/add.pt2")
-		if err != nil {
-			t.Fatal(err)
-		}
-		file := filepath.Join(t.TempDir(), "spec.cue")
-		text := "package p\nimport \"github.com/rules-pte/rules_pte/cue/lower\"\np: lower.#Program & {\n\tmethods: forward: model: \"" +
-			model + "\"\n\t" + c.field + "\n}\n"
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		spec, err := config.Load(file, config.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = LowerFile(context.Background(), spec, nil, new(bytes.Buffer), Options{})
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "spec.cue:5") {
-			t.Errorf("%s: got %v, want %q at line 5", c.field, err, c.want)
-		}
 	}
 }
