@@ -60,7 +60,7 @@ type delegate struct {
 func (p *Program) NewInstance() (inst *Instance, err error) {
 	in := &Instance{prog: p, shared: make(map[int][]byte)}
 	in.temp.Limit = int(p.opts.MaxMemory)
-	in.env = op.Env{Temp: &in.temp, Parallel: p.pool.Run}
+	in.env = op.Env{Temp: &in.temp, Parallel: p.pool.Run, Rand: op.NewGenerator(p.opts.Seed)}
 	defer func() {
 		if r := recover(); r != nil {
 			err = fail(pte.Internal, "make instance: panic: ", panicText(r))

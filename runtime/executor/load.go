@@ -38,6 +38,8 @@ type LoadOptions struct {
 	MaxInstructions int
 	// Threads is how many threads kernels use, the caller's included; 0 means one for each CPU.
 	Threads int
+	// Seed starts the random numbers of every instance.
+	Seed uint64
 }
 
 // Program is a loaded file. It is safe for concurrent use.

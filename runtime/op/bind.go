@@ -13,6 +13,8 @@ type Env struct {
 	Temp *Temp
 	// Parallel is Call.Parallel; nil runs everything on the caller's goroutine.
 	Parallel func(n, grain int, f func(lo, hi int))
+	// Rand is Call.Rand.
+	Rand *Generator
 	// Grow gives t at least n bytes of Data, or an error if its place is fixed; nil: every place is fixed.
 	Grow func(t *tensor.Tensor, n int) error
 
@@ -179,7 +181,7 @@ func (v *Invoker) bindCall() {
 	if v.env.alloc == nil {
 		v.env.alloc = v.env.Temp.Alloc
 	}
-	v.call = Call{Args: v.Args, Out: append([]*tensor.Tensor(nil), v.Outs...), Parallel: v.env.Parallel, Alloc: v.env.alloc}
+	v.call = Call{Args: v.Args, Out: append([]*tensor.Tensor(nil), v.Outs...), Parallel: v.env.Parallel, Rand: v.env.Rand, Alloc: v.env.alloc}
 	if v.call.Parallel == nil {
 		v.call.Parallel = serially
 	}

@@ -165,6 +165,8 @@ type Call struct {
 	Scratch []byte
 	// Parallel runs f over [0,n) in chunks of at least grain, on several threads or on this one.
 	Parallel func(n, grain int, f func(lo, hi int))
+	// Rand is the generator that random operators draw from; others do not look at it.
+	Rand *Generator
 	// Alloc gives a temporary of n bytes, 16-byte aligned, valid until Run returns; growth is kept for
 	// later calls, so that steady state allocates nothing.
 	Alloc func(n int) ([]byte, error)

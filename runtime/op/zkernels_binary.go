@@ -595,6 +595,60 @@ var PowScalarI8 = Kernel{Def: &PowScalar, DType: tensor.Char, Run: func(c *Call,
 // PowScalarU8 runs PowScalar in Byte.
 var PowScalarU8 = Kernel{Def: &PowScalar, DType: tensor.Byte, Run: func(c *Call, _ State) error { return binary(c, rowPowInt[uint8]) }}
 
+// CopysignF32 runs Copysign in Float.
+var CopysignF32 = Kernel{Def: &Copysign, DType: tensor.Float, Run: func(c *Call, _ State) error { return binary(c, rowCopysign[float32]) }}
+
+// CopysignF64 runs Copysign in Double.
+var CopysignF64 = Kernel{Def: &Copysign, DType: tensor.Double, Run: func(c *Call, _ State) error { return binary(c, rowCopysign[float64]) }}
+
+// CopysignF16 runs Copysign in Half.
+var CopysignF16 = Kernel{Def: &Copysign, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return binary(c, rowCopysign[float32]) }}
+
+// CopysignBF16 runs Copysign in BFloat16.
+var CopysignBF16 = Kernel{Def: &Copysign, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return binary(c, rowCopysign[float32]) }}
+
+// NextafterF32 runs Nextafter in Float.
+var NextafterF32 = Kernel{Def: &Nextafter, DType: tensor.Float, Run: func(c *Call, _ State) error { return binary(c, rowNextafter[float32]) }}
+
+// NextafterF64 runs Nextafter in Double.
+var NextafterF64 = Kernel{Def: &Nextafter, DType: tensor.Double, Run: func(c *Call, _ State) error { return binary(c, rowNextafter[float64]) }}
+
+// NextafterF16 runs Nextafter in Half.
+var NextafterF16 = Kernel{Def: &Nextafter, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return binary(c, rowNextafter[float32]) }}
+
+// NextafterBF16 runs Nextafter in BFloat16.
+var NextafterBF16 = Kernel{Def: &Nextafter, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return binary(c, rowNextafter[float32]) }}
+
+// GcdI64 runs Gcd in Long.
+var GcdI64 = Kernel{Def: &Gcd, DType: tensor.Long, Run: func(c *Call, _ State) error { return binary(c, rowGcd[int64]) }}
+
+// GcdI32 runs Gcd in Int.
+var GcdI32 = Kernel{Def: &Gcd, DType: tensor.Int, Run: func(c *Call, _ State) error { return binary(c, rowGcd[int32]) }}
+
+// GcdI16 runs Gcd in Short.
+var GcdI16 = Kernel{Def: &Gcd, DType: tensor.Short, Run: func(c *Call, _ State) error { return binary(c, rowGcd[int16]) }}
+
+// GcdI8 runs Gcd in Char.
+var GcdI8 = Kernel{Def: &Gcd, DType: tensor.Char, Run: func(c *Call, _ State) error { return binary(c, rowGcd[int8]) }}
+
+// GcdU8 runs Gcd in Byte.
+var GcdU8 = Kernel{Def: &Gcd, DType: tensor.Byte, Run: func(c *Call, _ State) error { return binary(c, rowGcd[uint8]) }}
+
+// LcmI64 runs Lcm in Long.
+var LcmI64 = Kernel{Def: &Lcm, DType: tensor.Long, Run: func(c *Call, _ State) error { return binary(c, rowLcm[int64]) }}
+
+// LcmI32 runs Lcm in Int.
+var LcmI32 = Kernel{Def: &Lcm, DType: tensor.Int, Run: func(c *Call, _ State) error { return binary(c, rowLcm[int32]) }}
+
+// LcmI16 runs Lcm in Short.
+var LcmI16 = Kernel{Def: &Lcm, DType: tensor.Short, Run: func(c *Call, _ State) error { return binary(c, rowLcm[int16]) }}
+
+// LcmI8 runs Lcm in Char.
+var LcmI8 = Kernel{Def: &Lcm, DType: tensor.Char, Run: func(c *Call, _ State) error { return binary(c, rowLcm[int8]) }}
+
+// LcmU8 runs Lcm in Byte.
+var LcmU8 = Kernel{Def: &Lcm, DType: tensor.Byte, Run: func(c *Call, _ State) error { return binary(c, rowLcm[uint8]) }}
+
 // BitwiseAndI64 runs BitwiseAnd in Long.
 var BitwiseAndI64 = Kernel{Def: &BitwiseAnd, DType: tensor.Long, Run: func(c *Call, _ State) error { return binary(c, rowAnd[int64]) }}
 

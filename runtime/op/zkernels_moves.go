@@ -550,6 +550,30 @@ var FillTensorU8 = Kernel{Def: &FillTensor, DType: tensor.Byte, Run: func(c *Cal
 // FillTensorBool runs FillTensor in Bool.
 var FillTensorBool = Kernel{Def: &FillTensor, DType: tensor.Bool, Run: func(c *Call, _ State) error { return runFillTensor(c, nil) }}
 
+// RandF32 runs Rand in Float.
+var RandF32 = Kernel{Def: &Rand, DType: tensor.Float, Run: func(c *Call, _ State) error { return runRand(c, nil) }}
+
+// RandF64 runs Rand in Double.
+var RandF64 = Kernel{Def: &Rand, DType: tensor.Double, Run: func(c *Call, _ State) error { return runRand(c, nil) }}
+
+// RandF16 runs Rand in Half.
+var RandF16 = Kernel{Def: &Rand, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return runRand(c, nil) }}
+
+// RandBF16 runs Rand in BFloat16.
+var RandBF16 = Kernel{Def: &Rand, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return runRand(c, nil) }}
+
+// RandnF32 runs Randn in Float.
+var RandnF32 = Kernel{Def: &Randn, DType: tensor.Float, Run: func(c *Call, _ State) error { return runRandn(c, nil) }}
+
+// RandnF64 runs Randn in Double.
+var RandnF64 = Kernel{Def: &Randn, DType: tensor.Double, Run: func(c *Call, _ State) error { return runRandn(c, nil) }}
+
+// RandnF16 runs Randn in Half.
+var RandnF16 = Kernel{Def: &Randn, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return runRandn(c, nil) }}
+
+// RandnBF16 runs Randn in BFloat16.
+var RandnBF16 = Kernel{Def: &Randn, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return runRandn(c, nil) }}
+
 // ZerosF32 runs Zeros in Float.
 var ZerosF32 = Kernel{Def: &Zeros, DType: tensor.Float, Run: func(c *Call, _ State) error { return runZeros(c, nil) }}
 

@@ -577,6 +577,36 @@ var LogicalNotU8 = Kernel{Def: &LogicalNot, DType: tensor.Byte, Run: func(c *Cal
 // LogicalNotBool runs LogicalNot in Bool.
 var LogicalNotBool = Kernel{Def: &LogicalNot, DType: tensor.Bool, Run: func(c *Call, _ State) error { return unary(c, rowLogicalNot[uint8]) }}
 
+// SignbitF32 runs Signbit in Float.
+var SignbitF32 = Kernel{Def: &Signbit, DType: tensor.Float, Run: func(c *Call, _ State) error { return unary(c, rowSignbit[float32]) }}
+
+// SignbitF64 runs Signbit in Double.
+var SignbitF64 = Kernel{Def: &Signbit, DType: tensor.Double, Run: func(c *Call, _ State) error { return unary(c, rowSignbit[float64]) }}
+
+// SignbitF16 runs Signbit in Half.
+var SignbitF16 = Kernel{Def: &Signbit, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return unary(c, rowSignbit[float32]) }}
+
+// SignbitBF16 runs Signbit in BFloat16.
+var SignbitBF16 = Kernel{Def: &Signbit, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return unary(c, rowSignbit[float32]) }}
+
+// SignbitI64 runs Signbit in Long.
+var SignbitI64 = Kernel{Def: &Signbit, DType: tensor.Long, Run: func(c *Call, _ State) error { return unary(c, rowNegative[int64]) }}
+
+// SignbitI32 runs Signbit in Int.
+var SignbitI32 = Kernel{Def: &Signbit, DType: tensor.Int, Run: func(c *Call, _ State) error { return unary(c, rowNegative[int32]) }}
+
+// SignbitI16 runs Signbit in Short.
+var SignbitI16 = Kernel{Def: &Signbit, DType: tensor.Short, Run: func(c *Call, _ State) error { return unary(c, rowNegative[int16]) }}
+
+// SignbitI8 runs Signbit in Char.
+var SignbitI8 = Kernel{Def: &Signbit, DType: tensor.Char, Run: func(c *Call, _ State) error { return unary(c, rowNegative[int8]) }}
+
+// SignbitU8 runs Signbit in Byte.
+var SignbitU8 = Kernel{Def: &Signbit, DType: tensor.Byte, Run: func(c *Call, _ State) error { return unary(c, rowNegative[uint8]) }}
+
+// SignbitBool runs Signbit in Bool.
+var SignbitBool = Kernel{Def: &Signbit, DType: tensor.Bool, Run: func(c *Call, _ State) error { return unary(c, rowNegative[uint8]) }}
+
 // IsnanF32 runs Isnan in Float.
 var IsnanF32 = Kernel{Def: &Isnan, DType: tensor.Float, Run: func(c *Call, _ State) error { return unary(c, rowIsnan[float32]) }}
 

@@ -628,6 +628,160 @@ func rowPowInt[T integer](o []T, a, b []T, p par) {
 	}
 }
 
+func rowCopysign[T float](o []T, a, b []T, p par) {
+
+	switch {
+	case len(b) == 1:
+		y := b[0]
+		if len(a) == 1 {
+			x := a[0]
+			for i := range o {
+				o[i] = T(math.Copysign(float64(x), float64(y)))
+			}
+			return
+		}
+		a = a[:len(o)]
+		for i, x := range a {
+			o[i] = T(math.Copysign(float64(x), float64(y)))
+		}
+	case len(a) == 1:
+		x := a[0]
+		b = b[:len(o)]
+		for i, y := range b {
+			o[i] = T(math.Copysign(float64(x), float64(y)))
+		}
+	default:
+		a, b = a[:len(o)], b[:len(o)]
+		for i, x := range a {
+			y := b[i]
+			o[i] = T(math.Copysign(float64(x), float64(y)))
+		}
+	}
+}
+
+func rowNextafter[T float](o []T, a, b []T, p par) {
+
+	switch {
+	case len(b) == 1:
+		y := b[0]
+		if len(a) == 1 {
+			x := a[0]
+			for i := range o {
+				o[i] = nextafter(x, y)
+			}
+			return
+		}
+		a = a[:len(o)]
+		for i, x := range a {
+			o[i] = nextafter(x, y)
+		}
+	case len(a) == 1:
+		x := a[0]
+		b = b[:len(o)]
+		for i, y := range b {
+			o[i] = nextafter(x, y)
+		}
+	default:
+		a, b = a[:len(o)], b[:len(o)]
+		for i, x := range a {
+			y := b[i]
+			o[i] = nextafter(x, y)
+		}
+	}
+}
+
+func rowGcd[T integer](o []T, a, b []T, p par) {
+
+	switch {
+	case len(b) == 1:
+		y := b[0]
+		if len(a) == 1 {
+			x := a[0]
+			for i := range o {
+				o[i] = gcdOf(x, y)
+			}
+			return
+		}
+		a = a[:len(o)]
+		for i, x := range a {
+			o[i] = gcdOf(x, y)
+		}
+	case len(a) == 1:
+		x := a[0]
+		b = b[:len(o)]
+		for i, y := range b {
+			o[i] = gcdOf(x, y)
+		}
+	default:
+		a, b = a[:len(o)], b[:len(o)]
+		for i, x := range a {
+			y := b[i]
+			o[i] = gcdOf(x, y)
+		}
+	}
+}
+
+func rowLcm[T integer](o []T, a, b []T, p par) {
+
+	switch {
+	case len(b) == 1:
+		y := b[0]
+		if len(a) == 1 {
+			x := a[0]
+			for i := range o {
+				o[i] = lcmOf(x, y)
+			}
+			return
+		}
+		a = a[:len(o)]
+		for i, x := range a {
+			o[i] = lcmOf(x, y)
+		}
+	case len(a) == 1:
+		x := a[0]
+		b = b[:len(o)]
+		for i, y := range b {
+			o[i] = lcmOf(x, y)
+		}
+	default:
+		a, b = a[:len(o)], b[:len(o)]
+		for i, x := range a {
+			y := b[i]
+			o[i] = lcmOf(x, y)
+		}
+	}
+}
+
+func rowSignbit[T float](o []uint8, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = toBool(math.Signbit(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = toBool(math.Signbit(float64(x)))
+	}
+}
+
+func rowNegative[T number](o []uint8, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = toBool(x < 0)
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = toBool(x < 0)
+	}
+}
+
 func rowAnd[T integer](o []T, a, b []T, p par) {
 
 	switch {

@@ -75,6 +75,7 @@ var builtins = map[string]func(e *env, args []any) any{
 	"epsilon": func(_ *env, a []any) any { return epsilon(typeOf(a[0])) },
 	"len":     func(_ *env, a []any) any { list, _ := a[0].([]any); return int64(len(list)) },
 	"sqrtn":   func(_ *env, a []any) any { return math.Sqrt(float(a[0])) },
+	"logn":    func(_ *env, a []any) any { return math.Log(float(a[0])) },
 	"pown":    func(_ *env, a []any) any { return scalarmath.Pow(float(a[0]), float(a[1])) },
 	// vector(x) is x, or a vector of one element for a number.
 	"vector": func(e *env, a []any) any { return e.c.vector(tensorArg(a, 0)) },
@@ -83,6 +84,10 @@ var builtins = map[string]func(e *env, args []any) any{
 		x, _ := a[1].(*exir.Value)
 		return e.c.areas(tensorArg(a, 0), x, int(intArg(a, 2)))
 	},
+	// alpha_dropped(x, p, sizes) drops whole parts of x: those that broadcasting sizes to x's makes.
+	"alpha_dropped": func(e *env, a []any) any { return e.c.alphaDropped(tensorArg(a, 0), float(a[1]), ints(a[2])) },
+	// steps(x) is how many whole numbers from 0 on x's type holds one by one.
+	"steps": func(_ *env, a []any) any { return wholeNumbers(typeOf(a[0])) },
 	// reduced(x, reduction) is x for 0, its mean for 1 and its sum for 2, as ATen counts reductions.
 	"reduced": func(e *env, a []any) any {
 		v := tensorArg(a, 0)
@@ -181,4 +186,25 @@ func epsilon(t tensor.ScalarType) float64 {
 		return 0x1p-7
 	}
 	return 0x1p-23
+}
+
+// wholeNumbers counts the integers 0, 1, 2 … that t holds without a gap, 2⁵³ of them at most.
+func wholeNumbers(t tensor.ScalarType) int64 {
+	switch t {
+	case tensor.Bool:
+		return 2
+	case tensor.Char:
+		return 1 << 7
+	case tensor.Byte, tensor.BFloat16:
+		return 1 << 8
+	case tensor.Half:
+		return 1 << 11
+	case tensor.Short:
+		return 1 << 15
+	case tensor.Float:
+		return 1 << 24
+	case tensor.Int:
+		return 1 << 31
+	}
+	return 1 << 53
 }

@@ -13,6 +13,7 @@ import (
 var constants = map[string]any{
 	"None": nil, "True": true, "False": false, "inf": math.Inf(1), "nan": math.NaN(), "pi": math.Pi, "ln2": math.Ln2,
 	"float32": tensor.Float, "float64": tensor.Double, "int64": tensor.Long, "int32": tensor.Int, "bool": tensor.Bool,
+	"uint8": tensor.Byte,
 }
 
 // env is the names of one rule's run.

@@ -91,14 +91,15 @@ func (c *call) broadcast(a, b []int64) []int64 {
 	return out
 }
 
+// sum adds in v's own type.
 func (c *call) sum(v *exir.Value, dims ...int64) *exir.Value {
-	return c.op("sum.dim_IntList", v, dims)
+	return c.op("sum.dim_IntList", v, dims, false, exir.KW{Name: "dtype", Arg: v.Spec.DType})
 }
 
 // scaled is v times the number argument called name.
 func (c *call) scaled(v *exir.Value, name string) *exir.Value {
 	if a := c.arg(name); c.f(name) != 1 {
-		return c.op("mul.Scalar", v, a)
+		return c.to(c.op("mul.Scalar", v, a), v.Spec.DType)
 	}
 	return v
 }

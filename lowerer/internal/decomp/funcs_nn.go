@@ -1,6 +1,8 @@
 package decomp
 
 import (
+	"math"
+
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -234,4 +236,19 @@ func gridSampler(c *call) []*exir.Value {
 		failf("grid_sampler of 3-D images has no kernel")
 	}
 	return one(c.op("grid_sampler_2d", c.t("input"), c.t("grid"), c.i("interpolation_mode"), c.i("padding_mode"), c.bool("align_corners")))
+}
+
+// alphaDropped is x, and -alpha' where one of every so many numbers of these sizes is below p; a factor and an offset keep
+// mean 0 and variance 1 (ATen/native/Dropout.cpp).
+func (c *call) alphaDropped(x *exir.Value, p float64, sizes []int64) *exir.Value {
+	const alpha = 1.7580993408473766
+	t := x.Spec.DType
+	if p == 1 {
+		return c.op("mul.Scalar", x, 0)
+	}
+	a := 1 / math.Sqrt((alpha*alpha*p+1)*(1-p))
+	draw := c.op("rand", sizes, exir.KW{Name: "dtype", Arg: tensor.Float})
+	keep := c.to(c.op("ge.Scalar", draw, p), t)
+	offset := c.op("add.Scalar", c.op("mul.Scalar", c.op("sub.Scalar", keep, 1), alpha*a), alpha*a*p)
+	return c.add(c.mul(x, c.op("mul.Scalar", keep, a)), offset)
 }

@@ -104,10 +104,16 @@ func converted(s *state, n *exir.Node) error {
 
 // dropout in eval mode gives its argument.
 func dropout(s *state, n *exir.Node) error {
-	if argOf(n, "train").Int != 0 && argOf(n, "p").Float != 0 {
-		return fmt.Errorf("rewrite dropout: it is in training mode; export the model after model.eval()")
+	switch {
+	case argOf(n, "train").Int == 0 || argOf(n, "p").Float == 0:
+		s.alias(n.Outs[0], n.Args[0].Value)
+		return nil
+	case n.Op.Kind == "inplace":
+		return s.inplace(n)
 	}
-	s.alias(n.Outs[0], n.Args[0].Value)
+	args := append([]exir.Arg{value(s.read(n.Args[0].Value))}, n.Args[1:]...)
+	s.fresh(n.Outs[0])
+	s.emitTo(n.Outs, n.Op.Name, args...)
 	return nil
 }
 

@@ -1,0 +1,56 @@
+package op
+
+import "math"
+
+// Copysign is aten::copysign.out.
+var Copysign = Def{
+	Schema:     "aten::copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+	Functional: "aten::copysign.Tensor", Infer: inferBinaryFloat, Key: KeyPromoteFloat, Tags: Pointwise | Extension,
+}
+
+// Nextafter is aten::nextafter.out.
+var Nextafter = Def{
+	Schema:     "aten::nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+	Functional: "aten::nextafter", Infer: inferBinary, Key: KeyPromote, Tags: Pointwise | Extension,
+}
+
+// Gcd is aten::gcd.out: the greatest common divisor, never negative.
+var Gcd = Def{
+	Schema:     "aten::gcd.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+	Functional: "aten::gcd", Infer: inferBinary, Key: KeyPromote, Tags: Pointwise | Extension,
+}
+
+// Lcm is aten::lcm.out: the least common multiple, never negative.
+var Lcm = Def{
+	Schema:     "aten::lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+	Functional: "aten::lcm", Infer: inferBinary, Key: KeyPromote, Tags: Pointwise | Extension,
+}
+
+// Signbit is aten::signbit.out; -0.0 has a sign.
+var Signbit = Def{
+	Schema:     "aten::signbit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+	Functional: "aten::signbit", Infer: inferLikeBool, Tags: Pointwise | Extension,
+}
+
+func gcdOf[T integer](a, b T) T {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return absOf(a)
+}
+
+func lcmOf[T integer](a, b T) T {
+	g := gcdOf(a, b)
+	if g == 0 {
+		return 0
+	}
+	return absOf(a / g * b)
+}
+
+// nextafter is the number of T next to x in the direction of y.
+func nextafter[T float](x, y T) T {
+	if T(1)+T(0x1p-40) != T(1) {
+		return T(math.Nextafter(float64(x), float64(y)))
+	}
+	return T(math.Nextafter32(float32(x), float32(y)))
+}
