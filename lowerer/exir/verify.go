@@ -18,7 +18,7 @@ const (
 	TensorArgs                       // no number where an operator takes a tensor, nor the other way round
 	DimOrders                        // no memory formats
 	NumbersBound                     // no symbolic number but as a value of its graph
-	NoDeadCode                       // every node has a user
+	NoDeadCode                       // every node has a user, every parameter, buffer and constant a reader or a writer
 )
 
 // The dialects, in the order of lowering. OutVariant and Planned are those of plans: see VerifyPlan.
@@ -36,8 +36,9 @@ func Verify(m *Method, shapes *tensor.Shapes, d Dialect) error {
 	if d == ATen {
 		v.code = diag.ModelMalformed
 	}
-	v.signature()
-	v.graph(m.Graph)
+	if v.signature() {
+		v.graph(m.Graph)
+	}
 	return v.errs.Err()
 }
 
@@ -65,13 +66,13 @@ func (v *verifier) fail(format string, args ...any) {
 	v.errs = append(v.errs, e)
 }
 
-// signature checks the inputs and outputs of the method against their specs.
-func (v *verifier) signature() {
+// signature checks the inputs and outputs of the method against their specs, and reports that there are as many.
+func (v *verifier) signature() bool {
 	m := v.method
 	if len(m.Inputs) != len(m.Graph.Inputs) || len(m.Outputs) != len(m.Graph.Outputs) {
 		v.fail("%d inputs and %d outputs in the graph, %d and %d in the signature",
 			len(m.Graph.Inputs), len(m.Graph.Outputs), len(m.Inputs), len(m.Outputs))
-		return
+		return false
 	}
 	targets := map[OutputSpec]bool{}
 	for i, s := range m.Inputs {
@@ -93,6 +94,7 @@ func (v *verifier) signature() {
 			v.fail("output %d writes to %q, which is no input", i, s.Target)
 		}
 	}
+	return true
 }
 
 // graph checks g and the graphs in it.
@@ -137,7 +139,7 @@ func (v *verifier) graph(g *Graph) {
 		v.uses(fmt.Sprintf("output %d", i), &g.Outputs[i], known)
 	}
 	if v.dialect&NoDeadCode != 0 {
-		v.dead(g)
+		v.dead(g, usedIn(g))
 	}
 }
 
@@ -240,8 +242,8 @@ func (v *verifier) constant(c *Constant) {
 	}
 }
 
-// dead reports the nodes of g whose results nothing uses. An operator that writes has an effect without.
-func (v *verifier) dead(g *Graph) {
+// usedIn are the values that nodes and outputs of g use.
+func usedIn(g *Graph) map[*Value]bool {
 	used := map[*Value]bool{}
 	mark := func(x **Value) { used[*x] = true }
 	for _, n := range g.Nodes {
@@ -252,12 +254,26 @@ func (v *verifier) dead(g *Graph) {
 	for i := range g.Outputs {
 		g.Outputs[i].EachValue(mark)
 	}
+	return used
+}
+
+// dead reports the nodes of g whose results nothing uses, but for operators that write, and, of the method's own graph,
+// the inputs that the user does not give and nothing reads or writes.
+func (v *verifier) dead(g *Graph, used map[*Value]bool) {
 	for _, n := range g.Nodes {
-		live := slices.ContainsFunc(n.Outs, func(x *Value) bool { return used[x] }) || writes(n.Op)
-		if !live {
+		if !slices.ContainsFunc(n.Outs, func(x *Value) bool { return used[x] }) && !writes(n.Op) {
 			v.node = n
 			v.fail("nothing uses its results")
 		}
 	}
 	v.node = nil
+	if g != v.method.Graph {
+		return
+	}
+	for i, x := range g.Inputs {
+		s := &v.method.Inputs[i]
+		if s.Kind != UserInput && s.Kind != ConstantInput && !used[x] && !slices.Contains(v.method.Outputs, OutputSpec{BufferMutation, s.Target}) {
+			v.fail("nothing reads %s %s", inputWords[s.Kind], s.Target)
+		}
+	}
 }

@@ -87,6 +87,8 @@ MODULES = [
     "cuelang.org/go/mod/module",
     "github.com/google/flatbuffers/go",
     "github.com/google/go-cmp/cmp",
+    "github.com/google/go-cmp/cmp/cmpopts",
     "github.com/rogpeppe/go-internal/testscript",
+    "github.com/rogpeppe/go-internal/txtar",
     "golang.org/x/sys/unix",
 ]

@@ -50,7 +50,7 @@ var Table = []Pass{
 	{Name: "fold-rest", Doc: "folds constants that were offered to backends, and that none took", Optional: true, Late: true, Rest: true,
 		Needs: []Fact{CoreOps, DimOrderOps}, Gives: []Fact{Folded}, Breaks: []Fact{NoDeadCode}, Run: fold},
 	{Name: "bind-numbers", Doc: "computes every symbolic size that an argument needs by prim ops over sym_size", Late: true,
-		Needs: []Fact{CoreOps}, Gives: []Fact{NumbersBound}, Breaks: []Fact{NoDeadCode}, Run: bindNumbers},
+		Needs: []Fact{CoreOps}, Gives: []Fact{NumbersBound}, Breaks: []Fact{NoDeadCode, Folded}, Run: bindNumbers},
 	{Name: "dead-code-2", Doc: "removes what folding and binding left without users", Late: true,
 		Needs: []Fact{NumbersBound}, Gives: []Fact{NoDeadCode}, Run: deadCode},
 }
