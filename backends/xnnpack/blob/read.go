@@ -282,12 +282,13 @@ func (r *reader) constant(i int, m table) {
 func (r *reader) value(i int, m *table) {
 	v := &r.out.Values[i]
 	t, ok := m.sub(1)
-	if m.u8(0) == 2 && ok {
+	kind := m.u8(0) // without one, the verifier has not seen the table
+	if kind == 2 && ok {
 		q := t
 		t, ok = q.sub(0)
 		v.Quant = r.quant(&q)
 	}
-	if !ok {
+	if !ok || kind == 0 {
 		r.fail("value "+itoa(i), "it has no tensor")
 		return
 	}

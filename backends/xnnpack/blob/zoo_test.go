@@ -10,6 +10,8 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
+//bazel:data //backends/xnnpack/rt:testdata
+
 // payloads are the XNNPACK payloads of the programs that match pattern.
 func payloads(t testing.TB, pattern string) map[string][]byte {
 	t.Helper()
