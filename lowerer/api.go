@@ -198,6 +198,7 @@ func (l *Loaded) ToExecutorch(spec *config.Spec, p *exir.EdgeProgram, dump *Dump
 	if err != nil {
 		return nil, nil, err
 	}
+	l.reportDelegation(rep, p)
 	return x, rep, nil
 }
 

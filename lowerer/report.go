@@ -3,6 +3,7 @@ package lowerer
 import (
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -136,7 +137,12 @@ func manifest(x *exir.ExecutorchProgram) *report.Manifest {
 	}
 	for _, p := range x.Program.Plans {
 		m.Methods = append(m.Methods, p.Name)
+		for _, d := range p.Delegates {
+			m.Backends = append(m.Backends, d.ID)
+		}
 	}
+	slices.Sort(m.Backends)
+	m.Backends = slices.Compact(m.Backends)
 	return m
 }
 

@@ -151,7 +151,7 @@ func offenders(r *report.Report, path []string) (lines []string) {
 	case len(path) > 0 && (path[0] == "fallback" || path[0] == "delegation"):
 		for i, f := range r.Fallback {
 			if path[0] == "delegation" || picks(path, 1, strconv.Itoa(i)) {
-				lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s: %s = %s: %s %s", f.Method, f.Node, f.Op, f.Reason, f.Where)))
+				lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s: %s = %s: %s %s", f.Method, f.Node, f.Op, f.Text(), f.Where)))
 			}
 		}
 	case len(path) >= 3 && path[0] == "methods" && r.Methods[path[1]] != nil:

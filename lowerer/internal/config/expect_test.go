@@ -25,8 +25,8 @@ func sample() *report.Report {
 		}},
 		Delegation: map[string]*report.Delegation{"XnnpackBackend": {Partitions: 1, Nodes: 0.5, Macs: 1, Bytes: 2000}},
 		Fallback: []report.Fallback{
-			{Method: "forward", Node: "conv", Op: "aten.convolution.default", Backend: "XnnpackBackend", Reason: "groups", Where: "net.py:4"},
-			{Method: "forward", Node: "add", Op: "aten.add.Tensor", Backend: "XnnpackBackend", Reason: "dtype int64", Where: "net.py:5"},
+			{Method: "forward", Node: "conv", Op: "aten.convolution.default", Reasons: []report.Reason{{Backend: "XnnpackBackend", Reason: "groups"}}, Where: "net.py:4"},
+			{Method: "forward", Node: "add", Op: "aten.add.Tensor", Reasons: []report.Reason{{Backend: "XnnpackBackend", Reason: "dtype int64"}}, Where: "net.py:5"},
 		},
 	}
 }
@@ -34,8 +34,8 @@ func sample() *report.Report {
 const (
 	convNode = "\n    forward: conv = aten.convolution.default in head.decode at net.py:4"
 	addNode  = "\n    forward: add = aten.add.Tensor at net.py:5"
-	convLeft = "\n    forward: conv = aten.convolution.default: groups net.py:4"
-	addLeft  = "\n    forward: add = aten.add.Tensor: dtype int64 net.py:5"
+	convLeft = "\n    forward: conv = aten.convolution.default: XnnpackBackend: groups net.py:4"
+	addLeft  = "\n    forward: add = aten.add.Tensor: XnnpackBackend: dtype int64 net.py:5"
 )
 
 func TestExpect(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Report describes a lowered program. Its JSON is a value of #Report in cue/report, and what a spec's
@@ -79,8 +80,14 @@ type Delegation struct {
 	Nodes float64 `json:"nodes"`
 	// Macs is the share of multiply-accumulates, 0 to 1.
 	Macs float64 `json:"macs"`
+	// Operators counts the nodes that it took, by full ATen name.
+	Operators map[string]int `json:"operators"`
 	// Bytes is the size of the backend's payloads.
 	Bytes int64 `json:"bytes"`
+	// BorderBytes is the size of the tensors that go into and out of the backend, at their largest.
+	BorderBytes int64 `json:"border_bytes"`
+	// CompileSpecs are those of the payloads, each once, as text if they are text and in hex otherwise.
+	CompileSpecs map[string][]string `json:"compile_specs"`
 }
 
 // Fallback is a node that stayed with the portable kernels although backends were asked for.
@@ -90,11 +97,27 @@ type Fallback struct {
 	Node   string `json:"node"`
 	// Op is the operator's full ATen name.
 	Op string `json:"op"`
-	// Backend is the id of the one that refused, Reason why.
-	Backend string `json:"backend"`
-	Reason  string `json:"reason"`
+	// Module is the path of the innermost nn.Module.
+	Module string `json:"module"`
+	// Reasons are those of every backend that refused it, in their order.
+	Reasons []Reason `json:"reasons"`
 	// Where is the user's Python line, "" if the model has none.
 	Where string `json:"where"`
+}
+
+// Reason is why one backend refused a node.
+type Reason struct {
+	Backend string `json:"backend"`
+	Reason  string `json:"reason"`
+}
+
+// Text is all reasons in a row: "XnnpackBackend: its dtype; DemoBackend: its rank".
+func (f *Fallback) Text() string {
+	parts := make([]string, len(f.Reasons))
+	for i, r := range f.Reasons {
+		parts[i] = r.Backend + ": " + r.Reason
+	}
+	return strings.Join(parts, "; ")
 }
 
 // Node is a call of a kernel and its origin.
@@ -147,7 +170,12 @@ func (r *Report) withoutNil() *Report {
 	c := *r
 	c.Fallback = orEmpty(r.Fallback)
 	c.Target.CPUFeatures = orEmpty(r.Target.CPUFeatures)
-	c.Delegation = orEmptyMap(r.Delegation)
+	c.Delegation = map[string]*Delegation{}
+	for id, d := range r.Delegation {
+		dc := *d
+		dc.Operators, dc.CompileSpecs = orEmptyMap(d.Operators), orEmptyMap(d.CompileSpecs)
+		c.Delegation[id] = &dc
+	}
 	c.Methods = map[string]*MethodReport{}
 	for name, m := range r.Methods {
 		mc := *m
