@@ -29,6 +29,9 @@ type Schema struct {
 	Tags string
 }
 
+// AnyType is the type of the arguments and results of an operator whose schema is not known.
+const AnyType = "any?"
+
 // Param is one argument or result of a Schema.
 type Param struct {
 	Name string

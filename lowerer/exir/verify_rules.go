@@ -55,6 +55,9 @@ var valueTypes = []string{"Tensor", "Scalar", "float", "int", "SymInt", "bool", 
 
 // fits reports that a may stand for typ. Other types than ATen's common ones, such as Generator, fit nothing but None.
 func fits(a *Arg, typ string) bool {
+	if typ == AnyType {
+		return true
+	}
 	inner, optional := strings.CutSuffix(typ, "?")
 	if element, list := strings.CutSuffix(inner, "[]"); list && a.Kind == ArgList {
 		for i := range a.List {
@@ -83,7 +86,8 @@ func results(v *verifier, n *Node) {
 		return
 	}
 	for i, out := range n.Outs {
-		if out != nil && (out.Kind == TensorValue) != (n.Op.Returns[i].Type == "Tensor") && n.Op.Returns[i].Type != "Scalar" {
+		if out != nil && (out.Kind == TensorValue) != (n.Op.Returns[i].Type == "Tensor") && n.Op.Returns[i].Type != "Scalar" &&
+			n.Op.Returns[i].Type != AnyType {
 			v.fail("result %s is no %s", out.Name, n.Op.Returns[i].Type)
 		}
 	}

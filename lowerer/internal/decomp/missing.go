@@ -94,7 +94,7 @@ func nearest(name string) string {
 			best, shared = candidate, n
 		}
 	}
-	if near := diag.Nearest(base(name), bases); near != "" && shared < len(base(name))/2 {
+	if near := diag.Nearest(base(name), bases); near != "" && (best == "" || shared < len(base(name))/2) {
 		return full[near]
 	}
 	return best

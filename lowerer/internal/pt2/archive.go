@@ -47,7 +47,8 @@ type record struct {
 func Open(path string) (*Archive, error) {
 	data, unmap, err := readFile(path)
 	if err != nil {
-		return nil, diag.List{diag.New(diag.ModelRead, path, "%w", pathCause(err))}
+		return nil, diag.List{diag.New(diag.ModelRead, path, "%w", pathCause(err)).
+			WithHint("check the path; it counts from the folder that you stand in")}
 	}
 	a, err := OpenBytes(data)
 	if err != nil {
@@ -127,8 +128,12 @@ func OpenBytes(data []byte) (*Archive, error) {
 	return a, nil
 }
 
-// damaged is an archive that contradicts itself.
+// damaged is an archive that contradicts itself, if err has no code yet.
 func damaged(err error) error {
+	var known *diag.Error
+	if errors.As(err, &known) {
+		return err
+	}
 	return diag.New(diag.ModelFormat, "", "%w", err).WithHint("copy the file again, or " + exportAgain)
 }
 
@@ -253,7 +258,7 @@ func (a *Archive) checkVersion() error {
 		}
 		got, err := a.read(name)
 		if err != nil {
-			return damaged(err)
+			return err
 		}
 		if text := strings.TrimSpace(string(got)); text != want.text {
 			return otherVersion("%s is %.20q, want %q", want.record, text, want.text)
@@ -289,14 +294,15 @@ func (a *Archive) slice(r record) []byte { return a.data[r.offset : r.offset+r.s
 func (a *Archive) read(name string) ([]byte, error) {
 	r, ok := a.records[name]
 	if !ok {
-		return nil, fmt.Errorf("the archive has no record %q", name)
+		return nil, damaged(fmt.Errorf("the archive has no record %q", name))
 	}
 	if r.offset < 0 {
-		return nil, fmt.Errorf("record %q is not in this file, which holds a graph without its weights", name)
+		return nil, diag.New(diag.StaleStep, "", "record %q is not in this file, which holds a graph without its weights", name).
+			WithHint("give the .pt2 that the graph was split off")
 	}
 	b := a.slice(r)
 	if crcOf(b) != r.crc {
-		return nil, fmt.Errorf("record %q is damaged: wrong checksum", name)
+		return nil, damaged(fmt.Errorf("record %q is damaged: wrong checksum", name))
 	}
 	return b, nil
 }

@@ -53,16 +53,13 @@ func (l *loader) schema(j *nodeJSON) *exir.Schema {
 	}
 	s := &exir.Schema{Name: name, Kind: "functional"}
 	for i, in := range j.Inputs {
-		s.Args = append(s.Args, exir.Param{Name: argName(in.Name, i), Type: anyType})
+		s.Args = append(s.Args, exir.Param{Name: argName(in.Name, i), Type: exir.AnyType})
 	}
 	for range j.Outputs {
-		s.Returns = append(s.Returns, exir.Param{Type: anyType})
+		s.Returns = append(s.Returns, exir.Param{Type: exir.AnyType})
 	}
 	return s
 }
-
-// anyType is the type of an argument or result of an operator whose schema is not known.
-const anyType = "any?"
 
 func argName(name string, i int) string {
 	if name == "" {
@@ -140,7 +137,7 @@ var fitting = map[string]uint32{
 // fit checks an argument against the type in the schema. Files may have an
 // integer where a float is meant, or a number where a list of it is.
 func fit(a exir.Arg, typ string) (exir.Arg, error) {
-	if typ == anyType {
+	if typ == exir.AnyType {
 		return a, nil
 	}
 	if inner, optional := strings.CutSuffix(typ, "?"); optional {

@@ -182,7 +182,7 @@ func checkReturn(typ, tag string) error {
 		ok = tag == "as_tensor" || tag == "as_none"
 	case "Tensor[]":
 		ok = tag == "as_tensors" || tag == "as_none"
-	case anyType:
+	case exir.AnyType:
 	default:
 		ok = tag != "as_tensor" && tag != "as_tensors"
 	}

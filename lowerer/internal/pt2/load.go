@@ -41,7 +41,7 @@ func (a *Archive) Load(method string, shapes *symint.Table) (m *exir.Method, tor
 	}
 	tables, err := a.tables(model)
 	if err != nil {
-		return nil, p.TorchVersion, err
+		return nil, p.TorchVersion, damaged(err)
 	}
 	l := &loader{archive: a, tables: tables, method: method, schemas: map[string]*exir.Schema{}, frames: map[string][]exir.Frame{}}
 	l.symbols = newSymbols(shapes, method, p.Ranges, &p.Module.Graph)
@@ -58,8 +58,16 @@ func malformed(method string, err error) error {
 	if errors.As(err, &at) {
 		return err
 	}
-	return diag.New(diag.ModelMalformed, method, "%w", err).WithHint(exportAgain)
+	hint := hinted{hint: exportAgain}
+	errors.As(err, &hint)
+	return diag.New(diag.ModelMalformed, method, "%w", err).WithHint("%s", hint.hint)
 }
+
+// hinted is an error that knows what to do about it.
+type hinted struct{ msg, hint string }
+
+// Error implements error.
+func (h hinted) Error() string { return h.msg }
 
 func (a *Archive) pick(method string) (string, error) {
 	models := a.Models()

@@ -26,7 +26,11 @@ func (a *Archive) pickled(r record) (map[string]*payload, error) {
 		return nil, fmt.Errorf("open record %q: it holds no data.pkl", r.name)
 	}
 	root = strings.TrimSuffix(root, "\x00")
-	p := &unpickler{in: a.slice(records[root+"data.pkl"]), memo: map[uint32]any{}, storage: func(key string) (record, bool) {
+	pickle := records[root+"data.pkl"]
+	if crcOf(a.slice(pickle)) != pickle.crc {
+		return nil, fmt.Errorf("open record %q: data.pkl is damaged: wrong checksum", r.name)
+	}
+	p := &unpickler{in: a.slice(pickle), memo: map[uint32]any{}, storage: func(key string) (record, bool) {
 		s, ok := records[root+"data/"+key]
 		s.name, s.offset = r.name, s.offset-r.offset
 		return s, ok

@@ -78,8 +78,8 @@ func (a *Archive) payload(folder string, p payloadJSON) *payload {
 	r, ok := a.records[folder+p.Path]
 	switch {
 	case p.Pickle:
-		return &payload{err: errors.New("is a pickled tensor subclass, which only Python can read;" +
-			" turn it into plain tensors before torch.export.export (torchao: unwrap_tensor_subclass)")}
+		return &payload{err: hinted{"is a pickled tensor subclass, which only Python can read",
+			"turn it into plain tensors before torch.export.export; for torchao, with unwrap_tensor_subclass"}}
 	case p.Meta == nil:
 		return &payload{err: errors.New("is a custom object, not a tensor")}
 	case !ok:

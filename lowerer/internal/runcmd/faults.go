@@ -3,6 +3,7 @@ package runcmd
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strconv"
@@ -40,12 +41,27 @@ func fault(path string, err error) *diag.Error {
 		c.code, c.hint = diag.ProgramMalformed, makeAgain
 	}
 	text := strings.TrimSuffix(err.Error(), ": "+et.String())
+	if c.code == diag.ProgramMalformed && isZip(path) {
+		return diag.New(c.code, path, "this is a zip archive, such as a .pt2, and no program").WithHint("`pte lower %s` makes one of it", path)
+	}
 	if strings.Contains(text, "possible infinite loop") {
 		c.code, c.hint = diag.ProgramLimits, "the program jumps for ever; lower the model again"
 	}
 	e := diag.New(c.code, path, "%s", text)
 	e.Err = err
 	return e.WithHint("%s", c.hint)
+}
+
+// isZip reports whether the file begins like a zip archive.
+func isZip(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var head [4]byte
+	_, err = io.ReadFull(f, head[:])
+	return err == nil && string(head[:]) == "PK\x03\x04"
 }
 
 // fileCause is the innermost error, which says what the system did not do.
