@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -25,9 +26,37 @@ type env struct {
 // apply runs r on the arguments of c.
 func (r *rule) apply(c *call) []*exir.Value {
 	e := &env{c: c, vars: map[string]any{}}
+	narrow := tensor.Undefined
 	for _, p := range r.params {
 		e.vars[p] = fromArg(c.arg(p))
+		if v, ok := e.vars[p].(*exir.Value); ok && r.wide && v.Spec.DType.IsFloat() {
+			narrow = op.Promote(narrow, v.Spec.DType)
+		}
 	}
+	if narrow == tensor.Half || narrow == tensor.BFloat16 {
+		return r.widened(e, narrow)
+	}
+	return r.run(e)
+}
+
+// widened runs r in float32 for arguments of a narrower type, which its floating-point results have.
+func (r *rule) widened(e *env, narrow tensor.ScalarType) []*exir.Value {
+	for _, p := range r.params {
+		if v, ok := e.vars[p].(*exir.Value); ok && v.Spec.DType == narrow {
+			e.vars[p] = e.c.to(v, tensor.Float)
+		}
+	}
+	outs := r.run(e)
+	for i, v := range outs {
+		if v != nil && v.Spec.DType == tensor.Float {
+			outs[i] = e.c.to(v, narrow)
+		}
+	}
+	return outs
+}
+
+// run evaluates r.
+func (r *rule) run(e *env) []*exir.Value {
 	for _, l := range r.lets {
 		e.vars[l.name] = e.eval(l.value)
 	}

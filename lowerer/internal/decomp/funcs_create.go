@@ -23,7 +23,7 @@ func linspace(c *call) []*exir.Value {
 	elements := make([]float64, n)
 	for i := range elements {
 		elements[i] = start + float64(step*float64(i))
-		if i >= n/2 {
+		if i >= n/2 && i > 0 {
 			elements[i] = end - float64(step*float64(n-1-i))
 		}
 		if c.s.Base() == "logspace" {

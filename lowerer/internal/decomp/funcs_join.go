@@ -175,9 +175,11 @@ func (c *call) sumType(v *exir.Value) tensor.ScalarType {
 // resized is resize and resize_as: the elements in order, zeros where there are none.
 func resized(c *call) []*exir.Value {
 	x := c.t("self")
-	want := c.ints("size")
-	if like := c.s.Arg("the_template"); like >= 0 {
+	var want []int64
+	if c.s.Arg("the_template") >= 0 {
 		want = sizes(c.t("the_template"))
+	} else {
+		want = c.ints("size")
 	}
 	flat := c.view(x, c.shapes().Product(sizes(x)))
 	n, m := size(flat, 0), c.shapes().Product(want)
@@ -281,7 +283,7 @@ func maskedIndexPut(c *call) []*exir.Value {
 
 // vander is powers 0 to N-1 of each element, as products.
 func vander(c *call) []*exir.Value {
-	x := c.t("x")
+	x := c.vector(c.t("x"))
 	n := size(x, -1)
 	if c.has("N") {
 		n = c.i("N")

@@ -98,16 +98,28 @@ func (c *call) sum(v *exir.Value, dims ...int64) *exir.Value {
 
 // scaled is v times the number argument called name.
 func (c *call) scaled(v *exir.Value, name string) *exir.Value {
-	if a := c.arg(name); c.f(name) != 1 {
-		return c.to(c.op("mul.Scalar", v, a), v.Spec.DType)
+	x := c.f(name)
+	if !v.Spec.DType.IsFloat() {
+		x = math.Trunc(x)
+	}
+	if x != 1 {
+		return c.op("mul.Scalar", v, c.whole(x, v))
 	}
 	return v
+}
+
+// whole is x as an integer beside a v of an integral type.
+func (c *call) whole(x float64, v *exir.Value) any {
+	if v.Spec.DType.IsFloat() {
+		return x
+	}
+	return int64(x)
 }
 
 // blend is beta·self + alpha·product.
 func (c *call) blend(product *exir.Value) []*exir.Value {
 	product = c.scaled(product, "alpha")
-	if c.f("beta") == 0 {
+	if beta := c.f("beta"); beta == 0 || math.Trunc(beta) == 0 && !product.Spec.DType.IsFloat() {
 		return one(product)
 	}
 	return one(c.add(c.scaled(c.t("self"), "beta"), product))

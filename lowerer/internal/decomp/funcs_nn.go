@@ -68,12 +68,9 @@ func convPadded(c *call) []*exir.Value {
 	return one(c.convolution(x, p))
 }
 
-// batchNorm is batch_norm in eval mode.
+// batchNorm normalizes by the running statistics or, in training, by those of the batch.
 func batchNorm(c *call) []*exir.Value {
 	if c.bool("training") {
-		if c.has("running_mean") {
-			failf("batch_norm in training mode updates its statistics; export the model after model.eval()")
-		}
 		return one(c.ops("_native_batch_norm_legit.no_stats", c.t("input"), c.t("weight"), c.t("bias"), true, c.f("momentum"), c.f("eps"))[0])
 	}
 	return one(c.ops("_native_batch_norm_legit_no_training", c.t("input"), c.t("weight"), c.t("bias"),

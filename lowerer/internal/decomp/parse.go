@@ -3,6 +3,7 @@ package decomp
 import (
 	"embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,6 +24,9 @@ import (
 // arguments that the right side uses. Every name before a bracket is an
 // operator or one of the builtins in eval.go. The operators + - * / // and
 // comparisons are those of tensors where one side is a tensor, else of numbers.
+//
+// A rule with ~> in the place of => computes in float32 what is narrower, and rounds its result once, as PyTorch's own
+// kernels do.
 
 //go:embed *.rules
 var ruleFiles embed.FS
@@ -30,6 +34,7 @@ var ruleFiles embed.FS
 // rule is one line.
 type rule struct {
 	schema *exir.Schema
+	wide   bool
 	params []string
 	lets   []let
 	result *expr
@@ -114,15 +119,17 @@ func parseFile(name, text string, rules map[string]*rule) error {
 }
 
 func parseRule(line string) (*rule, error) {
-	left, right, ok := strings.Cut(line, "=>")
-	if !ok {
+	left, right, ok := strings.Cut(line, ">")
+	left, wide := strings.CutSuffix(left, "~")
+	left, plain := strings.CutSuffix(left, "=")
+	if !ok || wide == plain {
 		return nil, fmt.Errorf("want OPERATOR(ARGUMENTS) => EXPRESSION")
 	}
 	op, params, ok := strings.Cut(strings.TrimSpace(left), "(")
 	if !ok || !strings.HasSuffix(params, ")") {
 		return nil, fmt.Errorf("left side %q: want OPERATOR(ARGUMENTS)", left)
 	}
-	r := &rule{schema: exir.LookupSchema(qualified(op))}
+	r := &rule{schema: exir.LookupSchema(qualified(op)), wide: wide}
 	if r.schema == nil {
 		return nil, fmt.Errorf("left side: no operator %s", op)
 	}
@@ -132,7 +139,7 @@ func parseRule(line string) (*rule, error) {
 		}
 		r.params = append(r.params, p)
 	}
-	p := &parser{}
+	p := &parser{params: r.params}
 	if err := p.lex(right); err != nil {
 		return nil, err
 	}
@@ -141,6 +148,7 @@ func parseRule(line string) (*rule, error) {
 
 // parser is a Pratt parser over tokens.
 type parser struct {
+	params []string // names of the rule's arguments, which hide constants
 	tokens []string
 	at     int
 }
@@ -352,7 +360,7 @@ func number(t string) (*expr, error) {
 }
 
 func (p *parser) name(t string) (*expr, error) {
-	if v, ok := constants[t]; ok {
+	if v, ok := constants[t]; ok && !slices.Contains(p.params, t) {
 		return &expr{kind: "value", num: v}, nil
 	}
 	if !p.take("(") {

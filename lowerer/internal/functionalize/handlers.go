@@ -12,7 +12,7 @@ var handlers map[string]func(s *state, n *exir.Node) error
 func init() {
 	handlers = map[string]func(s *state, n *exir.Node) error{
 		"aten::copy_": copyInto, "aten::fill_.Tensor": copyInto, "aten::fill_.Scalar": fillWith, "aten::zero_": fillWith,
-		"aten::lift_fresh_copy": lifted, "aten::contiguous": contiguous,
+		"aten::resize_": resized, "aten::resize_as_": resized, "aten::lift_fresh_copy": lifted, "aten::contiguous": contiguous,
 		"aten::to.dtype": converted, "aten::to.device": converted, "aten::to.dtype_layout": converted,
 		"aten::to.other": converted, "aten::to.prim_Device": converted, "aten::to.prim_dtype": converted,
 		"aten::to.prim_other": converted, "aten::type_as": converted, "aten::_to_copy": converted, "aten::cpu": converted,
@@ -33,6 +33,17 @@ func init() {
 // lifted takes a constant as it is: only the copy can be written to.
 func lifted(s *state, n *exir.Node) error {
 	s.copied(n.Outs[0], n.Args[0].Value)
+	return nil
+}
+
+// resized makes a tensor of the new sizes. What the argument shares memory with does not see later writes.
+func resized(s *state, n *exir.Node) error {
+	base := n.Op.Base()
+	args := append([]exir.Arg{value(s.read(n.Args[0].Value))}, n.Args[1:]...)
+	for i := range args {
+		args[i] = s.arg(args[i])
+	}
+	s.emitFresh(n, "aten::"+base[:len(base)-1], args)
 	return nil
 }
 

@@ -40,6 +40,7 @@ func (s *state) rebind(n *exir.Node, val *exir.Value) error {
 
 // irregular are in-place operators whose functional form has another name.
 var irregular = map[string]string{
+	"aten::floor_divide_.Tensor": "aten::floor_divide", "aten::normal_": "aten::normal_functional",
 	"aten::_index_put_impl_": "aten::index_put",
 	"aten::__iand__.Tensor":  "aten::bitwise_and.Tensor", "aten::__iand__.Scalar": "aten::bitwise_and.Scalar",
 	"aten::__ior__.Tensor": "aten::bitwise_or.Tensor", "aten::__ior__.Scalar": "aten::bitwise_or.Scalar",
