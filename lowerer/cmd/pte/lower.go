@@ -11,7 +11,6 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer"
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/internal/config"
-	"github.com/rules-pte/rules_pte/lowerer/internal/passes"
 	"github.com/rules-pte/rules_pte/lowerer/internal/report"
 )
 
@@ -71,37 +70,13 @@ func lowerWhole(spec *config.Spec, models map[string]string, out lowerOutputs, t
 	})
 }
 
-// loadSpec is config.Load, and the checks that need the pass table.
+// loadSpec is config.Load, and the checks that the schema cannot make.
 func loadSpec(path, program string) (*config.Spec, error) {
 	spec, err := config.Load(path, config.Options{Program: program, Backends: backends})
 	if err != nil {
 		return nil, err
 	}
-	return spec, checkPasses(spec)
-}
-
-// checkPasses holds the passes that the spec switches against those that there are.
-func checkPasses(spec *config.Spec) error {
-	var errs diag.List
-	optional := map[string]bool{}
-	var names []string
-	for _, p := range passes.Table {
-		if optional[p.Name] = p.Optional; p.Optional {
-			names = append(names, p.Name)
-		}
-	}
-	for _, s := range spec.Passes {
-		is, known := optional[s.Name.V]
-		switch {
-		case !known:
-			errs = append(errs, diag.New(diag.UnknownPass, spec.Where(s.Name.Pos), "no pass %q", s.Name.V).
-				WithHint("optional passes: %s", strings.Join(names, ", ")))
-		case !is:
-			errs = append(errs, diag.New(diag.UnknownPass, spec.Where(s.Name.Pos), "pass %q is not optional", s.Name.V).
-				WithHint("optional passes: %s", strings.Join(names, ", ")))
-		}
-	}
-	return errs.Err()
+	return spec, lowerer.CheckSpec(spec)
 }
 
 // specOf loads the spec that the arguments name, or makes the default one for bare models.
@@ -172,9 +147,22 @@ func modelPaths(spec *config.Spec, given pairs) (map[string]string, error) {
 
 func missingModel(spec *config.Spec, m config.MethodSpec, path string, err error) *diag.Error {
 	if spec.Path == "" {
-		return diag.New(diag.ModelRead, path, "%w", pathCause(err))
+		return diag.New(diag.ModelRead, path, "%w", pathCause(err)).WithHint("%s", beside(path))
 	}
-	return diag.New(diag.UnknownModel, spec.Where(m.Model.Pos), "model %q: %s: %w", m.Model.V, path, pathCause(err))
+	return diag.New(diag.UnknownModel, spec.Where(m.Model.Pos), "model %q: %s: %w", m.Model.V, path, pathCause(err)).
+		WithHint("%s", beside(path))
+}
+
+// beside proposes a model in the folder of path.
+func beside(path string) string {
+	found, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*.pt2"))
+	for i := range found {
+		found[i] = filepath.Base(found[i])
+	}
+	if near := diag.Nearest(filepath.Base(path), found); near != "" {
+		return fmt.Sprintf("did you mean %q? it lies there", near)
+	}
+	return "check the path; it counts from the folder of the spec, or from where you stand"
 }
 
 func readReport(path string) (*report.Report, error) {

@@ -55,32 +55,6 @@ func TestEveryCodeHasItsPage(t *testing.T) {
 	}
 }
 
-// TestExamplesOfPages runs pte vet on each page's CUE example and wants the page's own code.
-func TestExamplesOfPages(t *testing.T) {
-	example := regexp.MustCompile("(?s)```cue\n(package .*?)```")
-	later := map[diag.Code]bool{diag.ExpectFailed: true, diag.UnknownInput: true} // found after lowering
-	for _, code := range diag.Codes() {
-		page, _ := diag.Explain(code)
-		m := example.FindStringSubmatch(page)
-		if m == nil {
-			continue
-		}
-		spec := filepath.Join(t.TempDir(), "spec.cue")
-		if err := os.WriteFile(spec, []byte(m[1]), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		var out bytes.Buffer
-		want := "[" + string(code) + "]"
-		rc := run([]string{"lower", "program", "--spec", spec, "--graph", "m.pt2=x", "-o", spec + ".o", "--report", spec + ".r"}, &out, &out)
-		if later[code] {
-			want = ""
-		}
-		if rc == 0 && want != "" || !strings.Contains(out.String(), want) {
-			t.Errorf("%s: exit code %d, output %s", code, rc, &out)
-		}
-	}
-}
-
 func TestPanicIsABug(t *testing.T) {
 	saved := commands
 	defer func() { commands = saved }()
