@@ -7,7 +7,7 @@ import (
 )
 
 // columns are the verdicts of a model, in order.
-var columns = [...]string{"lowered", "ours", "official", "import"}
+var columns = [...]string{"lowered", "ours", "official", "import", "xnnpack-import"}
 
 // verdict is "ok", "fail", "none", or "" when it was not asked for.
 type verdict struct {
@@ -28,7 +28,8 @@ const header = `# What of the zoo works. Remake it with
 #	go run ./tools/scoreboard --sets ZOO/ready --python PYTHON --update
 #
 # lowered: pte lower makes a program; ours: it gives the goldens on our runtime; official: on the official runtime;
-# import: the official ExecuTorch's portable.pte gives them on our runtime. none: there is no program to run.
+# import, xnnpack-import: the official ExecuTorch's portable.pte and xnnpack.pte give them on our runtime. none: there is
+# no program to run.
 
 `
 

@@ -27,15 +27,17 @@ func (j *judge) model(folder string) row {
 	r := row{name: filepath.Base(folder)}
 	none := verdict{state: "none"}
 	ours := filepath.Join(j.tmp, r.name+".pte")
-	r.verdicts = [...]verdict{j.lower(folder, ours), none, none, none}
+	r.verdicts = [...]verdict{j.lower(folder, ours), none, none, none, none}
 	if r.verdicts[0].state == "ok" {
 		r.verdicts[1] = j.runOurs(folder, ours)
 		r.verdicts[2] = j.runOfficial(folder, ours)
 	} else if j.official == nil {
 		r.verdicts[2] = verdict{}
 	}
-	if portable := filepath.Join(folder, "portable.pte"); exists(portable) {
-		r.verdicts[3] = j.runOurs(folder, portable)
+	for i, file := range []string{"portable.pte", "xnnpack.pte"} {
+		if file = filepath.Join(folder, file); exists(file) {
+			r.verdicts[3+i] = j.runOurs(folder, file)
+		}
 	}
 	return r
 }

@@ -2,12 +2,13 @@
 //
 //	go run ./tools/scoreboard --sets DIR [--python PYTHON] [--update] [--check scoreboard.txt]
 //
-// It runs in the root of the repository. Each folder of DIR with a case.json is a model. A model has four verdicts:
+// It runs in the root of the repository. Each folder of DIR with a case.json is a model. A model has five verdicts:
 //
-//	lowered   pte lower makes a program of it
-//	ours      that program gives the goldens on our runtime
-//	official  that program gives them on the official runtime, with its internal consistency checks
-//	import    the portable.pte beside the model, made by the official ExecuTorch, gives them on our runtime
+//	lowered         pte lower makes a program of it
+//	ours            that program gives the goldens on our runtime
+//	official        that program gives them on the official runtime, with its internal consistency checks
+//	import          the portable.pte beside the model, made by the official ExecuTorch, gives them on our runtime
+//	xnnpack-import  the same for xnnpack.pte, whose parts are delegated to XNNPACK
 //
 // A verdict is ok, fail (with a reason below) or none, where there is no program to run. Without --python, which names
 // an interpreter with executorch 1.5.1, the official runtime is not asked and its verdicts are not compared.

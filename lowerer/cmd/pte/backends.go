@@ -3,6 +3,7 @@ package main
 import (
 	demo "github.com/rules-pte/rules_pte/backends/demo/aot"
 	demort "github.com/rules-pte/rules_pte/backends/demo/rt"
+	xnnpackrt "github.com/rules-pte/rules_pte/backends/xnnpack/rt"
 	"github.com/rules-pte/rules_pte/lowerer/backend"
 	rtbackend "github.com/rules-pte/rules_pte/runtime/backend"
 )
@@ -10,5 +11,5 @@ import (
 // backends are the ahead-of-time halves that this tool has, and runtimes what it runs programs with.
 var (
 	backends = []backend.Backend{demo.Backend{}, demo.All{}}
-	runtimes = []rtbackend.Backend{demort.Backend{}, demort.All{}}
+	runtimes = []rtbackend.Backend{demort.Backend{}, demort.All{}, xnnpackrt.New()}
 )
