@@ -24,13 +24,17 @@ func ParseMethod(text string, symbols Symbols) (*Method, error) {
 		}
 	}
 	if err := p.parse(); err != nil {
-		line := 0
-		if p.at > 0 {
-			line = p.lines[p.at-1].number
-		}
-		return nil, fmt.Errorf("parse text line %d: %w", line, err)
+		return nil, fmt.Errorf("parse text line %d: %w", p.line(), err)
 	}
 	return p.method, nil
+}
+
+// line is the number of the present line.
+func (p *parser) line() int {
+	if p.at == 0 {
+		return 0
+	}
+	return p.lines[p.at-1].number
 }
 
 type sourceLine struct {
@@ -67,7 +71,7 @@ func (p *parser) next(indent int) bool {
 func (p *parser) parse() error {
 	s := &scope{graph: p.method.Graph, values: map[string]*Value{}}
 	for p.next(0) {
-		if err := p.line(s); err != nil {
+		if err := p.declaration(s); err != nil {
 			return err
 		}
 		if err := p.end(); err != nil {
@@ -85,8 +89,8 @@ func (p *parser) parse() error {
 	return nil
 }
 
-// line reads a line of a method.
-func (p *parser) line(s *scope) error {
+// declaration reads a line of a method.
+func (p *parser) declaration(s *scope) error {
 	if strings.HasPrefix(p.rest, "%") || strings.HasPrefix(p.rest, "_") || strings.HasPrefix(p.rest, "(") {
 		return p.node(s, 0)
 	}

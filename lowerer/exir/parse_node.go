@@ -39,10 +39,14 @@ func (p *parser) node(s *scope, indent int) error {
 	}
 	s.graph.Nodes = append(s.graph.Nodes, n)
 	for i := range n.Args {
-		if n.Args[i].Kind == ArgGraph {
-			if n.Args[i].Graph, err = p.nested(indent); err != nil {
-				return err
-			}
+		switch a := &n.Args[i]; a.Kind {
+		case ArgGraph:
+			a.Graph, err = p.nested(indent)
+		case ArgLowered:
+			a.Lowered, err = p.lowered(indent)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -143,7 +147,10 @@ func (p *parser) order() ([]uint8, error) {
 func (p *parser) call(s *scope) (*Schema, []Arg, error) {
 	name := p.run(func(c byte) bool { return isWord(c) || c == ':' })
 	op := LookupSchema(name)
-	if op == nil && strings.HasPrefix(name, "higher_order::") {
+	switch {
+	case name == CallDelegate.Name:
+		op = CallDelegate
+	case strings.HasPrefix(name, "higher_order::"):
 		op = &Schema{Name: name, Kind: "hop"}
 	}
 	if op == nil {
@@ -157,13 +164,19 @@ func (p *parser) call(s *scope) (*Schema, []Arg, error) {
 			return err
 		}
 		var a Arg
-		if op.Kind == "hop" && s.graph != nil && p.keyword("graph") {
-			a.Kind = ArgGraph // its lines follow
-		} else if a, err = p.arg(s); at >= 0 {
-			named[at] = a
-			return err
+		switch { // the lines of a graph and of a module follow the call
+		case op.Kind == "hop" && s.graph != nil && p.keyword("graph"):
+			a.Kind = ArgGraph
+		case op == CallDelegate && s.graph != nil && p.keyword("lowered"):
+			a.Kind = ArgLowered
+		default:
+			a, err = p.arg(s)
 		}
-		args = append(args, a)
+		if at >= 0 {
+			named[at] = a
+		} else {
+			args = append(args, a)
+		}
 		return err
 	})
 	if err == nil && op.Kind != "hop" {

@@ -1,7 +1,6 @@
 package exir
 
 import (
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -88,11 +87,7 @@ func (p *Plan) node(i int) *Node {
 }
 
 func delegateText(d *pte.BackendDelegate) string {
-	specs := make([]string, len(d.CompileSpecs))
-	for i, s := range d.CompileSpecs {
-		specs[i] = strconv.Quote(s.Key) + "=(" + hex.EncodeToString(s.Value) + ")"
-	}
-	return fmt.Sprintf("delegate %s payload %d specs [%s]\n", quoteName(d.ID), d.Processed, strings.Join(specs, ", "))
+	return fmt.Sprintf("delegate %s payload %d specs %s\n", quoteName(d.ID), d.Processed, specsText(d.CompileSpecs))
 }
 
 func valueName(i int32) string {
@@ -170,6 +165,11 @@ func (p *Plan) tensor(i int32, t *pte.Tensor) string {
 		text += fmt.Sprintf(" at %d+%d", a.MemoryID, a.Offset)
 	}
 	return text
+}
+
+// instructionWords are the words that instructions other than kernel calls begin with.
+var instructionWords = [...]string{
+	pte.DelegateCall: "delegate", pte.MoveCall: "move", pte.JumpFalseCall: "jump_false", pte.FreeCall: "free",
 }
 
 func (p *Plan) instruction(i int) string {

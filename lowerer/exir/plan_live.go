@@ -21,16 +21,16 @@ func (v *planVerifier) places() {
 		switch {
 		case a == nil:
 			if !callers[v.root[i]] && !v.fixed(v.root[i]) && t.Dynamism != pte.DynamicUnbound {
-				v.fail("%s has no place", valueName(int32(i)))
+				v.failAt(v.root[i], "%s has no place", valueName(int32(i)))
 			}
 		case a.MemoryID == 0 || int(a.MemoryID) >= len(v.NonConstBufferSizes):
-			v.fail("%s lies in arena %d, which does not exist", valueName(int32(i)), a.MemoryID)
+			v.failAt(v.root[i], "%s lies in arena %d, which does not exist", valueName(int32(i)), a.MemoryID)
 		case a.Offset+uint64(planBytes(t)) > uint64(v.NonConstBufferSizes[a.MemoryID]):
-			v.fail("%s ends at %d of arena %d, which has %d bytes", valueName(int32(i)), a.Offset+uint64(planBytes(t)),
+			v.failAt(v.root[i], "%s ends at %d of arena %d, which has %d bytes", valueName(int32(i)), a.Offset+uint64(planBytes(t)),
 				a.MemoryID, v.NonConstBufferSizes[a.MemoryID])
 		}
 		if base := v.root[i]; base != int32(i) && !samePlace(a, v.Values[base].Tensor.Allocation) {
-			v.fail("%s is a view of %s and lies elsewhere", valueName(int32(i)), valueName(base))
+			v.failAt(v.root[i], "%s is a view of %s and lies elsewhere", valueName(int32(i)), valueName(base))
 		}
 	}
 }
@@ -168,7 +168,7 @@ func (v *planVerifier) overlap(i, j int32) bool {
 func (v *planVerifier) unwritten(live liveSet) {
 	for _, i := range sortedSet(live) {
 		if !slices.Contains(v.Inputs, i) && !slices.Contains(v.State, i) && !v.fixed(i) {
-			v.fail("%s is read before it is written", valueName(i))
+			v.failAt(i, "%s is read before it is written", valueName(i))
 		}
 	}
 }

@@ -102,18 +102,7 @@ func (p *planParser) delegate() (err error) {
 	if !p.keyword("specs") {
 		return errors.New("want specs")
 	}
-	err = p.items("[", "]", func() error {
-		key, err := p.quoted()
-		if err == nil {
-			err = p.want("=")
-		}
-		if err != nil {
-			return err
-		}
-		value, err := p.hex()
-		d.CompileSpecs = append(d.CompileSpecs, pte.CompileSpec{Key: key, Value: value})
-		return err
-	})
+	d.CompileSpecs, err = p.specs()
 	p.plan.Delegates = append(p.plan.Delegates, d)
 	return err
 }

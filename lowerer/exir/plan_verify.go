@@ -42,8 +42,9 @@ type planVerifier struct {
 func (v *planVerifier) fail(format string, args ...any) {
 	if v.at >= 0 {
 		if n := v.node(v.at); n != nil {
-			op := ""
-			if in := v.instructions()[v.at]; in.Type == pte.KernelCall && in.A >= 0 && int(in.A) < len(v.Operators) {
+			in := v.instructions()[v.at]
+			op := instructionWords[in.Type]
+			if in.Type == pte.KernelCall && in.A >= 0 && int(in.A) < len(v.Operators) {
 				op = v.operator(in.A)
 			}
 			v.errs = append(v.errs, n.Origin.Fault(diag.Bug, n.Name, op, format, args...))
@@ -51,6 +52,18 @@ func (v *planVerifier) fail(format string, args ...any) {
 		}
 	}
 	v.errs = append(v.errs, diag.New(diag.Bug, v.Name, format, args...))
+}
+
+// failAt reports a fault of a tensor at the first instruction that reads or writes it.
+func (v *planVerifier) failAt(root int32, format string, args ...any) {
+	defer func(at int) { v.at = at }(v.at)
+	v.at = -1
+	for i := len(v.reads) - 1; i >= 0; i-- {
+		if slices.Contains(v.reads[i], root) || slices.Contains(v.writes[i], root) {
+			v.at = i
+		}
+	}
+	v.fail(format, args...)
 }
 
 // shape checks indices, operators and types.

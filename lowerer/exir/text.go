@@ -131,9 +131,12 @@ func (p *printer) nodes(b *strings.Builder, g *Graph, indent string) {
 	for _, n := range g.Nodes {
 		b.WriteString(indent + p.node(n) + "\n")
 		for i := range n.Args {
-			if n.Args[i].Kind == ArgGraph {
+			switch a := &n.Args[i]; a.Kind {
+			case ArgGraph:
 				b.WriteString(indent + "  graph:\n")
-				p.nested(b, n.Args[i].Graph, indent+"    ")
+				p.nested(b, a.Graph, indent+"    ")
+			case ArgLowered:
+				a.Lowered.text(b, indent+"  ", p.symbols)
 			}
 		}
 	}
@@ -237,7 +240,7 @@ func (p *printer) meta(m *tensor.Meta) string {
 }
 
 func (p *printer) dim(d tensor.Dim) string {
-	if !tensor.IsSymbol(d) {
+	if !tensor.IsSymbol(d) || p.symbols == nil {
 		return strconv.FormatInt(d, 10)
 	}
 	p.note(d)
@@ -305,7 +308,7 @@ func (p *printer) arg(a *Arg) string {
 	case ArgGraph:
 		return "graph"
 	case ArgLowered:
-		return a.Lowered.Name
+		return "lowered"
 	}
 	return p.list(a.List)
 }

@@ -179,10 +179,19 @@ func (v *verifier) meta(name string, m *tensor.Meta) {
 	case m.Rank() > tensor.MaxRank:
 		v.fail("tensor %s has %d dimensions, want at most %d", name, m.Rank(), tensor.MaxRank)
 	case slices.ContainsFunc(m.Sizes, func(d tensor.Dim) bool { return d < 0 && !tensor.IsSymbol(d) }):
-		v.fail("tensor %s has a negative size: %v", name, m.Sizes)
+		v.fail("tensor %s has a negative size: %s", name, v.typeText(m))
 	case m.DimOrder != nil && !isPermutation(m.DimOrder, m.Rank()):
 		v.fail("tensor %s has dim order %v, want each of its %d dimensions once", name, m.DimOrder, m.Rank())
 	}
+}
+
+// typeText is m as texts have it.
+func (v *verifier) typeText(m *tensor.Meta) string {
+	p := &printer{}
+	if v.shapes != nil {
+		p.symbols, _ = v.shapes.Table.(Symbols)
+	}
+	return p.meta(m)
 }
 
 func isPermutation(order []uint8, rank int) bool {

@@ -205,7 +205,7 @@ func inferred(v *verifier, n *Node) {
 		case out.Spec.DType != metas[i].DType:
 			v.fail("result %s is %s, want %s", out.Name, out.Spec.DType, metas[i].DType)
 		case !v.sameSizes(n, out.Spec.Sizes, metas[i].Sizes):
-			v.fail("result %s has sizes %v, want %v", out.Name, out.Spec.Sizes, metas[i].Sizes)
+			v.fail("result %s is %s, want %s", out.Name, v.typeText(&out.Spec), v.typeText(&metas[i]))
 		case v.dialect&DimOrders != 0 && !slices.Equal(out.Spec.DimOrder, metas[i].DimOrder):
 			v.fail("result %s has dim order %v, want %v", out.Name, out.Spec.DimOrder, metas[i].DimOrder)
 		}
@@ -233,6 +233,7 @@ func dimOrders(v *verifier, n *Node) {
 	for i := range n.Args {
 		if n.Args[i].Kind == ArgMemoryFormat {
 			v.fail("argument %s is a memory format", n.Op.Args[i].Name)
+			return
 		}
 	}
 	switch n.Op.Name {

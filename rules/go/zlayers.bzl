@@ -71,6 +71,7 @@ STD = [
     "testing/fstest",
     "time",
     "unicode",
+    "unicode/utf8",
 ]
 
 MODULES = [
