@@ -43,6 +43,8 @@ var Table = []Pass{
 		Needs: []Fact{CoreOps}, Gives: []Fact{DimOrderOps}, Run: dimOrder},
 	{Name: "remove-copies", Doc: "removes copies that change neither type nor dim order", Optional: true,
 		Needs: []Fact{DimOrderOps}, Breaks: []Fact{NoDeadCode}, Run: removeCopies},
+	{Name: "body-constants", Doc: "lets bodies of control flow use constants themselves, not as operands",
+		Needs: []Fact{CoreOps}, Breaks: []Fact{NoDeadCode}, Run: bodyConstants},
 	{Name: "dead-code", Doc: "removes nodes without users, and parameters that nothing reads",
 		Gives: []Fact{NoDeadCode}, Run: deadCode},
 	{Name: "fold-constants", Doc: "turns nodes over constants into constant expressions, evaluated when packing", Optional: true,
