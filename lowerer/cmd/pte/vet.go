@@ -56,8 +56,8 @@ func vet(specs []*config.Spec, models pairs, noModels bool) ([]vetted, error) {
 	var errs diag.List
 	known := map[string]bool{}
 	for _, spec := range specs {
-		errs.Add(diag.UnknownPass, checkPasses(spec))
 		if noModels {
+			errs.Add(diag.UnknownPass, lowerer.CheckSpec(spec))
 			continue
 		}
 		mine := pairs{}
@@ -79,11 +79,14 @@ func vet(specs []*config.Spec, models pairs, noModels bool) ([]vetted, error) {
 	return all, errs.Err()
 }
 
-// vetModels opens the graphs of the spec's models.
+// vetModels opens the graphs of the spec's models, once the spec and the files' names are right.
 func vetModels(spec *config.Spec, given pairs) ([]lowerer.MethodInputs, error) {
+	var errs diag.List
 	paths, err := modelPaths(spec, given)
-	if err != nil {
-		return nil, err
+	errs.Add(diag.UnknownModel, err)
+	errs.Add(diag.UnknownPass, lowerer.CheckSpec(spec))
+	if len(errs) > 0 {
+		return nil, errs
 	}
 	l, err := lowerer.Load(spec, paths)
 	if err != nil {
