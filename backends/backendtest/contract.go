@@ -1,0 +1,177 @@
+package backendtest
+
+import (
+	"bytes"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/lowerer/backend"
+	"github.com/rules-pte/rules_pte/lowerer/exir"
+	rtbackend "github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/executor"
+)
+
+// ids: both halves have one id, and the machine can run it.
+func ids(t *testing.T, s *Suite) {
+	if s.AOT.ID() != s.Runtime.ID() || s.AOT.ID() == "" {
+		t.Errorf("the halves are called %q and %q", s.AOT.ID(), s.Runtime.ID())
+	}
+	if !s.Runtime.Available() {
+		t.Error("it is not available")
+	}
+	p, err := s.AOT.Partitioner(backend.Options{Partitioner: []byte("{}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Spec().BackendID != s.AOT.ID() {
+		t.Errorf("its partitioner is for %q", p.Spec().BackendID)
+	}
+	if _, err := s.AOT.Partitioner(backend.Options{Partitioner: []byte("[")}); err == nil {
+		t.Error("the partitioner takes options that are no JSON")
+	}
+}
+
+// takes: there is a model of which it takes something.
+func takes(t *testing.T, s *Suite) {
+	for _, name := range modelNames {
+		if len(s.lower(t, map[string]string{"forward": model(t, name)}, true).modules) > 0 {
+			return
+		}
+	}
+	t.Error("it takes no node of any model")
+}
+
+// deterministic: lowering twice gives the same bytes.
+func deterministic(t *testing.T, s *Suite) {
+	s.each(t, func(t *testing.T, m map[string]string) {
+		if !bytes.Equal(s.lower(t, m, true).file, s.lower(t, m, true).file) {
+			t.Error("lowering twice gives two files")
+		}
+	})
+}
+
+// specs: the run-time half gets byte for byte what went ahead of time.
+func specs(t *testing.T, s *Suite) {
+	s.each(t, func(t *testing.T, m map[string]string) {
+		l := s.lower(t, m, true)
+		w := &watcher{Backend: s.Runtime}
+		inst := s.instance(t, l.file, executor.LoadOptions{Backends: []rtbackend.Backend{w}})
+		defer inst.Close()
+		for _, got := range w.specs {
+			if !anyModule(l.modules, got) {
+				t.Errorf("Init got compile specs %q, which no module has", got)
+			}
+		}
+		if len(w.specs) != len(l.modules) {
+			t.Errorf("%d calls of Init for %d modules", len(w.specs), len(l.modules))
+		}
+	})
+}
+
+func anyModule(modules []*exir.LoweredModule, specs []rtbackend.CompileSpec) bool {
+	for _, m := range modules {
+		if len(m.CompileSpecs) != len(specs) {
+			continue
+		}
+		same := true
+		for i, c := range m.CompileSpecs {
+			same = same && c.Key == specs[i].Key && bytes.Equal(c.Value, specs[i].Value)
+		}
+		if same {
+			return true
+		}
+	}
+	return false
+}
+
+// lifetime: every handle is destroyed once when the instance is closed, and instances do not share handles.
+func lifetime(t *testing.T, s *Suite) {
+	s.each(t, func(t *testing.T, m map[string]string) {
+		w := &watcher{Backend: s.Runtime}
+		p := s.load(t, s.lower(t, m, true).file, executor.LoadOptions{Backends: []rtbackend.Backend{w}})
+		for range 3 {
+			inst, err := p.NewInstance()
+			if err != nil {
+				t.Fatal(err)
+			}
+			inst.Close()
+			inst.Close()
+		}
+		if len(w.specs) != w.destroyed {
+			t.Errorf("%d handles made, %d destroyed", len(w.specs), w.destroyed)
+		}
+	})
+}
+
+// watcher counts what is asked of a backend.
+type watcher struct {
+	rtbackend.Backend
+	mu        sync.Mutex
+	specs     [][]rtbackend.CompileSpec
+	payloads  [][]byte
+	destroyed int
+}
+
+func (w *watcher) Init(ctx *rtbackend.InitContext, processed *rtbackend.FreeableBuffer, specs []rtbackend.CompileSpec) (rtbackend.Handle, error) {
+	w.mu.Lock()
+	w.payloads = append(w.payloads, bytes.Clone(processed.Data()))
+	w.mu.Unlock()
+	h, err := w.Backend.Init(ctx, processed, specs)
+	if err == nil {
+		w.mu.Lock()
+		w.specs = append(w.specs, specs)
+		w.mu.Unlock()
+	}
+	return h, err
+}
+
+func (w *watcher) Destroy(h rtbackend.Handle) {
+	w.mu.Lock()
+	w.destroyed++
+	w.mu.Unlock()
+	w.Backend.Destroy(h)
+}
+
+// profiling: a step that has no name has an id that the debug handle map knows.
+func profiling(t *testing.T, s *Suite) {
+	s.each(t, func(t *testing.T, m map[string]string) {
+		l := s.lower(t, m, true)
+		tr := &tracer{}
+		inst := s.instance(t, l.file, executor.LoadOptions{Tracer: tr, Threads: 1})
+		defer inst.Close()
+		run(t, inst, "forward", inputsOf(t, s.load(t, l.file, executor.LoadOptions{}), "forward", 0))
+		known := map[string]bool{}
+		for _, module := range l.modules {
+			for id := range module.DebugHandles {
+				known[id] = true
+			}
+		}
+		for _, id := range tr.ids {
+			if !known[strconv.FormatInt(id, 10)] {
+				t.Errorf("step %d is in no debug handle map", id)
+			}
+		}
+		if tr.open != 0 {
+			t.Errorf("%d steps began and did not end", tr.open)
+		}
+	})
+}
+
+// tracer notes the ids of steps without a name.
+type tracer struct {
+	ids  []int64
+	open int
+}
+
+func (tr *tracer) StartProfilingDelegate(name string, id int64) rtbackend.EventTracerEntry {
+	if name == "" {
+		tr.ids = append(tr.ids, id)
+	}
+	tr.open++
+	return 0
+}
+
+func (tr *tracer) EndProfilingDelegate(rtbackend.EventTracerEntry, []byte) { tr.open-- }
+
+func (tr *tracer) LogIntermediateOutputDelegate(string, int64, *rtbackend.Value) {}
