@@ -251,7 +251,8 @@ func (v *verifier) constant(c *Constant) {
 	}
 }
 
-// usedIn are the values that nodes and outputs of g use.
+// usedIn are the values that nodes and outputs of g use. A graph in it uses none of them, but for constants, which it
+// uses as such and not as g's inputs.
 func usedIn(g *Graph) map[*Value]bool {
 	used := map[*Value]bool{}
 	mark := func(x **Value) { used[*x] = true }

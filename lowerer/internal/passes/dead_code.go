@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
@@ -9,9 +10,7 @@ import (
 // deadCode removes nodes without users, from the innermost graphs out, and then unused parameters, buffers and
 // constants from the method's inputs. User inputs stay.
 func deadCode(_ *Context, m *exir.Method) error {
-	sweep(m.Graph)
-	used := map[*exir.Value]bool{}
-	markUses(m.Graph, used)
+	used := sweep(m.Graph)
 	mutated := map[string]bool{}
 	for _, o := range m.Outputs {
 		if o.Kind == exir.BufferMutation {
@@ -30,23 +29,9 @@ func deadCode(_ *Context, m *exir.Method) error {
 	return nil
 }
 
-func markUses(g *exir.Graph, used map[*exir.Value]bool) {
-	mark := func(v **exir.Value) { used[*v] = true }
-	for _, n := range g.Nodes {
-		for i := range n.Args {
-			n.Args[i].EachValue(mark)
-			if n.Args[i].Graph != nil {
-				markUses(n.Args[i].Graph, used)
-			}
-		}
-	}
-	for i := range g.Outputs {
-		g.Outputs[i].EachValue(mark)
-	}
-}
-
-// sweep keeps the nodes of g whose results are used, or that have none to use.
-func sweep(g *exir.Graph) {
+// sweep keeps the nodes of g whose results are used, or that write, and gives the values that are used. The bodies of
+// control flow use none of g's values, but for constants, which they use as such and not as inputs of g.
+func sweep(g *exir.Graph) map[*exir.Value]bool {
 	used := map[*exir.Value]bool{}
 	mark := func(v **exir.Value) { used[*v] = true }
 	for i := range g.Outputs {
@@ -62,15 +47,13 @@ func sweep(g *exir.Graph) {
 			n.Args[j].EachValue(mark)
 			if n.Args[j].Graph != nil {
 				sweep(n.Args[j].Graph)
-				markUses(n.Args[j].Graph, used)
 			}
 		}
 		kept = append(kept, n)
 	}
-	for i, j := 0, len(kept)-1; i < j; i, j = i+1, j-1 {
-		kept[i], kept[j] = kept[j], kept[i]
-	}
+	slices.Reverse(kept)
 	g.Nodes = kept
+	return used
 }
 
 func live(n *exir.Node, used map[*exir.Value]bool) bool {
