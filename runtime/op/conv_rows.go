@@ -82,7 +82,7 @@ func inferConvolution(c *Infer) error {
 func convChannels(c *Infer, t, w *tensor.Tensor) (tensor.Dim, error) {
 	s, groups := c.Shapes, c.Args[convGroups].Int
 	in := t.Sizes[t.Rank()-w.Rank()+1]
-	if groups <= 0 {
+	if groups <= 0 || s.Less(w.Sizes[0], groups) == tensor.Yes {
 		return 0, errConvGroups
 	}
 	wantIn, out := s.Mul(w.Sizes[1], groups), w.Sizes[0]

@@ -1,9 +1,10 @@
-// Command mutants damages programs and prints what runtime/pte says of each, for tools/oracle/mutants.py to compare
+// Command mutants damages programs and prints what our runtime says of each, for tools/oracle/mutants.py to compare
 // with the official loader.
 //
 //	go run ./tools/mutants -out DIR -n 10000 FILE.pte...
 //
-// It writes DIR/NNNNN.pte and prints one JSON line per file: {"file", "ok", "error"}. Equal arguments give equal files.
+// It writes DIR/NNNNN.pte and prints one JSON line per file: {"file", "ok", "error"}, where ok says that the program
+// loads and an instance of it can be made, with every kernel and no backend. Equal arguments give equal files.
 package main
 
 import (
@@ -13,8 +14,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"time"
 
-	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/runtime/op"
 )
 
 type verdict struct {
@@ -53,18 +56,49 @@ func run(dir string, n int, r *rand.Rand, names []string) error {
 		if err := os.WriteFile(filepath.Join(dir, name), file, 0o644); err != nil {
 			return fmt.Errorf("write mutant: %w", err)
 		}
-		if err := enc.Encode(judge(name, file)); err != nil {
+		v, err := judge(name, file)
+		if err != nil {
+			return err
+		}
+		if err := enc.Encode(v); err != nil {
 			return fmt.Errorf("print verdict: %w", err)
 		}
 	}
 	return nil
 }
 
-func judge(name string, file []byte) verdict {
-	if _, err := pte.Read(file); err != nil {
-		return verdict{name, false, err.Error()}
+// maxMemory bounds what a mutant may ask for, maxTime what it may take.
+const (
+	maxMemory = 256 << 20
+	maxTime   = time.Minute
+)
+
+func judge(name string, file []byte) (verdict, error) {
+	done := make(chan error, 1)
+	go func() { done <- load(file) }()
+	select {
+	case err := <-done:
+		if err != nil {
+			return verdict{name, false, err.Error()}, nil
+		}
+		return verdict{name, true, ""}, nil
+	case <-time.After(maxTime):
+		return verdict{}, fmt.Errorf("load %s: takes more than %v", name, maxTime)
 	}
-	return verdict{name, true, ""}
+}
+
+func load(file []byte) error {
+	p, err := executor.Load(file, executor.LoadOptions{Kernels: op.Kernels, MaxMemory: maxMemory, Threads: 1})
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	in, err := p.NewInstance()
+	if err != nil {
+		return err
+	}
+	in.Close()
+	return nil
 }
 
 // mutate changes one to three places of a copy of file.
