@@ -110,7 +110,6 @@ func lowerLeakyReLU(c *compiler, n *blob.Node) {
 	pointwise("aten::leaky_relu.out", float(n.Factor))(c, n)
 }
 
-// lowerHardswish is x·clamp(x+3, 0, 6)/6.
 func lowerHardswish(c *compiler, n *blob.Node) {
 	c.inFloat(n, func(out int, in []int) { c.own(hardswish, out, in[0]) })
 }
@@ -262,11 +261,18 @@ func lowerLinear(c *compiler, n *blob.Node) {
 
 func lowerBatchMatrixMultiply(c *compiler, n *blob.Node) {
 	c.inFloat(n, func(out int, in []int) {
-		a, b := of(in[0]), of(in[1])
-		if n.Flags&blob.TransposeWeights != 0 {
-			b.view = transposedBatch
+		for _, s := range []int{in[0], in[1], out} {
+			if len(c.out.slots[s].dims) < 2 {
+				c.fail(pte.DelegateInvalidCompatibility, "a value has fewer than two dimensions")
+				return
+			}
 		}
-		c.call("aten::bmm.out", of(out), a, b)
+		b := as(in[1], batches)
+		if n.Flags&blob.TransposeWeights != 0 {
+			b.view = transposedBatches
+		}
+		c.own(leading, out, in[0])
+		c.call("aten::bmm.out", as(out, batches), as(in[0], batches), b)
 	})
 }
 

@@ -22,6 +22,17 @@ func (c *ownCall) like() (int, error) {
 	return c.args[0].Numel(), err
 }
 
+// leading gives result 0 the sizes of argument 0 but for the last two, for a product of batches to set.
+func leading(c *ownCall) error {
+	out, a := c.outs[0].Sizes, c.args[0].Sizes
+	if len(out) != len(a) {
+		return backend.Fail(pte.InvalidArgument, "factor and product differ in rank")
+	}
+	copy(out[:len(out)-2], a)
+	return nil
+}
+
+// hardswish is x·clamp(x+3, 0, 6)/6.
 func hardswish(c *ownCall) error {
 	n, err := c.like()
 	if err != nil {
@@ -164,7 +175,7 @@ func dynamicParams(x []float32) (inverse, zero float32) {
 	return inverse, float32(math.RoundToEven(float64(zero)))
 }
 
-// argMaxPool gives the greatest element of each window and its place in the window, row by row.
+// argMaxPool gives the greatest element of each window and its place in the window, column by column.
 func argMaxPool(p blob.Pool) func(*ownCall) error {
 	return func(c *ownCall) error {
 		in := c.args[0]
@@ -181,7 +192,7 @@ func argMaxPool(p blob.Pool) func(*ownCall) error {
 			b, col, row, k := i/ch/ow/oh, i/ch%ow, i/ch/ow%oh, i%ch
 			best[i], place[i] = float32(math.Inf(-1)), 0
 			for t := range p.Height * p.Width {
-				y, z := row*p.Height-p.Top+t/p.Width, col*p.Width-p.Left+t%p.Width
+				y, z := row*p.Height-p.Top+t%p.Height, col*p.Width-p.Left+t/p.Height
 				if y < 0 || y >= h || z < 0 || z >= w {
 					continue
 				}

@@ -91,9 +91,25 @@ var (
 	depthwise = reordered(1, 2, 3, 0)
 	// transposed sees a matrix transposed.
 	transposed = reordered(1, 0)
-	// transposedBatch sees each matrix of a batch transposed.
-	transposedBatch = reordered(0, 2, 1)
 )
+
+// batches sees all dimensions but the last two as one. On the way back the others stay as they are.
+var batches = &view{
+	sizes: func(dst, src []tensor.Dim) []tensor.Dim {
+		n := len(src) - 2
+		return append(dst[:0], (*tensor.Shapes)(nil).Product(src[:n]), src[n], src[n+1])
+	},
+	dims: func(dst, src []tensor.Dim) []tensor.Dim {
+		copy(dst[len(dst)-2:], src[1:])
+		return dst
+	},
+}
+
+// transposedBatches is batches with each matrix transposed.
+var transposedBatches = &view{order: []uint8{0, 2, 1}, sizes: func(dst, src []tensor.Dim) []tensor.Dim {
+	n := len(src) - 2
+	return append(dst[:0], (*tensor.Shapes)(nil).Product(src[:n]), src[n+1], src[n])
+}}
 
 // flat sees all dimensions but the last as one.
 var flat = &view{sizes: func(dst, src []tensor.Dim) []tensor.Dim {
