@@ -8,6 +8,12 @@ var Copysign = Def{
 	Functional: "aten::copysign.Tensor", Infer: inferBinaryFloat, Key: KeyPromoteFloat, Tags: Pointwise | Extension,
 }
 
+// Hypot is aten::hypot.out, without overflow in between.
+var Hypot = Def{
+	Schema:     "aten::hypot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+	Functional: "aten::hypot", Infer: inferBinary, Key: KeyPromote, Tags: Pointwise | Extension,
+}
+
 // Nextafter is aten::nextafter.out.
 var Nextafter = Def{
 	Schema:     "aten::nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",

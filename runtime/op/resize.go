@@ -241,7 +241,11 @@ func upsampleSize(s *tensor.Shapes, n tensor.Dim, size, factors *Value, i int) (
 	case len(factors.Floats) != 2:
 		return 0, errScale
 	}
-	factor := factors.Floats[i]
+	return ScaledSize(s, n, factors.Floats[i])
+}
+
+// ScaledSize is ⌊n·factor⌋. A symbol is scaled by factors that are multiples of 2⁻²⁰ only.
+func ScaledSize(s *tensor.Shapes, n tensor.Dim, factor float64) (tensor.Dim, error) {
 	if !tensor.IsSymbol(n) {
 		return tensor.Dim(float64(n) * factor), nil
 	}
@@ -364,7 +368,11 @@ func inferRepeatInterleave(c *Infer) error {
 		return nil
 	}
 	if !t.Static() || t.Numel() > 0 && t.Data == nil {
-		return errCount
+		if c.Shapes == nil {
+			return errCount
+		}
+		out.Sizes = append(out.Sizes, 0) // at least: the sum is known at run time
+		return nil
 	}
 	sum := int64(0)
 	for i := range t.Numel() {

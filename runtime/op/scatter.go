@@ -12,12 +12,12 @@ var (
 	errTooFew    = errors.New("check source: fewer elements than the mask selects")
 )
 
-// checkIndexType wants integers of the types that PyTorch indexes with.
+// checkIndexType wants integers of the types that PyTorch indexes with. An empty index may have any type.
 func checkIndexType(t *tensor.Tensor) error {
-	if t.DType != tensor.Long && t.DType != tensor.Int {
-		return errIndexType
+	if t.DType == tensor.Long || t.DType == tensor.Int || t.Static() && t.Numel() == 0 {
+		return nil
 	}
-	return nil
+	return errIndexType
 }
 
 // indexArgs are argument 0, the wrapped dimension argument 1 and the index argument 2.

@@ -607,6 +607,18 @@ var CopysignF16 = Kernel{Def: &Copysign, DType: tensor.Half, Compute: tensor.Flo
 // CopysignBF16 runs Copysign in BFloat16.
 var CopysignBF16 = Kernel{Def: &Copysign, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return binary(c, rowCopysign[float32]) }}
 
+// HypotF32 runs Hypot in Float.
+var HypotF32 = Kernel{Def: &Hypot, DType: tensor.Float, Run: func(c *Call, _ State) error { return binary(c, rowHypot[float32]) }}
+
+// HypotF64 runs Hypot in Double.
+var HypotF64 = Kernel{Def: &Hypot, DType: tensor.Double, Run: func(c *Call, _ State) error { return binary(c, rowHypot[float64]) }}
+
+// HypotF16 runs Hypot in Half.
+var HypotF16 = Kernel{Def: &Hypot, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return binary(c, rowHypot[float32]) }}
+
+// HypotBF16 runs Hypot in BFloat16.
+var HypotBF16 = Kernel{Def: &Hypot, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return binary(c, rowHypot[float32]) }}
+
 // NextafterF32 runs Nextafter in Float.
 var NextafterF32 = Kernel{Def: &Nextafter, DType: tensor.Float, Run: func(c *Call, _ State) error { return binary(c, rowNextafter[float32]) }}
 

@@ -649,6 +649,111 @@ var LogcumsumexpF16 = Kernel{Def: &Logcumsumexp, DType: tensor.Half, Compute: te
 // LogcumsumexpBF16 runs Logcumsumexp in BFloat16.
 var LogcumsumexpBF16 = Kernel{Def: &Logcumsumexp, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runLogcumsumexp[float32]}
 
+// Unique2F32 runs Unique2 in Float.
+var Unique2F32 = Kernel{Def: &Unique2, DType: tensor.Float, Run: runUnique2[float32]}
+
+// Unique2F64 runs Unique2 in Double.
+var Unique2F64 = Kernel{Def: &Unique2, DType: tensor.Double, Run: runUnique2[float64]}
+
+// Unique2F16 runs Unique2 in Half.
+var Unique2F16 = Kernel{Def: &Unique2, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runUnique2[float32]}
+
+// Unique2BF16 runs Unique2 in BFloat16.
+var Unique2BF16 = Kernel{Def: &Unique2, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runUnique2[float32]}
+
+// Unique2I64 runs Unique2 in Long.
+var Unique2I64 = Kernel{Def: &Unique2, DType: tensor.Long, Run: runUnique2[int64]}
+
+// Unique2I32 runs Unique2 in Int.
+var Unique2I32 = Kernel{Def: &Unique2, DType: tensor.Int, Run: runUnique2[int32]}
+
+// Unique2I16 runs Unique2 in Short.
+var Unique2I16 = Kernel{Def: &Unique2, DType: tensor.Short, Run: runUnique2[int16]}
+
+// Unique2I8 runs Unique2 in Char.
+var Unique2I8 = Kernel{Def: &Unique2, DType: tensor.Char, Run: runUnique2[int8]}
+
+// Unique2U8 runs Unique2 in Byte.
+var Unique2U8 = Kernel{Def: &Unique2, DType: tensor.Byte, Run: runUnique2[uint8]}
+
+// Unique2Bool runs Unique2 in Bool.
+var Unique2Bool = Kernel{Def: &Unique2, DType: tensor.Bool, Run: runUnique2[uint8]}
+
+// UniqueDimF32 runs UniqueDim in Float.
+var UniqueDimF32 = Kernel{Def: &UniqueDim, DType: tensor.Float, Run: runUniqueDim[float32]}
+
+// UniqueDimF64 runs UniqueDim in Double.
+var UniqueDimF64 = Kernel{Def: &UniqueDim, DType: tensor.Double, Run: runUniqueDim[float64]}
+
+// UniqueDimF16 runs UniqueDim in Half.
+var UniqueDimF16 = Kernel{Def: &UniqueDim, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runUniqueDim[float32]}
+
+// UniqueDimBF16 runs UniqueDim in BFloat16.
+var UniqueDimBF16 = Kernel{Def: &UniqueDim, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runUniqueDim[float32]}
+
+// UniqueDimI64 runs UniqueDim in Long.
+var UniqueDimI64 = Kernel{Def: &UniqueDim, DType: tensor.Long, Run: runUniqueDim[int64]}
+
+// UniqueDimI32 runs UniqueDim in Int.
+var UniqueDimI32 = Kernel{Def: &UniqueDim, DType: tensor.Int, Run: runUniqueDim[int32]}
+
+// UniqueDimI16 runs UniqueDim in Short.
+var UniqueDimI16 = Kernel{Def: &UniqueDim, DType: tensor.Short, Run: runUniqueDim[int16]}
+
+// UniqueDimI8 runs UniqueDim in Char.
+var UniqueDimI8 = Kernel{Def: &UniqueDim, DType: tensor.Char, Run: runUniqueDim[int8]}
+
+// UniqueDimU8 runs UniqueDim in Byte.
+var UniqueDimU8 = Kernel{Def: &UniqueDim, DType: tensor.Byte, Run: runUniqueDim[uint8]}
+
+// UniqueDimBool runs UniqueDim in Bool.
+var UniqueDimBool = Kernel{Def: &UniqueDim, DType: tensor.Bool, Run: runUniqueDim[uint8]}
+
+// UniqueConsecutiveF32 runs UniqueConsecutive in Float.
+var UniqueConsecutiveF32 = Kernel{Def: &UniqueConsecutive, DType: tensor.Float, Run: runUniqueConsecutive[float32]}
+
+// UniqueConsecutiveF64 runs UniqueConsecutive in Double.
+var UniqueConsecutiveF64 = Kernel{Def: &UniqueConsecutive, DType: tensor.Double, Run: runUniqueConsecutive[float64]}
+
+// UniqueConsecutiveF16 runs UniqueConsecutive in Half.
+var UniqueConsecutiveF16 = Kernel{Def: &UniqueConsecutive, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runUniqueConsecutive[float32]}
+
+// UniqueConsecutiveBF16 runs UniqueConsecutive in BFloat16.
+var UniqueConsecutiveBF16 = Kernel{Def: &UniqueConsecutive, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runUniqueConsecutive[float32]}
+
+// UniqueConsecutiveI64 runs UniqueConsecutive in Long.
+var UniqueConsecutiveI64 = Kernel{Def: &UniqueConsecutive, DType: tensor.Long, Run: runUniqueConsecutive[int64]}
+
+// UniqueConsecutiveI32 runs UniqueConsecutive in Int.
+var UniqueConsecutiveI32 = Kernel{Def: &UniqueConsecutive, DType: tensor.Int, Run: runUniqueConsecutive[int32]}
+
+// UniqueConsecutiveI16 runs UniqueConsecutive in Short.
+var UniqueConsecutiveI16 = Kernel{Def: &UniqueConsecutive, DType: tensor.Short, Run: runUniqueConsecutive[int16]}
+
+// UniqueConsecutiveI8 runs UniqueConsecutive in Char.
+var UniqueConsecutiveI8 = Kernel{Def: &UniqueConsecutive, DType: tensor.Char, Run: runUniqueConsecutive[int8]}
+
+// UniqueConsecutiveU8 runs UniqueConsecutive in Byte.
+var UniqueConsecutiveU8 = Kernel{Def: &UniqueConsecutive, DType: tensor.Byte, Run: runUniqueConsecutive[uint8]}
+
+// UniqueConsecutiveBool runs UniqueConsecutive in Bool.
+var UniqueConsecutiveBool = Kernel{Def: &UniqueConsecutive, DType: tensor.Bool, Run: runUniqueConsecutive[uint8]}
+
+// BincountI64 runs Bincount in Long.
+var BincountI64 = Kernel{Def: &Bincount, DType: tensor.Long, Run: runBincount[int64]}
+
+// BincountI32 runs Bincount in Int.
+var BincountI32 = Kernel{Def: &Bincount, DType: tensor.Int, Run: runBincount[int32]}
+
+// BincountI16 runs Bincount in Short.
+var BincountI16 = Kernel{Def: &Bincount, DType: tensor.Short, Run: runBincount[int16]}
+
+// BincountI8 runs Bincount in Char.
+var BincountI8 = Kernel{Def: &Bincount, DType: tensor.Char, Run: runBincount[int8]}
+
+// BincountU8 runs Bincount in Byte.
+var BincountU8 = Kernel{Def: &Bincount, DType: tensor.Byte, Run: runBincount[uint8]}
+
 // KthvalueF32 runs Kthvalue in Float.
 var KthvalueF32 = Kernel{Def: &Kthvalue, DType: tensor.Float, Run: runKthvalue[float32]}
 

@@ -94,6 +94,36 @@ var MeanDtypeU8 = Kernel{Def: &MeanDtype, DType: tensor.Byte, Run: func(c *Call,
 // MeanDtypeBool runs MeanDtype in Bool.
 var MeanDtypeBool = Kernel{Def: &MeanDtype, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[uint8]) }}
 
+// HashTensorF32 runs HashTensor in Float.
+var HashTensorF32 = Kernel{Def: &HashTensor, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceInt(c, hashFloat[float32]) }}
+
+// HashTensorF64 runs HashTensor in Double.
+var HashTensorF64 = Kernel{Def: &HashTensor, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceInt(c, hashFloat[float64]) }}
+
+// HashTensorF16 runs HashTensor in Half.
+var HashTensorF16 = Kernel{Def: &HashTensor, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, hashFloat[float32]) }}
+
+// HashTensorBF16 runs HashTensor in BFloat16.
+var HashTensorBF16 = Kernel{Def: &HashTensor, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, hashFloat[float32]) }}
+
+// HashTensorI64 runs HashTensor in Long.
+var HashTensorI64 = Kernel{Def: &HashTensor, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceInt(c, hashInt[int64]) }}
+
+// HashTensorI32 runs HashTensor in Int.
+var HashTensorI32 = Kernel{Def: &HashTensor, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceInt(c, hashInt[int32]) }}
+
+// HashTensorI16 runs HashTensor in Short.
+var HashTensorI16 = Kernel{Def: &HashTensor, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceInt(c, hashInt[int16]) }}
+
+// HashTensorI8 runs HashTensor in Char.
+var HashTensorI8 = Kernel{Def: &HashTensor, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceInt(c, hashInt[int8]) }}
+
+// HashTensorU8 runs HashTensor in Byte.
+var HashTensorU8 = Kernel{Def: &HashTensor, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceInt(c, hashInt[uint8]) }}
+
+// HashTensorBool runs HashTensor in Bool.
+var HashTensorBool = Kernel{Def: &HashTensor, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceInt(c, hashInt[uint8]) }}
+
 // ProdIntF32 runs ProdInt in Float.
 var ProdIntF32 = Kernel{Def: &ProdInt, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceFloat(c, prodFloat[float32]) }}
 

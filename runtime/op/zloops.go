@@ -659,6 +659,37 @@ func rowCopysign[T float](o []T, a, b []T, p par) {
 	}
 }
 
+func rowHypot[T float](o []T, a, b []T, p par) {
+
+	switch {
+	case len(b) == 1:
+		y := b[0]
+		if len(a) == 1 {
+			x := a[0]
+			for i := range o {
+				o[i] = T(math.Hypot(float64(x), float64(y)))
+			}
+			return
+		}
+		a = a[:len(o)]
+		for i, x := range a {
+			o[i] = T(math.Hypot(float64(x), float64(y)))
+		}
+	case len(a) == 1:
+		x := a[0]
+		b = b[:len(o)]
+		for i, y := range b {
+			o[i] = T(math.Hypot(float64(x), float64(y)))
+		}
+	default:
+		a, b = a[:len(o)], b[:len(o)]
+		for i, x := range a {
+			y := b[i]
+			o[i] = T(math.Hypot(float64(x), float64(y)))
+		}
+	}
+}
+
 func rowNextafter[T float](o []T, a, b []T, p par) {
 
 	switch {

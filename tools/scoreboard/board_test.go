@@ -60,7 +60,7 @@ func TestCompare(t *testing.T) {
 func TestReasons(t *testing.T) {
 	err := errors.New("exit status 1")
 	for _, c := range []struct{ got, want string }{
-		{lowerReason("a: operator aten::b has no kernel and no rule; x\noperator aten::a has no kernel and no rule", err), "no kernel and no rule: aten::a, aten::b"},
+		{lowerReason("forward: b = aten.b.default: no kernel and no rule for this operator\nforward: a = aten.a.Tensor: no kernel and no rule for this operator", err), "no kernel and no rule: aten.a.Tensor, aten.b.default"},
 		{lowerReason("", err), "exit status 1"},
 		{runReason("case 0 call 0 forward: ok\ncase 1 call 0 forward: FAILED: wrong", "", err), "case 1 call 0 forward: FAILED: wrong"},
 		{runReason("", "pte run: load program: no kernel", err), "no kernel"},

@@ -44,6 +44,20 @@ type opValue struct {
 	Rtol, Atol    float64
 }
 
+// tolerate gives v torch.testing's tolerances of its type. The set says none for mutated inputs.
+func (v *opValue) tolerate() {
+	switch v.DType {
+	case "float64":
+		v.Rtol, v.Atol = 1e-7, 1e-7
+	case "float32":
+		v.Rtol, v.Atol = 1.3e-6, 1e-5
+	case "float16":
+		v.Rtol, v.Atol = 1e-3, 1e-5
+	case "bfloat16":
+		v.Rtol, v.Atol = 1.6e-2, 1e-5
+	}
+}
+
 func openPack(path string) (*pack, error) {
 	z, err := zip.OpenReader(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	missing  = regexp.MustCompile(`operator (\S+) has no kernel and no rule`)
+	missing  = regexp.MustCompile(`= (\S+): no kernel and no rule for this operator`)
 	filePath = regexp.MustCompile(`(?:[A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+)+(?::\d+)*:? ?`)
 	address  = regexp.MustCompile(`0x[0-9a-fA-F]{5,}`)
 	measured = regexp.MustCompile(`-?\d+\.\d+(e[+-]?\d+)?|\d+e[+-]?\d+`)

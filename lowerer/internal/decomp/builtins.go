@@ -102,7 +102,8 @@ var builtins = map[string]func(e *env, args []any) any{
 	// part(list, from, to) is a part of a list.
 	"part": func(_ *env, a []any) any {
 		list, _ := a[0].([]any)
-		return append([]any(nil), list[intArg(a, 1):max(intArg(a, 1), intArg(a, 2))]...)
+		from, to := min(intArg(a, 1), int64(len(list))), min(intArg(a, 2), int64(len(list)))
+		return append([]any(nil), list[from:max(from, to)]...)
 	},
 	// each(op, list, …) calls the operator named op on every tensor of a list, with the other arguments.
 	"each": func(e *env, a []any) any {

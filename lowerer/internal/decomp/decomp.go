@@ -47,10 +47,11 @@ type rewriter struct {
 	with  map[*exir.Value]*exir.Value
 	node  *exir.Node
 	depth int
+	used  map[*exir.Value]bool
 }
 
 func (d *decomposer) graph(g *exir.Graph) *exir.Graph {
-	r := &rewriter{d: d, b: exir.NewBuilder(d.program, g), with: map[*exir.Value]*exir.Value{}}
+	r := &rewriter{d: d, b: exir.NewBuilder(d.program, g), with: map[*exir.Value]*exir.Value{}, used: usedValues(g)}
 	r.b.Expand = r.expand
 	for _, n := range g.Nodes {
 		r.rewrite(n)
@@ -61,6 +62,30 @@ func (d *decomposer) graph(g *exir.Graph) *exir.Graph {
 	functionalize.RemoveDead(r.b.Graph)
 	uniqueNames(r.b.Graph)
 	return r.b.Graph
+}
+
+// usedValues are those that g's nodes, its sub-graphs' too, and outputs take.
+func usedValues(g *exir.Graph) map[*exir.Value]bool {
+	used := map[*exir.Value]bool{}
+	var note func(args []exir.Arg)
+	note = func(args []exir.Arg) {
+		for _, a := range args {
+			switch a.Kind {
+			case exir.ArgValue:
+				used[a.Value] = true
+			case exir.ArgGraph:
+				for v := range usedValues(a.Graph) {
+					used[v] = true
+				}
+			}
+			note(a.List)
+		}
+	}
+	for _, n := range g.Nodes {
+		note(n.Args)
+	}
+	note(g.Outputs)
+	return used
 }
 
 func (r *rewriter) rewrite(n *exir.Node) {
@@ -194,7 +219,7 @@ func (r *rewriter) bind(n *exir.Node, outs []*exir.Value) error {
 		return fmt.Errorf("rewrite %s: %d results, want %d", n.Op.Name, len(outs), len(n.Outs))
 	}
 	for i, old := range n.Outs {
-		if old == nil || old.Kind != exir.TensorValue {
+		if old == nil || old.Kind != exir.TensorValue || outs[i] == nil && !r.used[old] {
 			continue
 		}
 		if outs[i] == nil {

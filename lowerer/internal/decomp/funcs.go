@@ -23,8 +23,7 @@ func init() {
 		"aten::max_pool1d": maxPool, "aten::max_pool2d": maxPool, "aten::max_pool3d": maxPool,
 		"aten::max_pool1d_with_indices": maxPool, "aten::avg_pool1d": avgPool1d,
 		"aten::adaptive_avg_pool1d": adaptiveAvgPool, "aten::adaptive_avg_pool2d": adaptiveAvgPool,
-		"aten::adaptive_avg_pool3d": adaptiveAvgPool, "aten::_adaptive_avg_pool2d": adaptiveAvgPool,
-		"aten::adaptive_max_pool1d": adaptiveMaxPool, "aten::adaptive_max_pool2d": adaptiveMaxPool,
+		"aten::adaptive_avg_pool3d": adaptiveAvgPool, "aten::adaptive_max_pool1d": adaptiveMaxPool1d,
 
 		"aten::pad": pad, "aten::reflection_pad1d": padByIndex, "aten::reflection_pad2d": padByIndex,
 		"aten::reflection_pad3d": padByIndex, "aten::replication_pad1d": padByIndex,
@@ -33,8 +32,15 @@ func init() {
 		"aten::take_along_dim": takeAlongDim, "aten::diag": diagonal, "aten::diag_embed": diagEmbed,
 		"aten::diagonal_scatter": diagonalScatter, "aten::nonzero_numpy": nonzeroNumpy,
 		"aten::broadcast_tensors": broadcastTensors, "aten::im2col": im2col,
-		"aten::upsample_nearest1d.vec": upsampleNearest1d, "aten::grid_sampler": gridSampler,
-		"aten::split_with_sizes_copy": splitCopy, "aten::unbind_copy.int": unbindCopy,
+		"aten::grid_sampler":           gridSampler,
+		"aten::upsample_nearest1d.vec": resampleLine, "aten::upsample_nearest1d": resampleLine,
+		"aten::upsample_linear1d.vec": resampleLine, "aten::upsample_linear1d": resampleLine,
+		"aten::upsample_nearest2d": resampleImage, "aten::upsample_bilinear2d": resampleImage,
+		"aten::upsample_nearest3d.vec": resample, "aten::upsample_trilinear3d.vec": resample, "aten::upsample_bicubic2d.vec": resample,
+		"aten::_upsample_nearest_exact1d.vec": resample, "aten::_upsample_nearest_exact2d.vec": resample,
+		"aten::_upsample_nearest_exact3d.vec": resample, "aten::_upsample_bilinear2d_aa.vec": resample,
+		"aten::_upsample_bicubic2d_aa.vec": resample,
+		"aten::split_with_sizes_copy":      splitCopy, "aten::unbind_copy.int": unbindCopy,
 
 		"torchao::dequantize_affine": dequantizeAffine, "torchao::quantize_affine": quantizeAffine,
 		"torchao::choose_qparams_affine": chooseAffine,
@@ -55,6 +61,11 @@ func init() {
 		"aten::linspace.Scalar_Tensor": linspaceOf, "aten::linspace.Tensor_Scalar": linspaceOf, "aten::linspace.Tensor_Tensor": linspaceOf,
 		"aten::logspace.Scalar_Tensor": linspaceOf, "aten::logspace.Tensor_Scalar": linspaceOf, "aten::logspace.Tensor_Tensor": linspaceOf,
 
+		"aten::histc": histc, "aten::histogram.bin_ct": histogram, "aten::histogram.bins_tensor": histogram,
+		"aten::histogramdd": histogram, "aten::histogramdd.TensorList_bins": histogram, "aten::histogramdd.int_bins": histogram,
+		"aten::segment_reduce": segmentReduce, "aten::embedding_bag": embeddingBag, "aten::embedding_bag.padding_idx": embeddingBag,
+		"aten::_embedding_bag": embeddingBag, "aten::_embedding_bag_forward_only": embeddingBag,
+
 		"aten::linspace": linspace, "aten::logspace": linspace, "aten::eye": eye, "aten::eye.m": eye,
 		"aten::tril_indices": triangleIndices, "aten::triu_indices": triangleIndices,
 		"aten::hann_window": window, "aten::hann_window.periodic": window,
@@ -68,5 +79,5 @@ func init() {
 // refined are operators that have a row and that, with some arguments, others express as well which more runtimes have.
 // The function gives nil to keep the row.
 var refined = map[string]func(c *call) []*exir.Value{
-	"aten::scatter_reduce.two": refineScatter,
+	"aten::scatter_reduce.two": refineScatter, "aten::adaptive_max_pool2d": refineAdaptiveMaxPool,
 }

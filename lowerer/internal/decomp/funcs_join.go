@@ -348,7 +348,14 @@ func repeatRows(c *call) []*exir.Value {
 		x = c.view(x, c.shapes().Product(sizes(x)))
 	}
 	n = c.expand(c.view(n, c.shapes().Product(sizes(n))), []int64{size(x, d)})
-	at := c.op("repeat_interleave.Tensor", n)
+	total := c.arg("output_size")
+	if total.Kind == exir.ArgNone && len(c.outs) > 0 && c.outs[0] != nil {
+		total = exir.ToArg(size(c.outs[0], d))
+	}
+	at := c.op("repeat_interleave.Tensor", n, exir.KW{Name: "output_size", Arg: total})
+	if !c.has("output_size") && at.Node != nil {
+		at.Node.Args[at.Node.Op.Arg("output_size")] = exir.Arg{} // its value is known by then, not before
+	}
 	return one(c.op("index_select", x, d, at))
 }
 

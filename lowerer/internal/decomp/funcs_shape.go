@@ -127,9 +127,6 @@ func meshgrid(c *call) []*exir.Value {
 		shape := slices.Repeat([]int64{1}, len(ts))
 		shape[i] = out[i]
 		grids[i] = c.expand(c.view(t, shape...), out)
-		if swap {
-			grids[i] = c.transpose(grids[i], 0, 1)
-		}
 	}
 	if swap {
 		grids[0], grids[1] = grids[1], grids[0]

@@ -32,7 +32,7 @@ var views = map[string]viewRule{
 	"aten::squeeze_": squeezed, "aten::squeeze_.dim": squeezed, "aten::squeeze_.dims": squeezed,
 	"aten::unsqueeze": unsqueezed, "aten::unsqueeze_": unsqueezed,
 	"aten::diagonal": diagonal, "aten::linalg_diagonal": diagonal,
-	"aten::unfold": windows, "aten::as_strided": strided,
+	"aten::unfold": windows, "aten::as_strided": strided, "aten::as_strided_": strided,
 
 	"aten::split.Tensor": part, "aten::split.sizes": part, "aten::split": part, "aten::split_with_sizes": part,
 	"aten::chunk": part, "aten::tensor_split.sections": part, "aten::tensor_split.indices": part,
