@@ -1,6 +1,7 @@
 package rt
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
@@ -41,11 +42,9 @@ func compile(ctx *backend.InitContext, table *op.Table, payload []byte) (*progra
 	for i := range g.Values {
 		c.define(&g.Values[i])
 	}
-	for i := range g.Nodes {
+	for i := 0; i < len(g.Nodes) && c.err == nil; i++ {
 		c.node = i
-		if c.lower(&g.Nodes[i]); c.err != nil {
-			return nil, c.err
-		}
+		c.lower(&g.Nodes[i])
 	}
 	if c.err != nil {
 		return nil, c.err
@@ -145,12 +144,34 @@ func (c *compiler) callOuts(name string, outs []operand, args ...operand) {
 		c.fail(pte.NotImplemented, "no kernel ", name, " in ", dtype.String())
 		return
 	}
+	metas, err := inferred(def, vals, metas)
+	if err != nil {
+		c.fail(pte.DelegateInvalidCompatibility, err.Error())
+		return
+	}
 	plan, err := op.Prepare(k, sig, vals, metas, c.pack)
 	if err != nil {
 		c.fail(pte.DelegateInvalidCompatibility, err.Error())
 		return
 	}
 	c.add(step{plan: plan, args: args, outs: outs})
+}
+
+var errRank = errors.New("its result has another rank")
+
+// inferred are outs with the sizes that follow from the largest arguments. Kernels prepare only what has been inferred.
+func inferred(def *op.Def, args []op.Value, outs []tensor.Meta) ([]tensor.Meta, error) {
+	infer := op.Infer{Args: args, Out: make([]tensor.Meta, len(outs))}
+	if err := def.Infer(&infer); err != nil {
+		return nil, err
+	}
+	for i := range outs {
+		if len(infer.Out[i].Sizes) != len(outs[i].Sizes) {
+			return nil, errRank
+		}
+		outs[i].Sizes = infer.Out[i].Sizes
+	}
+	return outs, nil
 }
 
 // own adds a step that is no portable operator.

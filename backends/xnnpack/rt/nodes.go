@@ -303,6 +303,10 @@ func lowerConv(c *compiler, n *blob.Node) {
 			return
 		}
 		k := n.Conv()
+		if !c.fitsFilter(n, in[1], &k) {
+			c.fail(pte.DelegateInvalidCompatibility, "its filter's sizes do not agree with its numbers")
+			return
+		}
 		bias := none()
 		if in[2] >= 0 {
 			bias = of(in[2])
@@ -317,6 +321,16 @@ func lowerConv(c *compiler, n *blob.Node) {
 			numbers(int64(k.StrideHeight), int64(k.StrideWidth)), pad, numbers(int64(k.DilationHeight), int64(k.DilationWidth)),
 			truth(n.Type == blob.ConvTranspose2d), numbers(int64(k.AdjustHeight), int64(k.AdjustWidth)), number(int64(k.Groups)))
 	})
+}
+
+// fitsFilter reports that a filter has the sizes that the node's numbers give.
+func (c *compiler) fitsFilter(n *blob.Node, w int, k *blob.Conv) bool {
+	d := c.out.slots[w].dims
+	want := [4]int{k.Groups * k.GroupOutputs, k.KernelHeight, k.KernelWidth, k.GroupInputs}
+	if n.Type == blob.DepthwiseConv2d {
+		want = [4]int{k.GroupInputs, k.KernelHeight, k.KernelWidth, k.Groups * k.GroupOutputs}
+	}
+	return int(d[0]) == want[0] && int(d[1]) == want[1] && int(d[2]) == want[2] && int(d[3]) == want[3]
 }
 
 // filter sees a filter's weights as the convolution operator does.
@@ -336,8 +350,8 @@ func (c *compiler) filter(n *blob.Node, w int, k *blob.Conv) operand {
 func (c *compiler) groupedFilter(w int, k *blob.Conv) int {
 	s := &c.out.slots[w]
 	d := s.dims
-	if s.data == nil || int(d[0]) != k.Groups*k.GroupOutputs || int(d[3]) != k.GroupInputs {
-		c.fail(pte.DelegateInvalidCompatibility, "its filter is not constant or does not agree with its groups")
+	if s.data == nil {
+		c.fail(pte.NotSupported, "a filter of groups that is not constant")
 		return w
 	}
 	made, _ := c.ctx.Share("xnnpack grouped "+address(s.data)+" "+itoa(uint32(k.Groups)), func() (any, error) {

@@ -1,0 +1,223 @@
+package rt
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
+	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// caseNamed is the case of TestNodes with this name.
+func caseNamed(name string) *nodeCase {
+	for i := range nodeCases {
+		if nodeCases[i].name == name {
+			return &nodeCases[i]
+		}
+	}
+	return nil
+}
+
+// inputs are the case's inputs in float32.
+func (c *nodeCase) inputs() []*tensor.Tensor {
+	var ins []*tensor.Tensor
+	for i := range c.vars {
+		ins = append(ins, floatsTensor(tensor.Float, c.in[i], c.elements(i, numel(c.in[i]))))
+	}
+	return ins
+}
+
+func TestInitErrors(t *testing.T) {
+	c := caseNamed("fully_connected")
+	for _, test := range []struct {
+		want string
+		code pte.Code
+		edit func(g *blob.Graph, named []pte.NamedData)
+	}{
+		{"named data fully_connected1 is missing", pte.NotFound, func(_ *blob.Graph, n []pte.NamedData) { n[0].Key = "other" }},
+		{"constant 1 has 76 bytes, want 80", pte.DelegateInvalidCompatibility, func(_ *blob.Graph, n []pte.NamedData) { n[0].Data = n[0].Data[4:] }},
+		{"value 0 of type pfp32", pte.NotImplemented, func(g *blob.Graph, _ []pte.NamedData) { g.Values[0].Type = blob.PFP32 }},
+		{"value 0 of type qpint8", pte.NotImplemented, func(g *blob.Graph, _ []pte.NamedData) { g.Values[0].Type = blob.QPInt8 }},
+	} {
+		g, named := c.graph(blob.FP32)
+		file := programOf(t, g, named) // types are changed after the description of the arguments was made
+		test.edit(g, named)
+		payload, err := blob.Write(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = run(t, withPayload(t, file, payload, named), executor.LoadOptions{}, c.inputs()...)
+		if err == nil || executor.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("got %v, want %q", err, test.want)
+		}
+	}
+}
+
+// withPayload is a program with another payload and other named data.
+func withPayload(t testing.TB, file, payload []byte, named []pte.NamedData) []byte {
+	t.Helper()
+	p, err := pte.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.DelegateData, p.NamedData = [][]byte{payload}, named
+	var b bytes.Buffer
+	if err := pte.Write(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestOtherVersions(t *testing.T) {
+	c := caseNamed("abs")
+	g, _ := c.graph(blob.FP32)
+	file := programOf(t, g, nil)
+	payload, err := blob.Write(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload[32+7] = '2'
+	_, err = run(t, withPayload(t, file, payload, nil), executor.LoadOptions{}, c.inputs()...)
+	if executor.CodeOf(err) != pte.DelegateInvalidCompatibility || !strings.Contains(err.Error(), `got identifier "XN02"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAttentionIsNotImplemented(t *testing.T) {
+	c := nodeCase{node: blob.Node{Type: blob.ScaledDotProductAttention}, vars: 5, out: [][]uint32{{1}}}
+	for range c.vars {
+		c.in = append(c.in, []uint32{1})
+	}
+	g, _ := c.graph(blob.FP32)
+	_, err := run(t, programOf(t, g, nil), executor.LoadOptions{}, c.inputs()...)
+	if executor.CodeOf(err) != pte.NotImplemented {
+		t.Errorf("got %v, want NotImplemented", err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	number := func(n int64) backend.Value { return backend.Value{Kind: op.Int, Int: n} }
+	c := caseNamed("prelu") // has temporaries
+	g, named := c.graph(blob.FP32)
+	file := programOf(t, g, named)
+	for _, test := range []struct {
+		key   string
+		value backend.Value
+		good  bool
+	}{
+		{"workspace_sharing_mode", number(0), true}, {"workspace_sharing_mode", number(2), true}, {"workspace_sharing_mode", number(3), false},
+		{"weight_cache_enabled", backend.Value{Kind: op.Bool, Int: 1}, true}, {"weight_cache_enabled", number(1), false}, {"speed", number(1), false},
+	} {
+		opts := executor.LoadOptions{BackendOptions: map[string][]backend.Option{ID: {{Key: test.key, Value: test.value}}}}
+		_, err := run(t, file, opts, c.inputs()...)
+		if (err == nil) != test.good || !test.good && executor.CodeOf(err) != pte.InvalidArgument {
+			t.Errorf("%s = %v: got %v", test.key, test.value, err)
+		}
+	}
+}
+
+// TestSmallerSizes runs a graph at sizes below its largest ones, and at those again.
+func TestSmallerSizes(t *testing.T) {
+	for _, name := range []string{"fully_connected", "add", "batch_matrix_multiply_rank4", "softmax", "prelu"} {
+		c := caseNamed(name)
+		g, named := c.graph(blob.FP32)
+		file := programOf(t, g, named)
+		whole, err := run(t, file, executor.LoadOptions{}, c.inputs()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := append([]byte(nil), whole[0].Tensor.Data...)
+		if c.in[0][0] == 1 {
+			continue
+		}
+		half := c.inputs()
+		for _, x := range half {
+			x.Sizes[0] /= 2
+			x.Data = x.Data[:x.Nbytes()]
+		}
+		part, err := run(t, file, executor.LoadOptions{}, half...)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got := part[0].Tensor
+		if got.Sizes[0] != tensor.Dim(c.out[0][0]/2) || !bytes.Equal(got.Data[:got.Nbytes()], want[:got.Nbytes()]) {
+			t.Errorf("%s: sizes %v and other elements than the whole", name, got.Sizes)
+		}
+	}
+}
+
+// TestSharedProgram makes two instances: the graph is compiled and its weights are packed once.
+func TestSharedProgram(t *testing.T) {
+	c := caseNamed("conv")
+	g, named := c.graph(blob.FP32)
+	made := map[string]int{}
+	shared := map[string]any{}
+	payload, err := blob.Write(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := &backend.InitContext{
+		NamedData: func(key string) []byte {
+			for _, n := range named {
+				if n.Key == key {
+					return n.Data
+				}
+			}
+			return nil
+		},
+		Share: func(key string, make func() (any, error)) (any, error) {
+			if v, ok := shared[key]; ok {
+				return v, nil
+			}
+			made[key]++
+			v, err := make()
+			shared[key] = v
+			return v, err
+		},
+	}
+	b := New()
+	first, err := b.Init(ctx, backend.NewFreeableBuffer(payload, nil), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := b.Init(ctx, backend.NewFreeableBuffer(payload, nil), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.(*instance).prog != second.(*instance).prog || len(made) != 2 {
+		t.Errorf("two handles have different programs, or %d things were made, want the graph and the packed weights", len(made))
+	}
+}
+
+// TestMutatedPayloads changes payloads: nothing may panic, which the executor would report as such.
+func TestMutatedPayloads(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range nodeCases {
+		c := &nodeCases[i]
+		g, named := c.graph(blob.FP32)
+		file := programOf(t, g, named)
+		good, err := blob.Write(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ins := c.inputs()
+		for range 25 {
+			b := append([]byte(nil), good...)
+			for range 1 + r.IntN(3) {
+				b[r.IntN(len(b))] = byte(r.IntN(8))
+			}
+			if _, err := blob.Read(b); err != nil {
+				continue
+			}
+			if _, err := run(t, withPayload(t, file, b, named), executor.LoadOptions{MaxMemory: 64 << 20, Threads: 1}, ins...); err != nil && strings.Contains(err.Error(), "panic") {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+	}
+}
