@@ -56,63 +56,83 @@ func (v *planVerifier) fixed(i int32) bool {
 // lifetimes walks backwards from the end of the plan, in rounds while jumps change something, and keeps the tensors
 // that are still to be read.
 func (v *planVerifier) lifetimes() {
+	v.numberTensors()
 	ins := v.instructions()
 	before := make([]liveSet, len(ins)+1)
-	end := liveSet{}
+	for i := range before {
+		before[i] = make(liveSet, (len(v.tensors)+63)/64)
+	}
 	for _, list := range [][]int32{v.Outputs, v.State} {
 		for _, i := range list {
-			for _, r := range v.tensorsOf(nil, i) {
-				end[r] = true
-			}
+			v.add(before[len(ins)], v.tensorsOf(nil, i))
 		}
 	}
-	before[len(ins)] = end
+	scratch := make(liveSet, len(before[0]))
 	for changed := true; changed; {
 		changed = false
 		for i := len(ins) - 1; i >= 0; i-- {
-			live := v.step(i, before)
-			if len(live) != len(before[i]) || before[i] == nil { // sets only grow
-				before[i], changed = live, true
+			v.afterwards(i, before, scratch)
+			for _, w := range v.writes[i] {
+				scratch.remove(v.index[w])
+			}
+			v.add(scratch, v.reads[i])
+			if !slices.Equal(scratch, before[i]) {
+				copy(before[i], scratch)
+				changed = true
 			}
 		}
 	}
-	v.conflicts(before)
+	if v.Planned {
+		v.conflicts(before, scratch)
+	}
 	v.unwritten(before[0])
 }
 
-// liveSet is a set of tensors.
-type liveSet map[int32]bool
-
-// step is what is live before instruction i.
-func (v *planVerifier) step(i int, before []liveSet) liveSet {
-	live := v.afterwards(i, before)
-	for _, w := range v.writes[i] {
-		delete(live, w)
+// numberTensors gives the tensors that are no views and no constants numbers of their own.
+func (v *planVerifier) numberTensors() {
+	v.index = make([]int, len(v.Values))
+	for i := range v.Values {
+		v.index[i] = -1
+		if v.Values[i].Type == pte.TensorValue && v.root[i] == int32(i) && !v.fixed(int32(i)) {
+			v.index[i] = len(v.tensors)
+			v.tensors = append(v.tensors, int32(i))
+		}
 	}
-	for _, r := range v.reads[i] {
-		live[r] = true
-	}
-	return live
 }
 
-// afterwards is what is live after instruction i.
-func (v *planVerifier) afterwards(i int, before []liveSet) liveSet {
-	live := liveSet{}
-	next, jump := i+1, -1
-	if in := &v.instructions()[i]; in.Type == pte.JumpFalseCall {
-		jump = int(in.B)
-		if v.never(in.A) {
-			next = jump
+// liveSet is a set of tensors by their numbers.
+type liveSet []uint64
+
+func (s liveSet) has(i int) bool { return s[i/64]>>(i%64)&1 != 0 }
+
+func (s liveSet) remove(i int) {
+	if i >= 0 {
+		s[i/64] &^= 1 << (i % 64)
+	}
+}
+
+// add puts roots into s, but for constants.
+func (v *planVerifier) add(s liveSet, roots []int32) {
+	for _, r := range roots {
+		if i := v.index[r]; i >= 0 {
+			s[i/64] |= 1 << (i % 64)
 		}
 	}
-	for _, at := range []int{next, jump} {
-		if at >= 0 {
-			for r := range before[at] {
-				live[r] = true
-			}
+}
+
+// afterwards sets live to what is live after instruction i.
+func (v *planVerifier) afterwards(i int, before []liveSet, live liveSet) {
+	in := &v.instructions()[i]
+	switch {
+	case in.Type != pte.JumpFalseCall:
+		copy(live, before[i+1])
+	case v.never(in.A):
+		copy(live, before[in.B])
+	default:
+		for w := range live {
+			live[w] = before[i+1][w] | before[in.B][w]
 		}
 	}
-	return live
 }
 
 // never reports a condition that is the constant false: such a jump is always taken.
@@ -121,39 +141,28 @@ func (v *planVerifier) never(i int32) bool {
 		return false
 	}
 	return !slices.ContainsFunc(v.instructions(), func(in pte.Instruction) bool {
-		return in.Type == pte.MoveCall && in.B == i || slices.Contains(in.Args, i) && in.Type == pte.KernelCall && in.Args[len(in.Args)-1] == i
+		return in.Type == pte.MoveCall && in.B == i || in.Type == pte.KernelCall && len(in.Args) > 0 && in.Args[len(in.Args)-1] == i
 	})
 }
 
 // conflicts reports tensors that an instruction writes over others that are still to be read.
-func (v *planVerifier) conflicts(before []liveSet) {
+func (v *planVerifier) conflicts(before []liveSet, busy liveSet) {
 	for v.at = range v.instructions() {
 		written := slices.Concat(v.writes[v.at], v.partial[v.at])
 		if len(written) == 0 {
 			continue
 		}
-		busy := v.afterwards(v.at, before)
-		for _, r := range v.reads[v.at] {
-			busy[r] = true // a kernel may write before it has read all
-		}
+		v.afterwards(v.at, before, busy)
+		v.add(busy, v.reads[v.at]) // a kernel may write before it has read all
 		for _, w := range written {
-			for _, r := range sortedSet(busy) {
-				if r != w && v.overlap(r, w) {
+			for i, r := range v.tensors {
+				if busy.has(i) && r != w && v.overlap(r, w) {
 					v.fail("it writes %s over %s, which is still in use", valueName(w), valueName(r))
 				}
 			}
 		}
 	}
 	v.at = -1
-}
-
-func sortedSet(s liveSet) []int32 {
-	list := make([]int32, 0, len(s))
-	for i := range s {
-		list = append(list, i)
-	}
-	slices.Sort(list)
-	return list
 }
 
 // overlap reports that two tensors have a byte of an arena in common.
@@ -166,9 +175,9 @@ func (v *planVerifier) overlap(i, j int32) bool {
 
 // unwritten reports tensors that are read at the start and have no contents then.
 func (v *planVerifier) unwritten(live liveSet) {
-	for _, i := range sortedSet(live) {
-		if !slices.Contains(v.Inputs, i) && !slices.Contains(v.State, i) && !v.fixed(i) {
-			v.failAt(i, "%s is read before it is written", valueName(i))
+	for i, t := range v.tensors {
+		if live.has(i) && !slices.Contains(v.Inputs, t) && !slices.Contains(v.State, t) {
+			v.failAt(t, "%s is read before it is written", valueName(t))
 		}
 	}
 }

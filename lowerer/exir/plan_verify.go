@@ -37,6 +37,9 @@ type planVerifier struct {
 	root []int32
 	// reads and writes are the roots that each instruction reads and overwrites; partial those that it writes a part of.
 	reads, writes, partial [][]int32
+	// tensors are those whose lifetimes count, index the place of each value there, or -1.
+	tensors []int32
+	index   []int
 }
 
 func (v *planVerifier) fail(format string, args ...any) {
