@@ -13,5 +13,5 @@ import (
 // backends are the ahead-of-time halves that this tool has, and runtimes what it runs programs with.
 var (
 	backends = []backend.Backend{demo.Backend{}, demo.All{}, null.Backend{}}
-	runtimes = []rtbackend.Backend{demort.Backend{}, demort.All{}, xnnpackrt.New()}
+	runtimes = []rtbackend.Backend{demort.Backend{}, demort.All{}, nullrt.Backend{}, xnnpackrt.New()}
 )
