@@ -204,8 +204,8 @@ func embeddingBag(c *call) []*exir.Value {
 	n := size(at, 0)
 	right := exir.KW{Name: "right", Arg: true}
 	bag := c.op("sub.Scalar", c.op("searchsorted.Tensor", c.to(offsets, tensor.Long), c.arange(n), right), 1)
-	if pad := c.arg("padding_idx"); pad.Kind == exir.ArgInt && pad.Int >= 0 {
-		bag = c.op("where.self", c.op("eq.Scalar", at, pad.Int), c.scalar(tensor.Long, float64(bags)), bag)
+	if i := c.s.Arg("padding_idx"); i >= 0 && c.args[i].Kind == exir.ArgInt && c.args[i].Int >= 0 {
+		bag = c.op("where.self", c.op("eq.Scalar", at, c.args[i].Int), c.scalar(tensor.Long, float64(bags)), bag)
 	}
 	rows := c.op("embedding", w, at)
 	if s := c.t("per_sample_weights"); s != nil {
