@@ -89,6 +89,12 @@ func (t *TaggedProgram) IsMutated(v *exir.Value) bool {
 	return ok && in.Kind != exir.UserInput && t.mutated[in.Target]
 }
 
+// Input is what v is as an input of the method, and whether it is one.
+func (t *TaggedProgram) Input(v *exir.Value) (exir.InputSpec, bool) {
+	spec, ok := t.inputs[v]
+	return spec, ok
+}
+
 // Tag puts n into the partition called tag.
 func (t *TaggedProgram) Tag(n *exir.Node, tag string) {
 	reason, ok := t.offer(n)

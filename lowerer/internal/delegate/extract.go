@@ -140,12 +140,7 @@ func usersOutside(g *exir.Graph, pieces []*piece) map[*exir.Value]bool {
 
 // extract fills in the piece's program and call.
 func extract(p *exir.EdgeProgram, t *backend.TaggedProgram, pc *piece, used map[*exir.Value]bool) {
-	x := &extractor{t: t, pc: pc, with: map[*exir.Value]*exir.Value{}, kinds: map[*exir.Value]exir.InputSpec{}}
-	for i, v := range pc.method.Graph.Inputs {
-		if v != nil {
-			x.kinds[v] = pc.method.Inputs[i]
-		}
-	}
+	x := &extractor{t: t, pc: pc, with: map[*exir.Value]*exir.Value{}, owned: t.OwnedBuffers(pc.tag)}
 	g := &exir.Graph{}
 	for _, n := range pc.members {
 		g.Nodes = append(g.Nodes, x.clone(n))
@@ -169,7 +164,8 @@ type extractor struct {
 	t     *backend.TaggedProgram
 	pc    *piece
 	with  map[*exir.Value]*exir.Value // copies by what they are of
-	kinds map[*exir.Value]exir.InputSpec
+	// owned are the mutated buffers that the piece keeps.
+	owned []*exir.Value
 	// constants and border are values of the old graph that come in, in the order of their first use.
 	constants, border []*exir.Value
 	args              []exir.Arg
@@ -211,13 +207,12 @@ func (x *extractor) value(v *exir.Value) *exir.Value {
 
 // inputs lists parameters and other constants, then buffers, then what comes over the border.
 func (x *extractor) inputs(m *exir.Method) {
-	owned := x.t.OwnedBuffers(x.pc.tag)
-	for _, v := range owned {
+	for _, v := range x.owned {
 		x.value(v)
 	}
 	slices.SortStableFunc(x.constants, func(a, b *exir.Value) int { return x.rank(a) - x.rank(b) })
 	for _, v := range x.constants {
-		spec, ok := x.kinds[v]
+		spec, ok := x.t.Input(v)
 		if !ok {
 			spec = exir.InputSpec{Kind: exir.TensorConstant, Target: v.Const.Name}
 		}
@@ -230,7 +225,7 @@ func (x *extractor) inputs(m *exir.Method) {
 }
 
 func (x *extractor) rank(v *exir.Value) int {
-	if x.kinds[v].Kind == exir.Buffer {
+	if spec, _ := x.t.Input(v); spec.Kind == exir.Buffer {
 		return 1
 	}
 	return 0
@@ -239,19 +234,12 @@ func (x *extractor) rank(v *exir.Value) int {
 // outputs lists the new contents of owned buffers, then what something outside uses; only the latter are results of the
 // call.
 func (x *extractor) outputs(m *exir.Method, used map[*exir.Value]bool) {
-	for _, v := range x.t.OwnedBuffers(x.pc.tag) {
-		target := x.kinds[v].Target
-		for i, o := range x.pc.method.Outputs {
-			if o.Kind == exir.BufferMutation && o.Target == target {
-				m.Graph.Outputs = append(m.Graph.Outputs, exir.ToArg(x.with[x.pc.method.Graph.Outputs[i].Value]))
-				m.Outputs = append(m.Outputs, o)
-			}
-		}
-	}
 	own := map[*exir.Value]bool{}
-	for i := range x.pc.method.Outputs {
+	for i, o := range x.pc.method.Outputs {
 		if x.ownedOutput(i) {
-			own[x.pc.method.Graph.Outputs[i].Value] = true
+			v := x.pc.method.Graph.Outputs[i].Value
+			own[v] = true
+			m.Graph.Outputs, m.Outputs = append(m.Graph.Outputs, exir.ToArg(x.with[v])), append(m.Outputs, o)
 		}
 	}
 	for _, n := range x.pc.members {
@@ -268,8 +256,9 @@ func (x *extractor) outputs(m *exir.Method, used map[*exir.Value]bool) {
 // ownedOutput reports that output i of the method is the new content of a buffer that the piece owns.
 func (x *extractor) ownedOutput(i int) bool {
 	o := x.pc.method.Outputs[i]
-	return o.Kind == exir.BufferMutation && slices.ContainsFunc(x.t.OwnedBuffers(x.pc.tag), func(v *exir.Value) bool {
-		return x.kinds[v].Target == o.Target
+	return o.Kind == exir.BufferMutation && slices.ContainsFunc(x.owned, func(v *exir.Value) bool {
+		spec, _ := x.t.Input(v)
+		return spec.Target == o.Target
 	})
 }
 
