@@ -97,6 +97,8 @@ type InitContext struct {
 	// Share returns what was made before for this key in the same program, or makes it: for packed weights,
 	// which instances share and nobody writes. make may call Share with other keys.
 	Share func(key string, make func() (any, error)) (any, error)
+	// MaxMemory is the program's memory limit in bytes, for memory that does not come from Alloc.
+	MaxMemory int64
 	// Threads is how many threads Parallel uses at most.
 	Threads int
 }

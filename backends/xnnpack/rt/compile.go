@@ -133,6 +133,9 @@ func (c *compiler) callOuts(name string, outs []operand, args ...operand) {
 	for _, o := range outs {
 		metas = append(metas, c.tensorOf(&o).Meta)
 	}
+	if c.err != nil {
+		return
+	}
 	def, sig := c.table.Def(name)
 	if def == nil {
 		c.fail(pte.NotImplemented, "no kernel ", name)
@@ -230,7 +233,11 @@ func (c *compiler) bindValues(args []operand) []op.Value {
 func (c *compiler) tensorOf(o *operand) *tensor.Tensor {
 	s := &c.out.slots[o.slot]
 	t := &tensor.Tensor{Meta: s.meta(), Data: s.data}
-	if o.view != nil {
+	if v := o.view; v != nil {
+		if n := len(s.dims); n < v.rank || n > v.rank && !v.collapses {
+			c.fail(pte.DelegateInvalidCompatibility, "a value has rank ", strconv.Itoa(n), ", want ", strconv.Itoa(v.rank))
+			return t
+		}
 		t.DimOrder, t.Sizes = o.view.order, o.view.sizes(nil, s.dims)
 	}
 	return t

@@ -9,19 +9,19 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// bytesOf is at least n bytes of constant i, 4-byte aligned.
+// bytesOf is n bytes of constant i, 4-byte aligned; nil after a failure.
 func (c *compiler) bytesOf(i uint32, n int) []byte {
 	k := &c.graph.Constants[i]
 	data := k.Data
 	if k.Key != "" {
 		if data = c.ctx.NamedData(k.Key); data == nil {
 			c.fail(pte.NotFound, "named data ", k.Key, " is missing")
-			return make([]byte, n)
+			return nil
 		}
 	}
 	if len(data) < n {
 		c.fail(pte.DelegateInvalidCompatibility, "constant ", itoa(i), " has ", strconv.Itoa(len(data)), " bytes, want ", strconv.Itoa(n))
-		return make([]byte, n)
+		return nil
 	}
 	return c.aligned(data[:n])
 }
@@ -94,13 +94,21 @@ func (c *compiler) scales(v *value) []float32 {
 	case len(q.Scales) > 0:
 		return q.Scales
 	}
+	size := 4
+	if q.Kind == blob.PerGroup {
+		size = 2
+	}
+	raw := c.bytesOf(q.ScaleConstant, size*int(q.NumScales))
+	if c.err != nil {
+		return nil
+	}
 	out := make([]float32, q.NumScales)
 	if q.Kind == blob.PerGroup {
-		for i, x := range sliceOf[uint16](c.bytesOf(q.ScaleConstant, 2*len(out)), len(out)) {
+		for i, x := range sliceOf[uint16](raw, len(out)) {
 			out[i] = tensor.BFloat16ToFloat32(x)
 		}
 	} else {
-		copy(out, sliceOf[float32](c.bytesOf(q.ScaleConstant, 4*len(out)), len(out)))
+		copy(out, sliceOf[float32](raw, len(out)))
 	}
 	for _, s := range out {
 		if !(s >= 0 && s <= math.MaxFloat32) {

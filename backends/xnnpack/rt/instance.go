@@ -37,6 +37,7 @@ type boundView struct {
 
 func newInstance(ctx *backend.InitContext, p *program, opts options) (*instance, error) {
 	in := &instance{prog: p}
+	in.temp.Limit = int(ctx.MaxMemory)
 	in.env = op.Env{Temp: &in.temp, Grow: in.grow, Parallel: in.parallel}
 	for i := range p.slots {
 		s := &p.slots[i]

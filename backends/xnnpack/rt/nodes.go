@@ -261,12 +261,6 @@ func lowerLinear(c *compiler, n *blob.Node) {
 
 func lowerBatchMatrixMultiply(c *compiler, n *blob.Node) {
 	c.inFloat(n, func(out int, in []int) {
-		for _, s := range []int{in[0], in[1], out} {
-			if len(c.out.slots[s].dims) < 2 {
-				c.fail(pte.DelegateInvalidCompatibility, "a value has fewer than two dimensions")
-				return
-			}
-		}
 		b := as(in[1], batches)
 		if n.Flags&blob.TransposeWeights != 0 {
 			b.view = transposedBatches

@@ -222,7 +222,7 @@ func floatsTensor(dtype tensor.ScalarType, dims []uint32, x []float32) *tensor.T
 	return out
 }
 
-// run runs a program on these inputs, on an instance that is closed with the test.
+// run runs a program on these inputs; the results stay valid.
 func run(t testing.TB, file []byte, opts executor.LoadOptions, inputs ...*tensor.Tensor) ([]executor.Value, error) {
 	t.Helper()
 	opts.Backends = []backend.Backend{New()}
@@ -230,12 +230,12 @@ func run(t testing.TB, file []byte, opts executor.LoadOptions, inputs ...*tensor
 	if err != nil {
 		return nil, err
 	}
-	t.Cleanup(p.Close)
+	defer p.Close()
 	inst, err := p.NewInstance()
 	if err != nil {
 		return nil, err
 	}
-	t.Cleanup(inst.Close)
+	defer inst.Close()
 	var ins []executor.Value
 	for _, x := range inputs {
 		ins = append(ins, executor.TensorOf(x))

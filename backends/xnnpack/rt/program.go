@@ -56,6 +56,9 @@ type operand struct {
 
 // view is another way to see a slot's bytes.
 type view struct {
+	// rank is the rank of a slot that can be seen so: the least one if collapses, else the only one.
+	rank      int
+	collapses bool
 	// order is the view's DimOrder.
 	order []uint8
 	// sizes are the view's sizes for the slot's, dims the way back.
@@ -65,6 +68,7 @@ type view struct {
 // reordered is the view whose dimension order[i] is the slot's dimension i.
 func reordered(order ...uint8) *view {
 	return &view{
+		rank:  len(order),
 		order: order,
 		sizes: func(dst, src []tensor.Dim) []tensor.Dim {
 			dst = append(dst[:0], src...)
@@ -95,6 +99,7 @@ var (
 
 // batches sees all dimensions but the last two as one. On the way back the others stay as they are.
 var batches = &view{
+	rank: 2, collapses: true,
 	sizes: func(dst, src []tensor.Dim) []tensor.Dim {
 		n := len(src) - 2
 		return append(dst[:0], (*tensor.Shapes)(nil).Product(src[:n]), src[n], src[n+1])
@@ -106,13 +111,13 @@ var batches = &view{
 }
 
 // transposedBatches is batches with each matrix transposed.
-var transposedBatches = &view{order: []uint8{0, 2, 1}, sizes: func(dst, src []tensor.Dim) []tensor.Dim {
+var transposedBatches = &view{rank: 2, collapses: true, order: []uint8{0, 2, 1}, sizes: func(dst, src []tensor.Dim) []tensor.Dim {
 	n := len(src) - 2
 	return append(dst[:0], (*tensor.Shapes)(nil).Product(src[:n]), src[n+1], src[n])
 }}
 
 // flat sees all dimensions but the last as one.
-var flat = &view{sizes: func(dst, src []tensor.Dim) []tensor.Dim {
+var flat = &view{rank: 1, collapses: true, sizes: func(dst, src []tensor.Dim) []tensor.Dim {
 	n := len(src) - 1
 	return append(dst[:0], (*tensor.Shapes)(nil).Product(src[:n]), src[n])
 }}
