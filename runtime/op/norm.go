@@ -1,13 +1,30 @@
 package op
 
 import (
-	"errors"
 	"math"
 
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-var errNormOrder = errors.New("this normalization takes contiguous tensors")
+// plainPair are the elements of argument 0 in row-major order, and as many for Out[0], which finish copies
+// to where out wants them.
+func plainPair[T number](c *Call) (x, o []T, err error) {
+	if x, err = contiguousOf[T](c, c.Args[0].Tensor); err != nil {
+		return nil, nil, err
+	}
+	if c.Out[0].Contiguous() {
+		return x, elems[T](c.Out[0]), nil
+	}
+	o, err = tempOf[T](c, len(x))
+	return x, o, err
+}
+
+// finish copies the elements o of plainPair to Out[0].
+func finish[T number](c *Call, o []T) {
+	if !c.Out[0].Contiguous() {
+		copyOrdered(c.Out[0], o)
+	}
+}
 
 // moments are the mean and the biased variance of x, in float64, in two passes.
 func moments[T number](x []T) (mean, variance float64) {
@@ -33,13 +50,25 @@ func weightAndBias[T number](c *Call, weight, bias int) (w, b []T) {
 	return w, b
 }
 
+// plainAffine is weightAndBias in row-major order.
+func plainAffine[T number](c *Call, weight, bias int) (w, b []T, err error) {
+	if t := c.Args[weight].Tensor; t != nil {
+		if w, err = contiguousOf[T](c, t); err != nil {
+			return nil, nil, err
+		}
+	}
+	if t := c.Args[bias].Tensor; t != nil {
+		b, err = contiguousOf[T](c, t)
+	}
+	return w, b, err
+}
+
 // runLayerNorm: out = (x − mean) / √(var + eps) · weight + bias over the last dimensions.
 func runLayerNorm[T number](c *Call, _ State) error {
-	in := c.Args[0].Tensor
-	if !in.Contiguous() {
-		return errNormOrder
+	w, b, err := plainAffine[T](c, 2, 3)
+	if err != nil {
+		return err
 	}
-	w, b := weightAndBias[T](c, 2, 3)
 	size := 1
 	for _, s := range c.Args[1].Ints {
 		size *= int(s)
@@ -47,7 +76,10 @@ func runLayerNorm[T number](c *Call, _ State) error {
 	if (w != nil && len(w) != size) || (b != nil && len(b) != size) {
 		return errSizes
 	}
-	x, o := elems[T](in), elems[T](c.Out[0])
+	x, o, err := plainPair[T](c)
+	if err != nil {
+		return err
+	}
 	means, rstds := elems[T](c.Out[1]), elems[T](c.Out[2])
 	for i := range means {
 		row, to := x[i*size:(i+1)*size], o[i*size:(i+1)*size]
@@ -56,6 +88,7 @@ func runLayerNorm[T number](c *Call, _ State) error {
 		means[i], rstds[i] = T(mean), T(rstd)
 		normalizeRow(to, row, w, b, mean, rstd)
 	}
+	finish(c, o)
 	return nil
 }
 
@@ -73,16 +106,15 @@ func normalizeRow[T number](o, x, w, b []T, mean, rstd float64) {
 }
 
 func runGroupNorm[T number](c *Call, _ State) error {
-	in := c.Args[0].Tensor
-	if !in.Contiguous() {
-		return errNormOrder
-	}
 	w, b := weightAndBias[T](c, 1, 2)
 	groups, channels := int(c.Args[6].Int), int(c.Args[4].Int)
 	if groups <= 0 || channels%groups != 0 || (w != nil && len(w) != channels) || (b != nil && len(b) != channels) {
 		return errSizes
 	}
-	x, o := elems[T](in), elems[T](c.Out[0])
+	x, o, err := plainPair[T](c)
+	if err != nil {
+		return err
+	}
 	means, rstds := elems[T](c.Out[1]), elems[T](c.Out[2])
 	if len(means) == 0 || len(x)%len(means) != 0 {
 		return nil
@@ -99,6 +131,7 @@ func runGroupNorm[T number](c *Call, _ State) error {
 			scaleRow(o[i*size+k*size/per:i*size+(k+1)*size/per], row[k*size/per:(k+1)*size/per], scale, shift)
 		}
 	}
+	finish(c, o)
 	return nil
 }
 

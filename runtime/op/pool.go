@@ -6,150 +6,230 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-var errPool = errors.New("a pooling window does not fit its input, or is not positive")
+var (
+	errPool    = errors.New("a pooling window does not fit its input, or is not positive")
+	errDivisor = errors.New("divisor_override is 0")
+)
 
-// planes walks the output planes of a pooling: strides are in elements, of dimensions N, C, H, W.
+// planes walks the outputs of a pooling: strides are in elements, of dimensions N, C, D, H, W. Two-dimensional
+// pooling has depth 1.
 type planes struct {
-	n, c, h, w, oh, ow int
-	in, out            [4]int
+	n, c     int
+	size, to [3]int
+	in, out  [5]int
 }
 
-func newPlanes(in, out *tensor.Meta) planes {
+func newPlanes(in, out *tensor.Meta, spatial int) planes {
 	var si, so [tensor.MaxRank]int
 	stridesOf(in, &si)
 	stridesOf(out, &so)
-	p := planes{n: 1}
-	rank := in.Rank()
-	for i := range 4 {
-		if d := rank - 4 + i; d >= 0 {
-			p.in[i], p.out[i] = si[d], so[d]
-		}
+	p := planes{n: 1, size: [3]int{1, 1, 1}, to: [3]int{1, 1, 1}}
+	first := in.Rank() - spatial // the first spatial dimension
+	for i := range spatial {
+		k := 3 - spatial + i
+		p.size[k], p.to[k] = int(in.Sizes[first+i]), int(out.Sizes[first+i])
+		p.in[2+k], p.out[2+k] = si[first+i], so[first+i]
 	}
-	if rank == 4 {
-		p.n = int(in.Sizes[0])
+	p.c, p.in[1], p.out[1] = int(in.Sizes[first-1]), si[first-1], so[first-1]
+	if first == 2 {
+		p.n, p.in[0], p.out[0] = int(in.Sizes[0]), si[0], so[0]
 	}
-	p.c, p.h, p.w = int(in.Sizes[rank-3]), int(in.Sizes[rank-2]), int(in.Sizes[rank-1])
-	p.oh, p.ow = int(out.Sizes[rank-2]), int(out.Sizes[rank-1])
 	return p
 }
 
-// clip is the window of output i, inside of the input: first element, one past the last, and its size with padding.
-func (w *window) clip(i, n int) (lo, hi, padded int) {
-	lo = i*int(w.stride) - int(w.pad)
-	hi = min(lo+int(w.size), n+int(w.pad))
-	padded = hi - lo
-	return max(lo, 0), min(hi, n), padded
-}
+// extent is the part of one input dimension that a window covers: every step-th element from low on, below high.
+type extent struct{ low, high, step int }
 
-func runMaxPool[T number](c *Call, _ State) error {
-	in := c.Args[0].Tensor
-	rows, err := poolWindow(c.Args, 0, &c.Args[4], &c.Args[5])
-	if err != nil {
-		return err
-	}
-	cols, err := poolWindow(c.Args, 1, &c.Args[4], &c.Args[5])
-	if err != nil {
-		return err
-	}
-	p := newPlanes(&in.Meta, &c.Out[0].Meta)
-	x, o, at := elems[T](in), elems[T](c.Out[0]), elems[int64](c.Out[1])
-	for n := range p.n {
-		for ch := range p.c {
-			base, to := n*p.in[0]+ch*p.in[1], n*p.out[0]+ch*p.out[1]
-			for i := range p.oh {
-				for j := range p.ow {
-					k := to + i*p.out[2] + j*p.out[3]
-					o[k], at[k] = maxWindow(x[base:], &p, &rows, &cols, i, j)
+// box is a window over the three spatial dimensions.
+type box [3]extent
+
+// each calls f for every output of every plane, with the offsets of the plane in the input and of the output.
+func (p *planes) each(windows *[3][]extent, f func(b *box, base, to int)) {
+	var b box
+	for q := range p.n * p.c {
+		n, ch := q/p.c, q%p.c
+		base, plane := n*p.in[0]+ch*p.in[1], n*p.out[0]+ch*p.out[1]
+		for i := range p.to[0] {
+			b[0] = windows[0][i]
+			for j := range p.to[1] {
+				b[1] = windows[1][j]
+				for k := range p.to[2] {
+					b[2] = windows[2][k]
+					f(&b, base, plane+i*p.out[2]+j*p.out[3]+k*p.out[4])
 				}
 			}
 		}
 	}
+}
+
+// extents are the windows of each output index in each dimension; at gives that of output i in spatial dimension d.
+func (p *planes) extents(c *Call, spatial int, at func(d, i int) extent) (e [3][]extent, err error) {
+	for d := range e {
+		if e[d], err = tempOf[extent](c, p.to[d]); err != nil {
+			return e, err
+		}
+		for i := range e[d] {
+			if k := d - (3 - spatial); k >= 0 {
+				e[d][i] = at(k, i)
+			} else {
+				e[d][i] = extent{0, 1, 1}
+			}
+		}
+	}
+	return e, nil
+}
+
+// windowsOf reads the windows of a call.
+func windowsOf(c *Call, spatial int, dilation, ceil *Value) (w [3]window, err error) {
+	for i := range spatial {
+		if w[i], err = poolWindow(c.Args, i, dilation, ceil); err != nil {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
+// extent is what window i covers of n elements.
+func (w *window) extent(i, n int) extent {
+	low, step := i*int(w.stride)-int(w.pad), int(w.dilation)
+	high := min(low+int(w.size-1)*step+1, n)
+	if low < 0 {
+		low += (step - 1 - low) / step * step
+	}
+	return extent{low, high, step}
+}
+
+// padded is how many elements window i has, with the padding.
+func (w *window) padded(i, n int) int {
+	low := i*int(w.stride) - int(w.pad)
+	return min(low+int(w.size), n+int(w.pad)) - low
+}
+
+// adaptiveExtent is the part of n elements that goes into output i of m.
+func adaptiveExtent(i, n, m int) extent { return extent{i * n / m, ((i+1)*n + m - 1) / m, 1} }
+
+func runMaxPool2d[T number](c *Call, _ State) error { return runMaxPool[T](c, 2) }
+func runMaxPool3d[T number](c *Call, _ State) error { return runMaxPool[T](c, 3) }
+
+func runMaxPool[T number](c *Call, spatial int) error {
+	windows, err := windowsOf(c, spatial, &c.Args[4], &c.Args[5])
+	if err != nil {
+		return err
+	}
+	p := newPlanes(&c.Args[0].Tensor.Meta, &c.Out[0].Meta, spatial)
+	return maxOver[T](c, &p, spatial, func(d, i int) extent { return windows[d].extent(i, p.size[3-spatial+d]) })
+}
+
+func runAdaptiveMaxPool2d[T number](c *Call, _ State) error { return runAdaptiveMaxPool[T](c, 2) }
+func runAdaptiveMaxPool3d[T number](c *Call, _ State) error { return runAdaptiveMaxPool[T](c, 3) }
+
+func runAdaptiveMaxPool[T number](c *Call, spatial int) error {
+	p := newPlanes(&c.Args[0].Tensor.Meta, &c.Out[0].Meta, spatial)
+	return maxOver[T](c, &p, spatial, func(d, i int) extent {
+		return adaptiveExtent(i, p.size[3-spatial+d], p.to[3-spatial+d])
+	})
+}
+
+// maxOver sets Out[0] to the largest element of each window and Out[1] to its index in the plane.
+func maxOver[T number](c *Call, p *planes, spatial int, at func(d, i int) extent) error {
+	windows, err := p.extents(c, spatial, at)
+	if err != nil {
+		return err
+	}
+	x, o, index := elems[T](c.Args[0].Tensor), elems[T](c.Out[0]), elems[int64](c.Out[1])
+	p.each(&windows, func(b *box, base, to int) { o[to], index[to] = maxWindow(x[base:], p, b) })
 	return nil
 }
 
-// maxWindow is the largest element of window i, j and its index in the plane; NaN is larger than all.
-func maxWindow[T number](x []T, p *planes, rows, cols *window, i, j int) (best T, index int64) {
+// maxWindow is the largest element in b and its index in the plane; NaN is larger than all.
+func maxWindow[T number](x []T, p *planes, b *box) (best T, index int64) {
 	first := true
-	for a := range int(rows.size) {
-		h := i*int(rows.stride) - int(rows.pad) + a*int(rows.dilation)
-		if h < 0 || h >= p.h {
-			continue
-		}
-		for b := range int(cols.size) {
-			w := j*int(cols.stride) - int(cols.pad) + b*int(cols.dilation)
-			if w < 0 || w >= p.w {
-				continue
-			}
-			if v := x[h*p.in[2]+w*p.in[3]]; first || v > best || v != v {
-				best, index, first = v, int64(h*p.w+w), false
+	for d := b[0].low; d < b[0].high; d += b[0].step {
+		for h := b[1].low; h < b[1].high; h += b[1].step {
+			row := d*p.in[2] + h*p.in[3]
+			for w := b[2].low; w < b[2].high; w += b[2].step {
+				if v := x[row+w*p.in[4]]; first || v > best || v != v {
+					best, index, first = v, int64((d*p.size[1]+h)*p.size[2]+w), false
+				}
 			}
 		}
 	}
 	return best, index
 }
 
-func runAvgPool[T number](c *Call, _ State) error {
-	in := c.Args[0].Tensor
-	rows, err := poolWindow(c.Args, 0, nil, &c.Args[4])
+func runAvgPool2d[T number](c *Call, _ State) error { return runAvgPool[T](c, 2) }
+func runAvgPool3d[T number](c *Call, _ State) error { return runAvgPool[T](c, 3) }
+
+func runAvgPool[T number](c *Call, spatial int) error {
+	windows, err := windowsOf(c, spatial, nil, &c.Args[4])
 	if err != nil {
 		return err
 	}
-	cols, err := poolWindow(c.Args, 1, nil, &c.Args[4])
+	divisor := &c.Args[6]
+	if divisor.Kind == Int && divisor.Int == 0 {
+		return errDivisor
+	}
+	p := newPlanes(&c.Args[0].Tensor.Meta, &c.Out[0].Meta, spatial)
+	first := 3 - spatial
+	inside := func(d, i int) extent { return windows[d].extent(i, p.size[first+d]) }
+	counted := inside
+	switch {
+	case divisor.Kind == Int: // every window counts as one of divisor elements
+		counted = func(d, _ int) extent { return extent{0, 1 + (int(divisor.Int)-1)*max(1-d, 0), 1} }
+	case c.Args[5].Int != 0:
+		counted = func(d, i int) extent { return extent{0, windows[d].padded(i, p.size[first+d]), 1} }
+	}
+	return average[T](c, &p, spatial, inside, counted)
+}
+
+func runAdaptiveAvgPool2d[T number](c *Call, _ State) error { return runAdaptiveAvgPool[T](c, 2) }
+func runAdaptiveAvgPool3d[T number](c *Call, _ State) error { return runAdaptiveAvgPool[T](c, 3) }
+
+func runAdaptiveAvgPool[T number](c *Call, spatial int) error {
+	p := newPlanes(&c.Args[0].Tensor.Meta, &c.Out[0].Meta, spatial)
+	at := func(d, i int) extent { return adaptiveExtent(i, p.size[3-spatial+d], p.to[3-spatial+d]) }
+	return average[T](c, &p, spatial, at, at)
+}
+
+// average sets every output to the sum over inside divided by the product of the lengths of counted.
+func average[T number](c *Call, p *planes, spatial int, inside, counted func(d, i int) extent) error {
+	windows, err := p.extents(c, spatial, inside)
 	if err != nil {
 		return err
 	}
-	p := newPlanes(&in.Meta, &c.Out[0].Meta)
-	divisor := 0
-	if v := &c.Args[6]; v.Kind == Int {
-		if v.Int == 0 {
-			return errors.New("divisor_override is 0")
-		}
-		divisor = int(v.Int)
+	counts, err := p.extents(c, spatial, counted)
+	if err != nil {
+		return err
 	}
-	average(&p, elems[T](in), elems[T](c.Out[0]), func(i, j int) (h0, h1, w0, w1, count int) {
-		h0, h1, ph := rows.clip(i, p.h)
-		w0, w1, pw := cols.clip(j, p.w)
-		count = divisor
-		switch {
-		case divisor != 0:
-		case c.Args[5].Int != 0:
-			count = ph * pw
-		default:
-			count = (h1 - h0) * (w1 - w0)
+	x, o := elems[T](c.Args[0].Tensor), elems[T](c.Out[0])
+	for i := range p.to[0] {
+		for j := range p.to[1] {
+			for k := range p.to[2] {
+				b := box{windows[0][i], windows[1][j], windows[2][k]}
+				n := counts[0][i].length() * counts[1][j].length() * counts[2][k].length()
+				averageOf(p, o, x, &b, i*p.out[2]+j*p.out[3]+k*p.out[4], n)
+			}
 		}
-		return h0, h1, w0, w1, count
-	})
+	}
 	return nil
 }
 
-func runAdaptiveAvgPool[T number](c *Call, _ State) error {
-	in := c.Args[0].Tensor
-	p := newPlanes(&in.Meta, &c.Out[0].Meta)
-	average(&p, elems[T](in), elems[T](c.Out[0]), func(i, j int) (h0, h1, w0, w1, count int) {
-		h0, h1 = i*p.h/p.oh, ((i+1)*p.h+p.oh-1)/p.oh
-		w0, w1 = j*p.w/p.ow, ((j+1)*p.w+p.ow-1)/p.ow
-		return h0, h1, w0, w1, (h1 - h0) * (w1 - w0)
-	})
-	return nil
-}
+func (e extent) length() int { return e.high - e.low }
 
-// average sets every output to the sum of its window over count.
-func average[T number](p *planes, x, o []T, at func(i, j int) (h0, h1, w0, w1, count int)) {
-	for i := range p.oh {
-		for j := range p.ow {
-			h0, h1, w0, w1, count := at(i, j)
-			for n := range p.n {
-				for ch := range p.c {
-					base := n*p.in[0] + ch*p.in[1]
-					sum := 0.0
-					for h := h0; h < h1; h++ {
-						for w := w0; w < w1; w++ {
-							sum += float64(x[base+h*p.in[2]+w*p.in[3]])
-						}
+// averageOf computes one output, at to, of all planes.
+func averageOf[T number](p *planes, o, x []T, b *box, to, count int) {
+	for n := range p.n {
+		for ch := range p.c {
+			base, sum := n*p.in[0]+ch*p.in[1], 0.0
+			for d := b[0].low; d < b[0].high; d++ {
+				for h := b[1].low; h < b[1].high; h++ {
+					row := base + d*p.in[2] + h*p.in[3]
+					for w := b[2].low; w < b[2].high; w++ {
+						sum += float64(x[row+w*p.in[4]])
 					}
-					o[n*p.out[0]+ch*p.out[1]+i*p.out[2]+j*p.out[3]] = T(sum / float64(count))
 				}
 			}
+			o[n*p.out[0]+ch*p.out[1]+to] = T(sum / float64(count))
 		}
 	}
 }

@@ -835,6 +835,246 @@ var UpsampleBilinear2dF16 = Kernel{Def: &UpsampleBilinear2d, DType: tensor.Half,
 // UpsampleBilinear2dBF16 runs UpsampleBilinear2d in BFloat16.
 var UpsampleBilinear2dBF16 = Kernel{Def: &UpsampleBilinear2d, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runUpsampleBilinear[float32]}
 
+// UpsampleNearest3dF32 runs UpsampleNearest3d in Float.
+var UpsampleNearest3dF32 = Kernel{Def: &UpsampleNearest3d, DType: tensor.Float, Run: runNearest[uint32]}
+
+// UpsampleNearest3dF64 runs UpsampleNearest3d in Double.
+var UpsampleNearest3dF64 = Kernel{Def: &UpsampleNearest3d, DType: tensor.Double, Run: runNearest[uint64]}
+
+// UpsampleNearest3dF16 runs UpsampleNearest3d in Half.
+var UpsampleNearest3dF16 = Kernel{Def: &UpsampleNearest3d, DType: tensor.Half, Run: runNearest[uint16]}
+
+// UpsampleNearest3dBF16 runs UpsampleNearest3d in BFloat16.
+var UpsampleNearest3dBF16 = Kernel{Def: &UpsampleNearest3d, DType: tensor.BFloat16, Run: runNearest[uint16]}
+
+// UpsampleNearest3dI64 runs UpsampleNearest3d in Long.
+var UpsampleNearest3dI64 = Kernel{Def: &UpsampleNearest3d, DType: tensor.Long, Run: runNearest[uint64]}
+
+// UpsampleNearest3dI32 runs UpsampleNearest3d in Int.
+var UpsampleNearest3dI32 = Kernel{Def: &UpsampleNearest3d, DType: tensor.Int, Run: runNearest[uint32]}
+
+// UpsampleNearest3dI16 runs UpsampleNearest3d in Short.
+var UpsampleNearest3dI16 = Kernel{Def: &UpsampleNearest3d, DType: tensor.Short, Run: runNearest[uint16]}
+
+// UpsampleNearest3dI8 runs UpsampleNearest3d in Char.
+var UpsampleNearest3dI8 = Kernel{Def: &UpsampleNearest3d, DType: tensor.Char, Run: runNearest[uint8]}
+
+// UpsampleNearest3dU8 runs UpsampleNearest3d in Byte.
+var UpsampleNearest3dU8 = Kernel{Def: &UpsampleNearest3d, DType: tensor.Byte, Run: runNearest[uint8]}
+
+// UpsampleNearest3dBool runs UpsampleNearest3d in Bool.
+var UpsampleNearest3dBool = Kernel{Def: &UpsampleNearest3d, DType: tensor.Bool, Run: runNearest[uint8]}
+
+// UpsampleNearest3dU16 runs UpsampleNearest3d in UInt16.
+var UpsampleNearest3dU16 = Kernel{Def: &UpsampleNearest3d, DType: tensor.UInt16, Run: runNearest[uint16]}
+
+// UpsampleNearest3dU32 runs UpsampleNearest3d in UInt32.
+var UpsampleNearest3dU32 = Kernel{Def: &UpsampleNearest3d, DType: tensor.UInt32, Run: runNearest[uint32]}
+
+// UpsampleNearest3dU64 runs UpsampleNearest3d in UInt64.
+var UpsampleNearest3dU64 = Kernel{Def: &UpsampleNearest3d, DType: tensor.UInt64, Run: runNearest[uint64]}
+
+// UpsampleNearestExact1dF32 runs UpsampleNearestExact1d in Float.
+var UpsampleNearestExact1dF32 = Kernel{Def: &UpsampleNearestExact1d, DType: tensor.Float, Run: runNearestExact[uint32]}
+
+// UpsampleNearestExact1dF64 runs UpsampleNearestExact1d in Double.
+var UpsampleNearestExact1dF64 = Kernel{Def: &UpsampleNearestExact1d, DType: tensor.Double, Run: runNearestExact[uint64]}
+
+// UpsampleNearestExact1dF16 runs UpsampleNearestExact1d in Half.
+var UpsampleNearestExact1dF16 = Kernel{Def: &UpsampleNearestExact1d, DType: tensor.Half, Run: runNearestExact[uint16]}
+
+// UpsampleNearestExact1dBF16 runs UpsampleNearestExact1d in BFloat16.
+var UpsampleNearestExact1dBF16 = Kernel{Def: &UpsampleNearestExact1d, DType: tensor.BFloat16, Run: runNearestExact[uint16]}
+
+// UpsampleNearestExact1dI64 runs UpsampleNearestExact1d in Long.
+var UpsampleNearestExact1dI64 = Kernel{Def: &UpsampleNearestExact1d, DType: tensor.Long, Run: runNearestExact[uint64]}
+
+// UpsampleNearestExact1dI32 runs UpsampleNearestExact1d in Int.
+var UpsampleNearestExact1dI32 = Kernel{Def: &UpsampleNearestExact1d, DType: tensor.Int, Run: runNearestExact[uint32]}
+
+// UpsampleNearestExact1dI16 runs UpsampleNearestExact1d in Short.
+var UpsampleNearestExact1dI16 = Kernel{Def: &UpsampleNearestExact1d, DType: tensor.Short, Run: runNearestExact[uint16]}
+
+// UpsampleNearestExact1dI8 runs UpsampleNearestExact1d in Char.
+var UpsampleNearestExact1dI8 = Kernel{Def: &UpsampleNearestExact1d, DType: tensor.Char, Run: runNearestExact[uint8]}
+
+// UpsampleNearestExact1dU8 runs UpsampleNearestExact1d in Byte.
+var UpsampleNearestExact1dU8 = Kernel{Def: &UpsampleNearestExact1d, DType: tensor.Byte, Run: runNearestExact[uint8]}
+
+// UpsampleNearestExact1dBool runs UpsampleNearestExact1d in Bool.
+var UpsampleNearestExact1dBool = Kernel{Def: &UpsampleNearestExact1d, DType: tensor.Bool, Run: runNearestExact[uint8]}
+
+// UpsampleNearestExact1dU16 runs UpsampleNearestExact1d in UInt16.
+var UpsampleNearestExact1dU16 = Kernel{Def: &UpsampleNearestExact1d, DType: tensor.UInt16, Run: runNearestExact[uint16]}
+
+// UpsampleNearestExact1dU32 runs UpsampleNearestExact1d in UInt32.
+var UpsampleNearestExact1dU32 = Kernel{Def: &UpsampleNearestExact1d, DType: tensor.UInt32, Run: runNearestExact[uint32]}
+
+// UpsampleNearestExact1dU64 runs UpsampleNearestExact1d in UInt64.
+var UpsampleNearestExact1dU64 = Kernel{Def: &UpsampleNearestExact1d, DType: tensor.UInt64, Run: runNearestExact[uint64]}
+
+// UpsampleNearestExact2dF32 runs UpsampleNearestExact2d in Float.
+var UpsampleNearestExact2dF32 = Kernel{Def: &UpsampleNearestExact2d, DType: tensor.Float, Run: runNearestExact[uint32]}
+
+// UpsampleNearestExact2dF64 runs UpsampleNearestExact2d in Double.
+var UpsampleNearestExact2dF64 = Kernel{Def: &UpsampleNearestExact2d, DType: tensor.Double, Run: runNearestExact[uint64]}
+
+// UpsampleNearestExact2dF16 runs UpsampleNearestExact2d in Half.
+var UpsampleNearestExact2dF16 = Kernel{Def: &UpsampleNearestExact2d, DType: tensor.Half, Run: runNearestExact[uint16]}
+
+// UpsampleNearestExact2dBF16 runs UpsampleNearestExact2d in BFloat16.
+var UpsampleNearestExact2dBF16 = Kernel{Def: &UpsampleNearestExact2d, DType: tensor.BFloat16, Run: runNearestExact[uint16]}
+
+// UpsampleNearestExact2dI64 runs UpsampleNearestExact2d in Long.
+var UpsampleNearestExact2dI64 = Kernel{Def: &UpsampleNearestExact2d, DType: tensor.Long, Run: runNearestExact[uint64]}
+
+// UpsampleNearestExact2dI32 runs UpsampleNearestExact2d in Int.
+var UpsampleNearestExact2dI32 = Kernel{Def: &UpsampleNearestExact2d, DType: tensor.Int, Run: runNearestExact[uint32]}
+
+// UpsampleNearestExact2dI16 runs UpsampleNearestExact2d in Short.
+var UpsampleNearestExact2dI16 = Kernel{Def: &UpsampleNearestExact2d, DType: tensor.Short, Run: runNearestExact[uint16]}
+
+// UpsampleNearestExact2dI8 runs UpsampleNearestExact2d in Char.
+var UpsampleNearestExact2dI8 = Kernel{Def: &UpsampleNearestExact2d, DType: tensor.Char, Run: runNearestExact[uint8]}
+
+// UpsampleNearestExact2dU8 runs UpsampleNearestExact2d in Byte.
+var UpsampleNearestExact2dU8 = Kernel{Def: &UpsampleNearestExact2d, DType: tensor.Byte, Run: runNearestExact[uint8]}
+
+// UpsampleNearestExact2dBool runs UpsampleNearestExact2d in Bool.
+var UpsampleNearestExact2dBool = Kernel{Def: &UpsampleNearestExact2d, DType: tensor.Bool, Run: runNearestExact[uint8]}
+
+// UpsampleNearestExact2dU16 runs UpsampleNearestExact2d in UInt16.
+var UpsampleNearestExact2dU16 = Kernel{Def: &UpsampleNearestExact2d, DType: tensor.UInt16, Run: runNearestExact[uint16]}
+
+// UpsampleNearestExact2dU32 runs UpsampleNearestExact2d in UInt32.
+var UpsampleNearestExact2dU32 = Kernel{Def: &UpsampleNearestExact2d, DType: tensor.UInt32, Run: runNearestExact[uint32]}
+
+// UpsampleNearestExact2dU64 runs UpsampleNearestExact2d in UInt64.
+var UpsampleNearestExact2dU64 = Kernel{Def: &UpsampleNearestExact2d, DType: tensor.UInt64, Run: runNearestExact[uint64]}
+
+// UpsampleNearestExact3dF32 runs UpsampleNearestExact3d in Float.
+var UpsampleNearestExact3dF32 = Kernel{Def: &UpsampleNearestExact3d, DType: tensor.Float, Run: runNearestExact[uint32]}
+
+// UpsampleNearestExact3dF64 runs UpsampleNearestExact3d in Double.
+var UpsampleNearestExact3dF64 = Kernel{Def: &UpsampleNearestExact3d, DType: tensor.Double, Run: runNearestExact[uint64]}
+
+// UpsampleNearestExact3dF16 runs UpsampleNearestExact3d in Half.
+var UpsampleNearestExact3dF16 = Kernel{Def: &UpsampleNearestExact3d, DType: tensor.Half, Run: runNearestExact[uint16]}
+
+// UpsampleNearestExact3dBF16 runs UpsampleNearestExact3d in BFloat16.
+var UpsampleNearestExact3dBF16 = Kernel{Def: &UpsampleNearestExact3d, DType: tensor.BFloat16, Run: runNearestExact[uint16]}
+
+// UpsampleNearestExact3dI64 runs UpsampleNearestExact3d in Long.
+var UpsampleNearestExact3dI64 = Kernel{Def: &UpsampleNearestExact3d, DType: tensor.Long, Run: runNearestExact[uint64]}
+
+// UpsampleNearestExact3dI32 runs UpsampleNearestExact3d in Int.
+var UpsampleNearestExact3dI32 = Kernel{Def: &UpsampleNearestExact3d, DType: tensor.Int, Run: runNearestExact[uint32]}
+
+// UpsampleNearestExact3dI16 runs UpsampleNearestExact3d in Short.
+var UpsampleNearestExact3dI16 = Kernel{Def: &UpsampleNearestExact3d, DType: tensor.Short, Run: runNearestExact[uint16]}
+
+// UpsampleNearestExact3dI8 runs UpsampleNearestExact3d in Char.
+var UpsampleNearestExact3dI8 = Kernel{Def: &UpsampleNearestExact3d, DType: tensor.Char, Run: runNearestExact[uint8]}
+
+// UpsampleNearestExact3dU8 runs UpsampleNearestExact3d in Byte.
+var UpsampleNearestExact3dU8 = Kernel{Def: &UpsampleNearestExact3d, DType: tensor.Byte, Run: runNearestExact[uint8]}
+
+// UpsampleNearestExact3dBool runs UpsampleNearestExact3d in Bool.
+var UpsampleNearestExact3dBool = Kernel{Def: &UpsampleNearestExact3d, DType: tensor.Bool, Run: runNearestExact[uint8]}
+
+// UpsampleNearestExact3dU16 runs UpsampleNearestExact3d in UInt16.
+var UpsampleNearestExact3dU16 = Kernel{Def: &UpsampleNearestExact3d, DType: tensor.UInt16, Run: runNearestExact[uint16]}
+
+// UpsampleNearestExact3dU32 runs UpsampleNearestExact3d in UInt32.
+var UpsampleNearestExact3dU32 = Kernel{Def: &UpsampleNearestExact3d, DType: tensor.UInt32, Run: runNearestExact[uint32]}
+
+// UpsampleNearestExact3dU64 runs UpsampleNearestExact3d in UInt64.
+var UpsampleNearestExact3dU64 = Kernel{Def: &UpsampleNearestExact3d, DType: tensor.UInt64, Run: runNearestExact[uint64]}
+
+// UpsampleTrilinear3dF32 runs UpsampleTrilinear3d in Float.
+var UpsampleTrilinear3dF32 = Kernel{Def: &UpsampleTrilinear3d, DType: tensor.Float, Run: runResampleLinear[float32]}
+
+// UpsampleTrilinear3dF64 runs UpsampleTrilinear3d in Double.
+var UpsampleTrilinear3dF64 = Kernel{Def: &UpsampleTrilinear3d, DType: tensor.Double, Run: runResampleLinear[float64]}
+
+// UpsampleTrilinear3dF16 runs UpsampleTrilinear3d in Half.
+var UpsampleTrilinear3dF16 = Kernel{Def: &UpsampleTrilinear3d, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runResampleLinear[float32]}
+
+// UpsampleTrilinear3dBF16 runs UpsampleTrilinear3d in BFloat16.
+var UpsampleTrilinear3dBF16 = Kernel{Def: &UpsampleTrilinear3d, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runResampleLinear[float32]}
+
+// UpsampleBicubic2dF32 runs UpsampleBicubic2d in Float.
+var UpsampleBicubic2dF32 = Kernel{Def: &UpsampleBicubic2d, DType: tensor.Float, Run: runResampleCubic[float32]}
+
+// UpsampleBicubic2dF64 runs UpsampleBicubic2d in Double.
+var UpsampleBicubic2dF64 = Kernel{Def: &UpsampleBicubic2d, DType: tensor.Double, Run: runResampleCubic[float64]}
+
+// UpsampleBicubic2dF16 runs UpsampleBicubic2d in Half.
+var UpsampleBicubic2dF16 = Kernel{Def: &UpsampleBicubic2d, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runResampleCubic[float32]}
+
+// UpsampleBicubic2dBF16 runs UpsampleBicubic2d in BFloat16.
+var UpsampleBicubic2dBF16 = Kernel{Def: &UpsampleBicubic2d, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runResampleCubic[float32]}
+
+// UpsampleBilinear2dAaF32 runs UpsampleBilinear2dAa in Float.
+var UpsampleBilinear2dAaF32 = Kernel{Def: &UpsampleBilinear2dAa, DType: tensor.Float, Run: runResampleLinearAntialias[float32]}
+
+// UpsampleBilinear2dAaF64 runs UpsampleBilinear2dAa in Double.
+var UpsampleBilinear2dAaF64 = Kernel{Def: &UpsampleBilinear2dAa, DType: tensor.Double, Run: runResampleLinearAntialias[float64]}
+
+// UpsampleBilinear2dAaF16 runs UpsampleBilinear2dAa in Half.
+var UpsampleBilinear2dAaF16 = Kernel{Def: &UpsampleBilinear2dAa, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runResampleLinearAntialias[float32]}
+
+// UpsampleBilinear2dAaBF16 runs UpsampleBilinear2dAa in BFloat16.
+var UpsampleBilinear2dAaBF16 = Kernel{Def: &UpsampleBilinear2dAa, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runResampleLinearAntialias[float32]}
+
+// UpsampleBicubic2dAaF32 runs UpsampleBicubic2dAa in Float.
+var UpsampleBicubic2dAaF32 = Kernel{Def: &UpsampleBicubic2dAa, DType: tensor.Float, Run: runResampleCubicAntialias[float32]}
+
+// UpsampleBicubic2dAaF64 runs UpsampleBicubic2dAa in Double.
+var UpsampleBicubic2dAaF64 = Kernel{Def: &UpsampleBicubic2dAa, DType: tensor.Double, Run: runResampleCubicAntialias[float64]}
+
+// UpsampleBicubic2dAaF16 runs UpsampleBicubic2dAa in Half.
+var UpsampleBicubic2dAaF16 = Kernel{Def: &UpsampleBicubic2dAa, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runResampleCubicAntialias[float32]}
+
+// UpsampleBicubic2dAaBF16 runs UpsampleBicubic2dAa in BFloat16.
+var UpsampleBicubic2dAaBF16 = Kernel{Def: &UpsampleBicubic2dAa, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runResampleCubicAntialias[float32]}
+
+// GridSampler2dF32 runs GridSampler2d in Float.
+var GridSampler2dF32 = Kernel{Def: &GridSampler2d, DType: tensor.Float, Run: runGridSampler[float32]}
+
+// GridSampler2dF64 runs GridSampler2d in Double.
+var GridSampler2dF64 = Kernel{Def: &GridSampler2d, DType: tensor.Double, Run: runGridSampler[float64]}
+
+// GridSampler2dF16 runs GridSampler2d in Half.
+var GridSampler2dF16 = Kernel{Def: &GridSampler2d, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runGridSampler[float32]}
+
+// GridSampler2dBF16 runs GridSampler2d in BFloat16.
+var GridSampler2dBF16 = Kernel{Def: &GridSampler2d, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runGridSampler[float32]}
+
+// GridSampler3dF32 runs GridSampler3d in Float.
+var GridSampler3dF32 = Kernel{Def: &GridSampler3d, DType: tensor.Float, Run: runGridSampler[float32]}
+
+// GridSampler3dF64 runs GridSampler3d in Double.
+var GridSampler3dF64 = Kernel{Def: &GridSampler3d, DType: tensor.Double, Run: runGridSampler[float64]}
+
+// GridSampler3dF16 runs GridSampler3d in Half.
+var GridSampler3dF16 = Kernel{Def: &GridSampler3d, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runGridSampler[float32]}
+
+// GridSampler3dBF16 runs GridSampler3d in BFloat16.
+var GridSampler3dBF16 = Kernel{Def: &GridSampler3d, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runGridSampler[float32]}
+
+// Col2imF32 runs Col2im in Float.
+var Col2imF32 = Kernel{Def: &Col2im, DType: tensor.Float, Run: runCol2im[float32]}
+
+// Col2imF64 runs Col2im in Double.
+var Col2imF64 = Kernel{Def: &Col2im, DType: tensor.Double, Run: runCol2im[float64]}
+
+// Col2imF16 runs Col2im in Half.
+var Col2imF16 = Kernel{Def: &Col2im, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runCol2im[float32]}
+
+// Col2imBF16 runs Col2im in BFloat16.
+var Col2imBF16 = Kernel{Def: &Col2im, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runCol2im[float32]}
+
 // RepeatInterleaveI64 runs RepeatInterleave in Long.
 var RepeatInterleaveI64 = Kernel{Def: &RepeatInterleave, DType: tensor.Long, Run: runRepeatInterleave[int64]}
 

@@ -5,58 +5,166 @@ package op
 import "github.com/rules-pte/rules_pte/runtime/tensor"
 
 // MaxPool2dWithIndicesF32 runs MaxPool2dWithIndices in Float.
-var MaxPool2dWithIndicesF32 = Kernel{Def: &MaxPool2dWithIndices, DType: tensor.Float, Run: runMaxPool[float32]}
+var MaxPool2dWithIndicesF32 = Kernel{Def: &MaxPool2dWithIndices, DType: tensor.Float, Run: runMaxPool2d[float32]}
 
 // MaxPool2dWithIndicesF64 runs MaxPool2dWithIndices in Double.
-var MaxPool2dWithIndicesF64 = Kernel{Def: &MaxPool2dWithIndices, DType: tensor.Double, Run: runMaxPool[float64]}
+var MaxPool2dWithIndicesF64 = Kernel{Def: &MaxPool2dWithIndices, DType: tensor.Double, Run: runMaxPool2d[float64]}
 
 // MaxPool2dWithIndicesF16 runs MaxPool2dWithIndices in Half.
-var MaxPool2dWithIndicesF16 = Kernel{Def: &MaxPool2dWithIndices, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runMaxPool[float32]}
+var MaxPool2dWithIndicesF16 = Kernel{Def: &MaxPool2dWithIndices, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runMaxPool2d[float32]}
 
 // MaxPool2dWithIndicesBF16 runs MaxPool2dWithIndices in BFloat16.
-var MaxPool2dWithIndicesBF16 = Kernel{Def: &MaxPool2dWithIndices, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runMaxPool[float32]}
+var MaxPool2dWithIndicesBF16 = Kernel{Def: &MaxPool2dWithIndices, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runMaxPool2d[float32]}
 
 // MaxPool2dWithIndicesI64 runs MaxPool2dWithIndices in Long.
-var MaxPool2dWithIndicesI64 = Kernel{Def: &MaxPool2dWithIndices, DType: tensor.Long, Run: runMaxPool[int64]}
+var MaxPool2dWithIndicesI64 = Kernel{Def: &MaxPool2dWithIndices, DType: tensor.Long, Run: runMaxPool2d[int64]}
 
 // MaxPool2dWithIndicesI32 runs MaxPool2dWithIndices in Int.
-var MaxPool2dWithIndicesI32 = Kernel{Def: &MaxPool2dWithIndices, DType: tensor.Int, Run: runMaxPool[int32]}
+var MaxPool2dWithIndicesI32 = Kernel{Def: &MaxPool2dWithIndices, DType: tensor.Int, Run: runMaxPool2d[int32]}
 
 // MaxPool2dWithIndicesI16 runs MaxPool2dWithIndices in Short.
-var MaxPool2dWithIndicesI16 = Kernel{Def: &MaxPool2dWithIndices, DType: tensor.Short, Run: runMaxPool[int16]}
+var MaxPool2dWithIndicesI16 = Kernel{Def: &MaxPool2dWithIndices, DType: tensor.Short, Run: runMaxPool2d[int16]}
 
 // MaxPool2dWithIndicesI8 runs MaxPool2dWithIndices in Char.
-var MaxPool2dWithIndicesI8 = Kernel{Def: &MaxPool2dWithIndices, DType: tensor.Char, Run: runMaxPool[int8]}
+var MaxPool2dWithIndicesI8 = Kernel{Def: &MaxPool2dWithIndices, DType: tensor.Char, Run: runMaxPool2d[int8]}
 
 // MaxPool2dWithIndicesU8 runs MaxPool2dWithIndices in Byte.
-var MaxPool2dWithIndicesU8 = Kernel{Def: &MaxPool2dWithIndices, DType: tensor.Byte, Run: runMaxPool[uint8]}
+var MaxPool2dWithIndicesU8 = Kernel{Def: &MaxPool2dWithIndices, DType: tensor.Byte, Run: runMaxPool2d[uint8]}
+
+// MaxPool3dWithIndicesF32 runs MaxPool3dWithIndices in Float.
+var MaxPool3dWithIndicesF32 = Kernel{Def: &MaxPool3dWithIndices, DType: tensor.Float, Run: runMaxPool3d[float32]}
+
+// MaxPool3dWithIndicesF64 runs MaxPool3dWithIndices in Double.
+var MaxPool3dWithIndicesF64 = Kernel{Def: &MaxPool3dWithIndices, DType: tensor.Double, Run: runMaxPool3d[float64]}
+
+// MaxPool3dWithIndicesF16 runs MaxPool3dWithIndices in Half.
+var MaxPool3dWithIndicesF16 = Kernel{Def: &MaxPool3dWithIndices, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runMaxPool3d[float32]}
+
+// MaxPool3dWithIndicesBF16 runs MaxPool3dWithIndices in BFloat16.
+var MaxPool3dWithIndicesBF16 = Kernel{Def: &MaxPool3dWithIndices, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runMaxPool3d[float32]}
+
+// MaxPool3dWithIndicesI64 runs MaxPool3dWithIndices in Long.
+var MaxPool3dWithIndicesI64 = Kernel{Def: &MaxPool3dWithIndices, DType: tensor.Long, Run: runMaxPool3d[int64]}
+
+// MaxPool3dWithIndicesI32 runs MaxPool3dWithIndices in Int.
+var MaxPool3dWithIndicesI32 = Kernel{Def: &MaxPool3dWithIndices, DType: tensor.Int, Run: runMaxPool3d[int32]}
+
+// MaxPool3dWithIndicesI16 runs MaxPool3dWithIndices in Short.
+var MaxPool3dWithIndicesI16 = Kernel{Def: &MaxPool3dWithIndices, DType: tensor.Short, Run: runMaxPool3d[int16]}
+
+// MaxPool3dWithIndicesI8 runs MaxPool3dWithIndices in Char.
+var MaxPool3dWithIndicesI8 = Kernel{Def: &MaxPool3dWithIndices, DType: tensor.Char, Run: runMaxPool3d[int8]}
+
+// MaxPool3dWithIndicesU8 runs MaxPool3dWithIndices in Byte.
+var MaxPool3dWithIndicesU8 = Kernel{Def: &MaxPool3dWithIndices, DType: tensor.Byte, Run: runMaxPool3d[uint8]}
 
 // AvgPool2dF32 runs AvgPool2d in Float.
-var AvgPool2dF32 = Kernel{Def: &AvgPool2d, DType: tensor.Float, Run: runAvgPool[float32]}
+var AvgPool2dF32 = Kernel{Def: &AvgPool2d, DType: tensor.Float, Run: runAvgPool2d[float32]}
 
 // AvgPool2dF64 runs AvgPool2d in Double.
-var AvgPool2dF64 = Kernel{Def: &AvgPool2d, DType: tensor.Double, Run: runAvgPool[float64]}
+var AvgPool2dF64 = Kernel{Def: &AvgPool2d, DType: tensor.Double, Run: runAvgPool2d[float64]}
 
 // AvgPool2dF16 runs AvgPool2d in Half.
-var AvgPool2dF16 = Kernel{Def: &AvgPool2d, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runAvgPool[float32]}
+var AvgPool2dF16 = Kernel{Def: &AvgPool2d, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runAvgPool2d[float32]}
 
 // AvgPool2dBF16 runs AvgPool2d in BFloat16.
-var AvgPool2dBF16 = Kernel{Def: &AvgPool2d, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runAvgPool[float32]}
+var AvgPool2dBF16 = Kernel{Def: &AvgPool2d, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runAvgPool2d[float32]}
 
 // AvgPool2dI64 runs AvgPool2d in Long.
-var AvgPool2dI64 = Kernel{Def: &AvgPool2d, DType: tensor.Long, Run: runAvgPool[int64]}
+var AvgPool2dI64 = Kernel{Def: &AvgPool2d, DType: tensor.Long, Run: runAvgPool2d[int64]}
+
+// AvgPool3dF32 runs AvgPool3d in Float.
+var AvgPool3dF32 = Kernel{Def: &AvgPool3d, DType: tensor.Float, Run: runAvgPool3d[float32]}
+
+// AvgPool3dF64 runs AvgPool3d in Double.
+var AvgPool3dF64 = Kernel{Def: &AvgPool3d, DType: tensor.Double, Run: runAvgPool3d[float64]}
+
+// AvgPool3dF16 runs AvgPool3d in Half.
+var AvgPool3dF16 = Kernel{Def: &AvgPool3d, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runAvgPool3d[float32]}
+
+// AvgPool3dBF16 runs AvgPool3d in BFloat16.
+var AvgPool3dBF16 = Kernel{Def: &AvgPool3d, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runAvgPool3d[float32]}
+
+// AvgPool3dI64 runs AvgPool3d in Long.
+var AvgPool3dI64 = Kernel{Def: &AvgPool3d, DType: tensor.Long, Run: runAvgPool3d[int64]}
 
 // AdaptiveAvgPool2dF32 runs AdaptiveAvgPool2d in Float.
-var AdaptiveAvgPool2dF32 = Kernel{Def: &AdaptiveAvgPool2d, DType: tensor.Float, Run: runAdaptiveAvgPool[float32]}
+var AdaptiveAvgPool2dF32 = Kernel{Def: &AdaptiveAvgPool2d, DType: tensor.Float, Run: runAdaptiveAvgPool2d[float32]}
 
 // AdaptiveAvgPool2dF64 runs AdaptiveAvgPool2d in Double.
-var AdaptiveAvgPool2dF64 = Kernel{Def: &AdaptiveAvgPool2d, DType: tensor.Double, Run: runAdaptiveAvgPool[float64]}
+var AdaptiveAvgPool2dF64 = Kernel{Def: &AdaptiveAvgPool2d, DType: tensor.Double, Run: runAdaptiveAvgPool2d[float64]}
 
 // AdaptiveAvgPool2dF16 runs AdaptiveAvgPool2d in Half.
-var AdaptiveAvgPool2dF16 = Kernel{Def: &AdaptiveAvgPool2d, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runAdaptiveAvgPool[float32]}
+var AdaptiveAvgPool2dF16 = Kernel{Def: &AdaptiveAvgPool2d, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runAdaptiveAvgPool2d[float32]}
 
 // AdaptiveAvgPool2dBF16 runs AdaptiveAvgPool2d in BFloat16.
-var AdaptiveAvgPool2dBF16 = Kernel{Def: &AdaptiveAvgPool2d, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runAdaptiveAvgPool[float32]}
+var AdaptiveAvgPool2dBF16 = Kernel{Def: &AdaptiveAvgPool2d, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runAdaptiveAvgPool2d[float32]}
+
+// AdaptiveAvgPool3dF32 runs AdaptiveAvgPool3d in Float.
+var AdaptiveAvgPool3dF32 = Kernel{Def: &AdaptiveAvgPool3d, DType: tensor.Float, Run: runAdaptiveAvgPool3d[float32]}
+
+// AdaptiveAvgPool3dF64 runs AdaptiveAvgPool3d in Double.
+var AdaptiveAvgPool3dF64 = Kernel{Def: &AdaptiveAvgPool3d, DType: tensor.Double, Run: runAdaptiveAvgPool3d[float64]}
+
+// AdaptiveAvgPool3dF16 runs AdaptiveAvgPool3d in Half.
+var AdaptiveAvgPool3dF16 = Kernel{Def: &AdaptiveAvgPool3d, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runAdaptiveAvgPool3d[float32]}
+
+// AdaptiveAvgPool3dBF16 runs AdaptiveAvgPool3d in BFloat16.
+var AdaptiveAvgPool3dBF16 = Kernel{Def: &AdaptiveAvgPool3d, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runAdaptiveAvgPool3d[float32]}
+
+// AdaptiveMaxPool2dF32 runs AdaptiveMaxPool2d in Float.
+var AdaptiveMaxPool2dF32 = Kernel{Def: &AdaptiveMaxPool2d, DType: tensor.Float, Run: runAdaptiveMaxPool2d[float32]}
+
+// AdaptiveMaxPool2dF64 runs AdaptiveMaxPool2d in Double.
+var AdaptiveMaxPool2dF64 = Kernel{Def: &AdaptiveMaxPool2d, DType: tensor.Double, Run: runAdaptiveMaxPool2d[float64]}
+
+// AdaptiveMaxPool2dF16 runs AdaptiveMaxPool2d in Half.
+var AdaptiveMaxPool2dF16 = Kernel{Def: &AdaptiveMaxPool2d, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runAdaptiveMaxPool2d[float32]}
+
+// AdaptiveMaxPool2dBF16 runs AdaptiveMaxPool2d in BFloat16.
+var AdaptiveMaxPool2dBF16 = Kernel{Def: &AdaptiveMaxPool2d, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runAdaptiveMaxPool2d[float32]}
+
+// AdaptiveMaxPool2dI64 runs AdaptiveMaxPool2d in Long.
+var AdaptiveMaxPool2dI64 = Kernel{Def: &AdaptiveMaxPool2d, DType: tensor.Long, Run: runAdaptiveMaxPool2d[int64]}
+
+// AdaptiveMaxPool2dI32 runs AdaptiveMaxPool2d in Int.
+var AdaptiveMaxPool2dI32 = Kernel{Def: &AdaptiveMaxPool2d, DType: tensor.Int, Run: runAdaptiveMaxPool2d[int32]}
+
+// AdaptiveMaxPool2dI16 runs AdaptiveMaxPool2d in Short.
+var AdaptiveMaxPool2dI16 = Kernel{Def: &AdaptiveMaxPool2d, DType: tensor.Short, Run: runAdaptiveMaxPool2d[int16]}
+
+// AdaptiveMaxPool2dI8 runs AdaptiveMaxPool2d in Char.
+var AdaptiveMaxPool2dI8 = Kernel{Def: &AdaptiveMaxPool2d, DType: tensor.Char, Run: runAdaptiveMaxPool2d[int8]}
+
+// AdaptiveMaxPool2dU8 runs AdaptiveMaxPool2d in Byte.
+var AdaptiveMaxPool2dU8 = Kernel{Def: &AdaptiveMaxPool2d, DType: tensor.Byte, Run: runAdaptiveMaxPool2d[uint8]}
+
+// AdaptiveMaxPool3dF32 runs AdaptiveMaxPool3d in Float.
+var AdaptiveMaxPool3dF32 = Kernel{Def: &AdaptiveMaxPool3d, DType: tensor.Float, Run: runAdaptiveMaxPool3d[float32]}
+
+// AdaptiveMaxPool3dF64 runs AdaptiveMaxPool3d in Double.
+var AdaptiveMaxPool3dF64 = Kernel{Def: &AdaptiveMaxPool3d, DType: tensor.Double, Run: runAdaptiveMaxPool3d[float64]}
+
+// AdaptiveMaxPool3dF16 runs AdaptiveMaxPool3d in Half.
+var AdaptiveMaxPool3dF16 = Kernel{Def: &AdaptiveMaxPool3d, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runAdaptiveMaxPool3d[float32]}
+
+// AdaptiveMaxPool3dBF16 runs AdaptiveMaxPool3d in BFloat16.
+var AdaptiveMaxPool3dBF16 = Kernel{Def: &AdaptiveMaxPool3d, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runAdaptiveMaxPool3d[float32]}
+
+// AdaptiveMaxPool3dI64 runs AdaptiveMaxPool3d in Long.
+var AdaptiveMaxPool3dI64 = Kernel{Def: &AdaptiveMaxPool3d, DType: tensor.Long, Run: runAdaptiveMaxPool3d[int64]}
+
+// AdaptiveMaxPool3dI32 runs AdaptiveMaxPool3d in Int.
+var AdaptiveMaxPool3dI32 = Kernel{Def: &AdaptiveMaxPool3d, DType: tensor.Int, Run: runAdaptiveMaxPool3d[int32]}
+
+// AdaptiveMaxPool3dI16 runs AdaptiveMaxPool3d in Short.
+var AdaptiveMaxPool3dI16 = Kernel{Def: &AdaptiveMaxPool3d, DType: tensor.Short, Run: runAdaptiveMaxPool3d[int16]}
+
+// AdaptiveMaxPool3dI8 runs AdaptiveMaxPool3d in Char.
+var AdaptiveMaxPool3dI8 = Kernel{Def: &AdaptiveMaxPool3d, DType: tensor.Char, Run: runAdaptiveMaxPool3d[int8]}
+
+// AdaptiveMaxPool3dU8 runs AdaptiveMaxPool3d in Byte.
+var AdaptiveMaxPool3dU8 = Kernel{Def: &AdaptiveMaxPool3d, DType: tensor.Byte, Run: runAdaptiveMaxPool3d[uint8]}
 
 // NativeLayerNormF32 runs NativeLayerNorm in Float.
 var NativeLayerNormF32 = Kernel{Def: &NativeLayerNorm, DType: tensor.Float, Run: runLayerNorm[float32]}

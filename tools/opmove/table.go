@@ -45,9 +45,14 @@ func prepared(def, types, run, prepare string) kernel {
 
 var files = []file{
 	{"zkernels_pool.go", []kernel{
-		numbers("MaxPool2dWithIndices", real, "runMaxPool"),
-		numbers("AvgPool2d", floats+" i64", "runAvgPool"),
-		numbers("AdaptiveAvgPool2d", floats, "runAdaptiveAvgPool"),
+		numbers("MaxPool2dWithIndices", real, "runMaxPool2d"),
+		numbers("MaxPool3dWithIndices", real, "runMaxPool3d"),
+		numbers("AvgPool2d", floats+" i64", "runAvgPool2d"),
+		numbers("AvgPool3d", floats+" i64", "runAvgPool3d"),
+		numbers("AdaptiveAvgPool2d", floats, "runAdaptiveAvgPool2d"),
+		numbers("AdaptiveAvgPool3d", floats, "runAdaptiveAvgPool3d"),
+		numbers("AdaptiveMaxPool2d", real, "runAdaptiveMaxPool2d"),
+		numbers("AdaptiveMaxPool3d", real, "runAdaptiveMaxPool3d"),
 		numbers("NativeLayerNorm", floats, "runLayerNorm"),
 		numbers("NativeGroupNorm", floats, "runGroupNorm"),
 		numbers("NativeBatchNormLegitNoTraining", floats, "runBatchNorm"),

@@ -130,13 +130,10 @@ func (c *call) planar(x *exir.Value) *exir.Value { return c.unsqueeze(x, -2) }
 
 func prepend(n int64, list []int64) []int64 { return append([]int64{n}, list...) }
 
-// maxPool is max_pool1d and max_pool2d, with or without indices.
+// maxPool is max_pool1d, max_pool2d and max_pool3d, with or without indices.
 func maxPool(c *call) []*exir.Value {
 	x := c.t("self")
 	n := int(c.s.Base()[len("max_pool")] - '0')
-	if n == 3 {
-		failf("max_pool3d has no kernel")
-	}
 	kernel, stride := c.spread("kernel_size", n), c.spread("stride", n)
 	if len(stride) == 0 {
 		stride = kernel
@@ -146,7 +143,11 @@ func maxPool(c *call) []*exir.Value {
 		x = c.planar(x)
 		kernel, stride, padding, dilation = prepend(1, kernel), prepend(1, stride), prepend(0, padding), prepend(1, dilation)
 	}
-	outs := c.ops("max_pool2d_with_indices", x, kernel, stride, padding, dilation, c.bool("ceil_mode"))
+	op := "max_pool2d_with_indices"
+	if n == 3 {
+		op = "max_pool3d_with_indices"
+	}
+	outs := c.ops(op, x, kernel, stride, padding, dilation, c.bool("ceil_mode"))
 	if n == 1 {
 		outs = []*exir.Value{c.squeeze(outs[0], -2), c.squeeze(outs[1], -2)}
 	}
@@ -163,7 +164,7 @@ func avgPool1d(c *call) []*exir.Value {
 	return one(c.squeeze(y, -2))
 }
 
-// adaptiveAvgPool is a mean for outputs of size 1, avg_pool2d where the windows are equal, else the kernel.
+// adaptiveAvgPool is a mean for outputs of size 1, else the kernel.
 func adaptiveAvgPool(c *call) []*exir.Value {
 	x, out := c.t("self"), c.ints("output_size")
 	n := len(out)
@@ -181,14 +182,10 @@ func adaptiveAvgPool(c *call) []*exir.Value {
 	case n == 1:
 		y := c.op("adaptive_avg_pool2d", c.planar(x), prepend(1, out))
 		return one(c.squeeze(y, -2))
-	case n == 2 && exir.LookupRow("aten::_adaptive_avg_pool2d") != nil:
+	case n == 2:
 		return one(c.op("_adaptive_avg_pool2d", x, out))
 	}
-	kernel := c.equalWindows(x, out)
-	if n != 2 || kernel == nil {
-		failf("adaptive pooling to %v has no kernel", out)
-	}
-	return one(c.op("avg_pool2d", x, kernel, kernel, []int64{0, 0}))
+	return one(c.op("_adaptive_avg_pool3d", x, out))
 }
 
 // equalWindows are the sizes of windows that divide x's last dimensions into out parts, or nil.
@@ -204,35 +201,19 @@ func (c *call) equalWindows(x *exir.Value, out []int64) []int64 {
 	return kernel
 }
 
-func adaptiveMaxPool(c *call) []*exir.Value {
-	x, out := c.t("self"), c.ints("output_size")
+// refineAdaptiveMaxPool is max_pool2d_with_indices where the windows are equal.
+func refineAdaptiveMaxPool(c *call) []*exir.Value {
+	x, out := c.t("self"), c.spread("output_size", 2)
 	kernel := c.equalWindows(x, out)
 	if kernel == nil {
-		failf("adaptive max pooling of sizes %v to %v has no equal windows", x.Spec.Sizes, out)
+		return nil
 	}
-	op := "max_pool2d_with_indices"
-	if len(out) == 1 {
-		op = "max_pool1d_with_indices"
-	}
-	return c.ops(op, x, kernel, kernel)
+	return c.ops("max_pool2d_with_indices", x, kernel, kernel)
 }
 
-func upsampleNearest1d(c *call) []*exir.Value {
-	x := c.planar(c.t("input"))
-	out, scale := exir.Arg{}, exir.Arg{}
-	if c.has("output_size") {
-		out = exir.ToArg(prepend(1, c.ints("output_size")))
-	} else {
-		scale = exir.Arg{Kind: exir.ArgList, List: append([]exir.Arg{exir.ToArg(1.0)}, c.arg("scale_factors").List...)}
-	}
-	return one(c.squeeze(c.op("upsample_nearest2d.vec", x, out, scale), -2))
-}
-
-func gridSampler(c *call) []*exir.Value {
-	if rank(c.t("input")) != 4 {
-		failf("grid_sampler of 3-D images has no kernel")
-	}
-	return one(c.op("grid_sampler_2d", c.t("input"), c.t("grid"), c.i("interpolation_mode"), c.i("padding_mode"), c.bool("align_corners")))
+func adaptiveMaxPool1d(c *call) []*exir.Value {
+	outs := c.ops("adaptive_max_pool2d", c.planar(c.t("self")), prepend(1, c.ints("output_size")))
+	return []*exir.Value{c.squeeze(outs[0], -2), c.squeeze(outs[1], -2)}
 }
 
 // alphaDropped is x, and -alpha' where one of every so many numbers of these sizes is below p; a factor and an offset keep

@@ -1,0 +1,95 @@
+package decomp
+
+import (
+	"strings"
+
+	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/runtime/op"
+)
+
+// scales are the scale factors of an upsampling with or without the overload name vec, or nil.
+func (c *call) scales() []exir.Arg {
+	if strings.HasSuffix(c.s.Name, ".vec") {
+		return c.arg("scale_factors").List
+	}
+	var all []exir.Arg
+	for _, name := range []string{"scales", "scales_d", "scales_h", "scales_w"} {
+		if c.s.Arg(name) >= 0 && c.has(name) {
+			all = append(all, c.arg(name))
+		}
+	}
+	return all
+}
+
+// resample calls the overload of an upsampling that has sizes and scales for the one called vec, which has either.
+func resample(c *call) []*exir.Value {
+	x, scales := c.t("input"), c.scales()
+	n := rank(x) - 2
+	sizes := c.ints("output_size")
+	if !c.has("output_size") {
+		sizes = make([]int64, n)
+		for i := range sizes {
+			var err error
+			if sizes[i], err = op.ScaledSize(c.shapes(), size(x, 2+i), scales[i].Float); err != nil {
+				failf("%v", err)
+			}
+		}
+	}
+	args := []any{x, sizes}
+	if c.s.Arg("align_corners") >= 0 {
+		args = append(args, c.bool("align_corners"))
+	}
+	for i := range n {
+		if scales == nil {
+			args = append(args, exir.Arg{})
+		} else {
+			args = append(args, scales[i])
+		}
+	}
+	return one(c.op(c.s.Base(), args...))
+}
+
+// resampleImage calls the overload vec of an upsampling of images, by its scales or else its sizes.
+func resampleImage(c *call) []*exir.Value { return one(c.image(c.s.Base(), c.t("self"), 0)) }
+
+// resampleLine resamples a line as an image of height 1.
+func resampleLine(c *call) []*exir.Value {
+	base, input := "upsample_nearest2d", "input"
+	if c.s.Base() == "upsample_linear1d" {
+		base = "upsample_bilinear2d"
+	}
+	if !strings.HasSuffix(c.s.Name, ".vec") {
+		input = "self"
+	}
+	return one(c.squeeze(c.image(base, c.planar(c.t(input)), 1), -2))
+}
+
+// image resamples x; the first dimensions of the image, flat of them, keep their size.
+func (c *call) image(base string, x *exir.Value, flat int) *exir.Value {
+	out, scale := exir.Arg{}, exir.Arg{}
+	if scales := c.scales(); scales != nil {
+		scale.Kind = exir.ArgList
+		for range flat {
+			scale.List = append(scale.List, exir.ToArg(1.0))
+		}
+		scale.List = append(scale.List, scales...)
+	} else {
+		sizes := c.ints("output_size")
+		for range flat {
+			sizes = prepend(1, sizes)
+		}
+		out = exir.ToArg(sizes)
+	}
+	if c.s.Arg("align_corners") >= 0 {
+		return c.op(base+".vec", x, out, c.bool("align_corners"), scale)
+	}
+	return c.op(base+".vec", x, out, scale)
+}
+
+func gridSampler(c *call) []*exir.Value {
+	base := "grid_sampler_2d"
+	if rank(c.t("input")) == 5 {
+		base = "grid_sampler_3d"
+	}
+	return one(c.op(base, c.t("input"), c.t("grid"), c.i("interpolation_mode"), c.i("padding_mode"), c.bool("align_corners")))
+}

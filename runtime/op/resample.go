@@ -1,0 +1,220 @@
+package op
+
+import "math"
+
+// scaleOf is the step in the input, of n elements, for one in the output, of m, unless the Scalar? v gives its inverse.
+func scaleOf(n, m int, v *Value) float64 {
+	if v.Kind != None && v.Scalar() > 0 {
+		return 1 / v.Scalar()
+	}
+	return float64(n) / float64(m)
+}
+
+func runNearest[T word](c *Call, _ State) error      { return nearest[T](c, 0) }
+func runNearestExact[T word](c *Call, _ State) error { return nearest[T](c, 0.5) }
+
+// nearest takes for output i the element ⌊(i+shift)·scale⌋, in float32 as PyTorch does.
+func nearest[T word](c *Call, shift float32) error {
+	in, out := c.Args[0].Tensor, c.Out[0]
+	var g grid
+	if err := g.setup(c, &in.Meta, &out.Meta); err != nil || in.Numel() == 0 {
+		return err
+	}
+	for d := range out.Sizes {
+		n, m, step := int(in.Sizes[d]), int(out.Sizes[d]), float32(1)
+		if d >= 2 {
+			step = float32(scaleOf(n, m, &c.Args[d]))
+		}
+		for i := range g.from[d] {
+			at := i
+			if d >= 2 {
+				at = int((float32(i) + shift) * step)
+			}
+			g.from[d][i] = min(at, n-1) * g.step[d]
+		}
+	}
+	gatherGrid(&g, elems[T](out), elems[T](in))
+	return nil
+}
+
+// filter are the weights by which output elements take from input elements: width for each output.
+type filter struct {
+	width  int
+	at     []int
+	weight []float64
+}
+
+func newFilter(c *Call, outs, width int) (f filter, err error) {
+	f.width = width
+	if f.at, err = tempOf[int](c, outs*width); err != nil {
+		return f, err
+	}
+	f.weight, err = tempOf[float64](c, outs*width)
+	return f, err
+}
+
+// taps are the places and weights of output i.
+func (f *filter) taps(i int) ([]int, []float64) {
+	return f.at[i*f.width : (i+1)*f.width], f.weight[i*f.width : (i+1)*f.width]
+}
+
+// axis is one dimension of a resampling: n elements become m.
+type axis struct {
+	n, m  int
+	scale float64
+	align bool
+}
+
+// axisOf is spatial dimension d of a call whose argument 2 is align_corners and whose scales follow.
+func axisOf(c *Call, d int) axis {
+	a := axis{n: int(c.Args[0].Tensor.Sizes[2+d]), m: int(c.Out[0].Sizes[2+d]), align: c.Args[2].Int != 0}
+	a.scale = scaleOf(a.n, a.m, &c.Args[3+d])
+	if a.align {
+		a.scale = float64(a.n-1) / float64(max(a.m-1, 1))
+	}
+	return a
+}
+
+// source is where output i lies between the elements of the input.
+func (a *axis) source(i int) float64 {
+	if a.align {
+		return a.scale * float64(i)
+	}
+	return float64(a.scale*(float64(i)+0.5)) - 0.5
+}
+
+func linearFilter(c *Call, a *axis) (filter, error) {
+	f, err := newFilter(c, a.m, 2)
+	if err != nil {
+		return f, err
+	}
+	for i := range a.m {
+		x := max(a.source(i), 0)
+		low := min(int(x), a.n-1)
+		at, w := f.taps(i)
+		at[0], at[1] = low, min(low+1, a.n-1)
+		w[1] = min(x-float64(low), 1)
+		w[0] = 1 - w[1]
+	}
+	return f, nil
+}
+
+// cubic is Keys' kernel with slope a at 1.
+func cubic(x, a float64) float64 {
+	x = math.Abs(x)
+	switch {
+	case x < 1:
+		return float64((float64((a+2)*x)-(a+3))*x*x) + 1
+	case x < 2:
+		return float64((float64((float64((x-5)*x)+8)*x) - 4) * a)
+	}
+	return 0
+}
+
+func cubicFilter(c *Call, a *axis) (filter, error) {
+	f, err := newFilter(c, a.m, 4)
+	if err != nil {
+		return f, err
+	}
+	for i := range a.m {
+		x := a.source(i)
+		low := math.Floor(x)
+		at, w := f.taps(i)
+		for k := range at {
+			at[k] = min(max(int(low)-1+k, 0), a.n-1)
+			w[k] = cubic(x-low+1-float64(k), -0.75)
+		}
+	}
+	return f, nil
+}
+
+// antialias is a filter of radius elements, widened where the output is smaller than the input.
+func antialias(c *Call, a *axis, radius float64, kernel func(x float64) float64) (filter, error) {
+	wide := max(a.scale, 1)
+	support := float64(radius * wide)
+	f, err := newFilter(c, a.m, 2*int(math.Ceil(support))+1)
+	if err != nil {
+		return f, err
+	}
+	for i := range a.m {
+		centre := float64(a.scale * (float64(i) + 0.5))
+		low := max(int(centre-support+0.5), 0)
+		size := min(min(int(centre+support+0.5), a.n)-low, f.width)
+		at, w := f.taps(i)
+		total := 0.0
+		for k := range at {
+			at[k], w[k] = min(low+k, a.n-1), 0
+			if k < size {
+				w[k] = kernel((float64(low+k) - centre + 0.5) / wide)
+				total += w[k]
+			}
+		}
+		for k := range w {
+			w[k] /= total
+		}
+	}
+	return f, nil
+}
+
+func linearAntialias(c *Call, a *axis) (filter, error) {
+	return antialias(c, a, 1, func(x float64) float64 { return max(1-math.Abs(x), 0) })
+}
+
+func cubicAntialias(c *Call, a *axis) (filter, error) {
+	return antialias(c, a, 2, func(x float64) float64 { return cubic(x, -0.5) })
+}
+
+func runResampleLinear[T float](c *Call, _ State) error { return resample[T](c, linearFilter) }
+func runResampleCubic[T float](c *Call, _ State) error  { return resample[T](c, cubicFilter) }
+func runResampleLinearAntialias[T float](c *Call, _ State) error {
+	return resample[T](c, linearAntialias)
+}
+func runResampleCubicAntialias[T float](c *Call, _ State) error {
+	return resample[T](c, cubicAntialias)
+}
+
+// resample filters one dimension after the other, the last one first.
+func resample[T float](c *Call, filterOf func(c *Call, a *axis) (filter, error)) error {
+	in, out := c.Args[0].Tensor, c.Out[0]
+	if out.Numel() == 0 {
+		return nil
+	}
+	x, err := contiguousOf[T](c, in)
+	if err != nil {
+		return err
+	}
+	inner := 1
+	for d := in.Rank() - 3; d >= 0; d-- {
+		a := axisOf(c, d)
+		f, err := filterOf(c, &a)
+		if err != nil {
+			return err
+		}
+		y, err := tempOf[T](c, len(x)/a.n*a.m)
+		if err != nil {
+			return err
+		}
+		for k := range len(x) / (a.n * inner) {
+			filterPlane(y[k*a.m*inner:(k+1)*a.m*inner], x[k*a.n*inner:(k+1)*a.n*inner], &f, inner)
+		}
+		x = y
+		inner *= a.m
+	}
+	copyOrdered(out, x)
+	return nil
+}
+
+// filterPlane computes the rows of o, inner elements long, from those of x.
+func filterPlane[T float](o, x []T, f *filter, inner int) {
+	for i := range len(o) / inner {
+		at, w := f.taps(i)
+		row := o[i*inner : (i+1)*inner]
+		for j := range row {
+			sum := 0.0
+			for k, a := range at {
+				sum += float64(w[k] * float64(x[a*inner+j]))
+			}
+			row[j] = T(sum)
+		}
+	}
+}
