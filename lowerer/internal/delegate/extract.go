@@ -161,9 +161,9 @@ func extract(p *exir.EdgeProgram, t *backend.TaggedProgram, pc *piece, used map[
 
 // extractor copies the members of a piece.
 type extractor struct {
-	t     *backend.TaggedProgram
-	pc    *piece
-	with  map[*exir.Value]*exir.Value // copies by what they are of
+	t    *backend.TaggedProgram
+	pc   *piece
+	with map[*exir.Value]*exir.Value // copies by what they are of
 	// owned are the mutated buffers that the piece keeps.
 	owned []*exir.Value
 	// constants and border are values of the old graph that come in, in the order of their first use.
