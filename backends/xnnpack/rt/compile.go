@@ -44,6 +44,7 @@ func compile(ctx *backend.InitContext, table *op.Table, payload []byte) (*progra
 	}
 	for i := 0; i < len(g.Nodes) && c.err == nil; i++ {
 		c.node = i
+		c.out.nodes = append(c.out.nodes, traced{int64(g.Nodes[i].DebugHandle), g.Nodes[i].Type.String()})
 		c.lower(&g.Nodes[i])
 	}
 	if c.err != nil {

@@ -3,6 +3,8 @@ package rt
 import (
 	"bytes"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -149,6 +151,34 @@ func TestSmallerSizes(t *testing.T) {
 		if got.Sizes[0] != tensor.Dim(c.out[0][0]/2) || !bytes.Equal(got.Data[:got.Nbytes()], want[:got.Nbytes()]) {
 			t.Errorf("%s: sizes %v and other elements than the whole", name, got.Sizes)
 		}
+	}
+}
+
+// tracer keeps the events of a trace in order.
+type tracer struct{ log []string }
+
+func (tr *tracer) StartProfilingDelegate(name string, id int64) backend.EventTracerEntry {
+	tr.log = append(tr.log, "start "+name+strconv.FormatInt(id, 10))
+	return 0
+}
+
+func (tr *tracer) EndProfilingDelegate(_ backend.EventTracerEntry, metadata []byte) {
+	tr.log = append(tr.log, "end "+string(metadata))
+}
+
+func (tr *tracer) LogIntermediateOutputDelegate(string, int64, *backend.Value) {}
+
+// TestTrace runs a node of several steps: it is one event.
+func TestTrace(t *testing.T) {
+	c := *caseNamed("prelu")
+	c.node.DebugHandle = 42
+	g, named := c.graph(blob.FP32)
+	tr := &tracer{}
+	if _, err := run(t, programOf(t, g, named), executor.LoadOptions{Tracer: tr}, c.inputs()...); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"start 42", "end PReLU"}; !slices.Equal(tr.log, want) {
+		t.Errorf("trace %q, want %q", tr.log, want)
 	}
 }
 

@@ -131,17 +131,35 @@ func (in *instance) execute(ctx *backend.ExecuteContext, args []*backend.Value) 
 	if err := in.setArguments(args); err != nil {
 		return err
 	}
-	for i := range in.steps {
-		if err := in.step(i); err != nil {
-			return in.wrap(i, err)
+	for i := 0; i < len(in.steps); {
+		next, err := in.node(i)
+		if err != nil {
+			return err
 		}
+		i = next
 	}
 	return in.resizeOutputs(args)
 }
 
+// node runs the steps of one node from step i on, as one event of the trace, and gives the step after them.
+func (in *instance) node(i int) (int, error) {
+	node := in.prog.steps[i].node
+	if tr := in.ctx.Tracer; tr != nil {
+		n := &in.prog.nodes[node]
+		e := tr.StartProfilingDelegate("", n.handle)
+		defer func() { tr.EndProfilingDelegate(e, []byte(n.name)) }()
+	}
+	for ; i < len(in.steps) && in.prog.steps[i].node == node; i++ {
+		if err := in.step(i); err != nil {
+			return i, in.wrap(i, err)
+		}
+	}
+	return i, nil
+}
+
 // wrap says in which node an error happened.
 func (in *instance) wrap(i int, err error) error {
-	return backend.Fail(pte.InvalidArgument, "run node ", strconv.Itoa(in.prog.steps[i].node), ": ", err.Error())
+	return backend.Fail(pte.InvalidArgument, "run node ", strconv.Itoa(in.prog.steps[i].node), " (", in.prog.nodes[in.prog.steps[i].node].name, "): ", err.Error())
 }
 
 // placeWorkspace gives the slots of the workspace their memory.

@@ -11,8 +11,16 @@ type program struct {
 	steps []step
 	// inputs and outputs are slots by external id; the other's entries are -1.
 	inputs, outputs []int
+	// nodes are what traces say of the graph's nodes.
+	nodes []traced
 	// workspace is the bytes of the slots that have a place in it.
 	workspace int64
+}
+
+// traced is a node in a trace: the handle that the ahead-of-time half gave it, and its type.
+type traced struct {
+	handle int64
+	name   string
 }
 
 // slot is a value in row-major order.
