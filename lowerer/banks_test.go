@@ -9,12 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/lowerer/backend"
 	"github.com/rules-pte/rules_pte/lowerer/internal/config"
+	"github.com/rules-pte/rules_pte/lowerer/internal/report"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
 // lowerBanks lowers a program with these methods, models of testdata by name, for a machine with these banks.
-func lowerBanks(t *testing.T, banks string, methods map[string]string) (*pte.Program, error) {
+func lowerBanks(t *testing.T, banks string, methods map[string]string) (*pte.Program, *report.Report, error) {
 	t.Helper()
 	var text strings.Builder
 	fmt.Fprintf(&text, "package p\nimport (\n\"github.com/rules-pte/rules_pte/cue/lower\"\n\"github.com/rules-pte/rules_pte/cue/targets\"\n)\n"+
@@ -31,15 +33,17 @@ func lowerBanks(t *testing.T, banks string, methods map[string]string) (*pte.Pro
 	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	spec, err := config.Load(file, config.Options{})
+	spec, err := config.Load(file, config.Options{Backends: []backend.Backend{fake{"Fake", 64}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if _, err := LowerFile(context.Background(), spec, nil, &b, Options{}); err != nil {
-		return nil, err
+	rep, err := LowerFile(context.Background(), spec, nil, &b, Options{})
+	if err != nil {
+		return nil, nil, err
 	}
-	return pte.Read(b.Bytes())
+	p, err := pte.Read(b.Bytes())
+	return p, rep, err
 }
 
 // TestBanks checks the arenas of programs whose methods share banks. add.pt2 needs 96 bytes, tensors of 32; counter.pt2 has
@@ -61,7 +65,7 @@ func TestBanks(t *testing.T) {
 			"spec.cue:8:35: bank ram: needs 192 bytes, has 150; no plan of method b can use less than 168"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := lowerBanks(t, c.banks, c.methods)
+			p, _, err := lowerBanks(t, c.banks, c.methods)
 			got := fmt.Sprint(err)
 			if err == nil {
 				got = arenasOf(p)
@@ -70,6 +74,38 @@ func TestBanks(t *testing.T) {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestBanksPadding checks that what a backend reads past the end of an arena lies in the bank, too. All of tied.pt2 is one
+// delegate call, with tensors of 32 and 240 bytes.
+func TestBanksPadding(t *testing.T) {
+	for _, c := range []struct{ banks, want string }{
+		{"ram: memory_id: 1", "forward [0 336]"},
+		{"fast: {memory_id: 2, size: 336}, ram: memory_id: 1", "forward [0 0 336]"},
+		{"fast: {memory_id: 2, size: 335}, ram: memory_id: 1", "forward [0 96 304]"},
+		{"fast: {memory_id: 2, size: 63}, ram: memory_id: 1", "forward [0 336 0]"},
+		{"ram: {memory_id: 1, size: 335}", "bank ram: needs 336 bytes, has 335; no plan of method forward can use less than 328"},
+	} {
+		p, _, err := lowerBanks(t, c.banks+"}}, partition: [{id: \"Fake\"}], memory_planning: {banks: {", map[string]string{"forward": "tied.pt2"})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = arenasOf(p)
+		}
+		if !strings.HasSuffix(got, c.want) {
+			t.Errorf("%s: got %s, want %s", c.banks, got, c.want)
+		}
+	}
+}
+
+// TestLowerBound checks that the state that methods share counts: no plan does without it.
+func TestLowerBound(t *testing.T) {
+	_, rep, err := lowerBanks(t, "ram: memory_id: 1", map[string]string{"a": "counter.pt2", "b": "counter.pt2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := rep.Methods["a"]; m.LowerBound != 60 || sum(m.Arenas) != 76 {
+		t.Errorf("got a bound of %d for arenas of %v", m.LowerBound, m.Arenas)
 	}
 }
 

@@ -10,7 +10,11 @@ import (
 )
 
 // fake is a backend that takes the operators that its options list, and whose payloads are their names.
-type fake struct{ id string }
+type fake struct {
+	id string
+	// padding is what it reads past the end of an arena, in bytes.
+	padding int
+}
 
 const fakeSchema = `package fake
 
@@ -35,8 +39,8 @@ func (f fake) Partitioner(o backend.Options) (backend.Partitioner, error) {
 	return &p, json.Unmarshal(o.Partitioner, &p)
 }
 
-func (fake) Preprocess(_ *backend.Context, p *exir.EdgeProgram, _ []backend.CompileSpec) (*backend.PreprocessResult, error) {
-	r := new(backend.PreprocessResult)
+func (f fake) Preprocess(_ *backend.Context, p *exir.EdgeProgram, _ []backend.CompileSpec) (*backend.PreprocessResult, error) {
+	r := &backend.PreprocessResult{ArenaPadding: f.padding}
 	for _, n := range p.Methods[0].Graph.Nodes {
 		r.ProcessedBytes = append(r.ProcessedBytes, n.Op.Name...)
 	}

@@ -162,7 +162,7 @@ func (f *flip) outcome(t *testing.T, fields string) (string, error) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	spec, err := config.Load(file, config.Options{Backends: []backend.Backend{fake{"Fake"}, fake{"Other"}}})
+	spec, err := config.Load(file, config.Options{Backends: []backend.Backend{fake{id: "Fake"}, fake{id: "Other"}}})
 	if err != nil {
 		return "", err
 	}

@@ -77,13 +77,45 @@ func Plan(items []Item) (offsets []int64, total int64, err error) {
 		sum += align(it.Size, it.Align)
 	}
 	offsets, total = greedy(items)
+	bound := LowerBound(items)
 	for _, less := range orders {
-		order := ordered(items, less)
-		if o, t := bestFitWithin(items, order, NoLimit); t < total {
+		if total <= bound {
+			break
+		}
+		if o, t := repair(items, ordered(items, less)); t < total {
 			offsets, total = o, t
 		}
 	}
 	return offsets, total, nil
+}
+
+// repairs is how often an order is changed that gave a plan above the bound.
+const repairs = 8
+
+// repair plans by best fit in this order, and again with the items first that ended last; the smallest plan is kept.
+func repair(items []Item, order []int) (offsets []int64, total int64) {
+	offsets, total = bestFitWithin(items, order, NoLimit)
+	last, size := offsets, total
+	for range repairs {
+		order = lastFirst(items, last, size, order)
+		if last, size = bestFitWithin(items, order, NoLimit); size < total {
+			offsets, total = last, size
+		}
+	}
+	return offsets, total
+}
+
+// lastFirst is order with the items first that end at total.
+func lastFirst(items []Item, offsets []int64, total int64, order []int) []int {
+	var first, rest []int
+	for _, i := range order {
+		if offsets[i]+align(items[i].Size, items[i].Align) == total {
+			first = append(first, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	return append(first, rest...)
 }
 
 // orders are the orders in which best fit is tried.

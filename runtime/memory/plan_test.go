@@ -48,3 +48,12 @@ func TestPlanReuses(t *testing.T) {
 		t.Error("Plan of 2^50 bytes: no error")
 	}
 }
+
+// TestPlanRepairs has items that upstream's greedy and every order of best fit put into 14 bytes.
+func TestPlanRepairs(t *testing.T) {
+	items := []Item{{6, 0, 3, 1}, {5, 1, 4, 1}, {3, 4, 7, 1}, {4, 4, 4, 1}}
+	check(t, items)
+	if _, total, err := Plan(items); err != nil || total != 12 || LowerBound(items) != 12 {
+		t.Errorf("Plan = %d, %v; want the bound, %d", total, err, LowerBound(items))
+	}
+}

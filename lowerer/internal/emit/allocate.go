@@ -44,7 +44,7 @@ func (e *emitter) place(items []memory.Item) ([]memory.Place, error) {
 	limits := make([]int64, len(banks))
 	for i, b := range banks {
 		if limits[i] = b.Limit; b.Limit != memory.NoLimit {
-			limits[i] = b.Limit - used[i] - e.padding
+			limits[i] = max(b.Limit-used[i]-e.padding, 0)
 		}
 	}
 	places, sizes, err := memory.PlanBanks(items, limits)
@@ -52,14 +52,17 @@ func (e *emitter) place(items []memory.Item) ([]memory.Place, error) {
 	switch {
 	case errors.As(err, &overflow):
 		i := overflow.Bank
-		return nil, &OverflowError{e.m.Name, banks[i].Name, overflow.Need + used[i], overflow.Bound + used[i], banks[i].Limit}
+		taken := used[i] + e.padding
+		return nil, &OverflowError{e.m.Name, banks[i].Name, overflow.Need + taken, overflow.Bound + taken, banks[i].Limit}
 	case err != nil:
 		return nil, fmt.Errorf("plan memory of method %s: %w", e.m.Name, err)
 	}
 	e.plan.NonConstBufferSizes = []int64{0, 0}
 	e.stats.Banks = map[string]int64{}
 	for i, b := range banks {
-		sizes[i] += e.padding
+		if sizes[i] > 0 {
+			sizes[i] += e.padding
+		}
 		setArena(e.plan, b.MemoryID, sizes[i])
 		e.stats.Banks[b.Name] = sizes[i]
 		used[i] += sizes[i]

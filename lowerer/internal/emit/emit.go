@@ -96,6 +96,7 @@ func Program(p *exir.Program, table *symint.Table, opts Options) (*exir.Executor
 	for _, e := range done {
 		if e.sharesState {
 			setArena(e.plan, shared.arena, shared.size+padding)
+			e.stats.LowerBound += shared.size
 		}
 		if err := e.check(true); err != nil {
 			return nil, nil, err
