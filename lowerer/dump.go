@@ -2,13 +2,8 @@ package lowerer
 
 import (
 	"fmt"
-	"html"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
-
-	_ "embed"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
@@ -69,29 +64,4 @@ func (l *Loaded) stage(dump *Dumper, name string, m *exir.Method, d exir.Dialect
 		return err
 	}
 	return dump.Stage(name, &l.Program.Program, m, l.table)
-}
-
-//go:embed dump.html
-var dumpPage string
-
-var valueName = regexp.MustCompile(`[%@][\w.]+`)
-
-// Close writes stages.html.
-func (d *Dumper) Close() error {
-	if d == nil {
-		return nil
-	}
-	var b strings.Builder
-	for _, s := range d.stages {
-		fmt.Fprintf(&b, "<section><h2>%s</h2><p>%s</p><pre>", html.EscapeString(s.name), html.EscapeString(s.method))
-		b.WriteString(valueName.ReplaceAllStringFunc(html.EscapeString(s.text), func(v string) string {
-			return `<span data-v="` + v[1:] + `">` + v + `</span>`
-		}))
-		b.WriteString("</pre></section>\n")
-	}
-	file := filepath.Join(d.dir, "stages.html")
-	if err := os.WriteFile(file, []byte(strings.Replace(dumpPage, "STAGES", b.String(), 1)), 0o666); err != nil {
-		return diag.New(diag.FileWrite, file, "%w", err)
-	}
-	return nil
 }

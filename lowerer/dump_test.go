@@ -143,3 +143,61 @@ func firstDifference(a, b string) string {
 	}
 	return "its end"
 }
+
+// TestPage checks the page of a dump: a column for each stage, the same number on a node wherever it stands, marks on what
+// a stage changed, nothing that is loaded from elsewhere, and colours for light and dark.
+func TestPage(t *testing.T) {
+	dir := t.TempDir()
+	if _, _, err := lower(defaultSpec(t, "../examples/digits/digits.pt2"), nil, Options{Dump: dir}); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "stages.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(data)
+	at := 0
+	for _, stage := range []string{"exported", "functional", "core", "dim-order", "dead-code", "bind-numbers", "out-variant", "planned"} {
+		next := strings.Index(page[at:], ` aria-label="`+stage+`"><h2><button aria-expanded="`)
+		if next < 0 {
+			t.Fatalf("no column %s after the ones before", stage)
+		}
+		at += next
+	}
+	for _, want := range []string{
+		`<section class="closed" aria-label="dim-order"><h2><button aria-expanded="false"><b>dim-order</b><small>forward: no change</small>`,
+		`<li tabindex="-1" data-h="3"><span class="v">%relu</span>: f32[s77, 16, 8, 8] = <span class="o">aten::relu</span>(<span class="v">%batch_norm</span>)` +
+			`<span class="q">  # 3 trained.py:45 features.2</span></li>`,
+		`<li tabindex="0">`, ` class="new"><span class="v">%convolution</span>`,
+		"prefers-color-scheme: dark", "ArrowRight", `e.key == "Escape"`, `type="search"`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if n := strings.Count(page, ` data-h="3"`); n < 8 {
+		t.Errorf("node 3 stands on %d lines, want one in each stage", n)
+	}
+	for _, forbidden := range []string{"http:", "https:", " src=", "<link", "STAGES"} {
+		if strings.Contains(page, forbidden) {
+			t.Errorf("the page has %q", forbidden)
+		}
+	}
+}
+
+// TestListItem checks that lines of a text are safe in a page.
+func TestListItem(t *testing.T) {
+	for _, c := range []struct {
+		line, want string
+		isNew      bool
+	}{
+		{`output %x`, `<li tabindex="-1">output <span class="v">%x</span></li>`, false},
+		{`const @"<b>": f32[] = literal(00)`, `<li tabindex="-1" class="new">const <span class="c">@&#34;&lt;b&gt;&#34;</span>: f32[] = literal(00)</li>`, true},
+		{`3: aten::relu.out(v1, v2, v2)  # relu 7 <x>.py:3`, `<li tabindex="-1" data-h="7">3: <span class="o">aten::relu.out</span>(<span class="v">v1</span>, ` +
+			`<span class="v">v2</span>, <span class="v">v2</span>)<span class="q">  # relu 7 &lt;x&gt;.py:3</span></li>`, false},
+	} {
+		if got := strings.TrimSpace(listItem(c.line, c.isNew)); got != c.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", c.line, got, c.want)
+		}
+	}
+}
