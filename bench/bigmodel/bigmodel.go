@@ -18,7 +18,10 @@ const layers = 12
 
 // Write makes the model at path, with float32 matrices of about size bytes together. Their values differ, so that no two
 // are stored once. The model takes a float32 [1, side] tensor and gives one; side follows from size and is returned.
-func Write(path string, size int64) (side int64, err error) {
+func Write(path string, size int64) (side int64, err error) { return WriteSeed(path, size, 0) }
+
+// WriteSeed is Write with values that follow from seed.
+func WriteSeed(path string, size int64, seed uint32) (side int64, err error) {
 	side = max(1, int64(math.Sqrt(float64(size)/(4*layers))))
 	f, err := os.Create(path)
 	if err != nil {
@@ -32,7 +35,7 @@ func Write(path string, size int64) (side int64, err error) {
 	config := map[string]any{}
 	for i := range layers {
 		config[weight(i)] = map[string]any{"path_name": record(i), "is_param": true, "use_pickle": false, "tensor_meta": meta(side, side)}
-		w.matrix("data/weights/"+record(i), side, uint32(i))
+		w.matrix("data/weights/"+record(i), side, seed*layers+uint32(i))
 	}
 	w.json("data/weights/model_weights_config.json", map[string]any{"config": config})
 	w.json("data/constants/model_constants_config.json", map[string]any{"config": map[string]any{}})

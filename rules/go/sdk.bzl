@@ -5,7 +5,10 @@ GO_VERSION = "1.26.8"
 
 # The sha256 of golang.org/toolchain's module zip by platform.
 _ZIPS = {
+    "darwin-amd64": "fe99a2009e5bb51e06d7784f1a486478673512041c2671157bd382806e2aedcf",
+    "darwin-arm64": "0aad5fb52b88498885290178adc0bcfe429bc63012621af9f83282eb640bd9c7",
     "linux-amd64": "30c2b1bf7dcc88d3eb0a1364e47ddd9128edb3110a30e8a0ef61cd5856b31de7",
+    "linux-arm64": "02b36b6787b3ac767668f630e2998df45a3b1f9ffee08d1bf3ef6487cd658d99",
 }
 
 # Folders and programs that no build needs.

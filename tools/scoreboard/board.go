@@ -25,7 +25,7 @@ type board []row
 
 const header = `# What of the zoo works. Remake it with
 #
-#	go run ./tools/scoreboard --sets ZOO/ready --python PYTHON --update
+#	go run ./tools/scoreboard --sets ZOO/ready:LARGER --python PYTHON --update
 #
 # lowered: pte lower makes a program; ours: it gives the goldens on our runtime; official: on the official runtime;
 # import, xnnpack-import: the official ExecuTorch's portable.pte and xnnpack.pte give them on our runtime. none: there is

@@ -2,7 +2,8 @@
 //
 //	go run ./tools/scoreboard --sets DIR [--python PYTHON] [--update] [--check scoreboard.txt]
 //
-// It runs in the root of the repository. Each folder of DIR with a case.json is a model. A model has five verdicts:
+// It runs in the root of the repository. Each folder of DIR with a case.json is a model; DIR may be several folders with
+// colons between. A model has five verdicts:
 //
 //	lowered         pte lower makes a program of it
 //	ours            that program gives the goldens on our runtime
@@ -26,6 +27,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -55,7 +58,7 @@ func command(args []string) (bool, error) {
 		return runConformance(o, os.Stdout)
 	}
 	var o options
-	flag.StringVar(&o.sets, "sets", "", "folder of models, the zoo's ready")
+	flag.StringVar(&o.sets, "sets", "", "folders of models, the zoo's ready")
 	flag.StringVar(&o.python, "python", "", "interpreter that has the official runtime")
 	flag.StringVar(&o.pte, "pte", "", "tool to judge with, instead of one built from the source")
 	flag.StringVar(&o.check, "check", "", "scoreboard to compare with")
@@ -107,19 +110,23 @@ func checkFile(name string, got board, w io.Writer) (bool, error) {
 	return compareBoards(want, got, w), nil
 }
 
-// findModels gives the folders of dir that have a case file, in order. A dir without any is an error.
-func findModels(dir string) ([]string, error) {
-	if _, err := os.Stat(dir); err != nil {
-		return nil, fmt.Errorf("find models: %w", err)
+// findModels gives the folders of a list of sets that have a case file, by name. A set without any is an error.
+func findModels(sets string) ([]string, error) {
+	var models []string
+	for _, dir := range filepath.SplitList(sets) {
+		if _, err := os.Stat(dir); err != nil {
+			return nil, fmt.Errorf("find models: %w", err)
+		}
+		cases, err := filepath.Glob(filepath.Join(dir, "*", "case.json"))
+		if err != nil || len(cases) == 0 {
+			return nil, fmt.Errorf("find models: none in %s: %w", dir, errors.Join(err, os.ErrNotExist))
+		}
+		for _, c := range cases {
+			models = append(models, filepath.Dir(c))
+		}
 	}
-	cases, err := filepath.Glob(filepath.Join(dir, "*", "case.json"))
-	if err != nil || len(cases) == 0 {
-		return nil, fmt.Errorf("find models: none in the folder: %w", errors.Join(err, os.ErrNotExist))
-	}
-	for i, c := range cases {
-		cases[i] = filepath.Dir(c)
-	}
-	return cases, nil
+	slices.SortFunc(models, func(a, b string) int { return strings.Compare(filepath.Base(a), filepath.Base(b)) })
+	return models, nil
 }
 
 // measure builds the tool and judges all models.

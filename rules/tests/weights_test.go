@@ -1,0 +1,162 @@
+// Package tests builds workspaces that use rules_pte, as a user's do, with the Bazel of the machine.
+//
+// The tests run if PTE_HOST is set, from the source tree: .ci/run does. PTE_BAZEL names the Bazel.
+package tests
+
+//bazel:tags manual host
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/bench/bigmodel"
+)
+
+// workspace is a copy of a folder of testdata, a user's workspace.
+type workspace struct {
+	t              *testing.T
+	dir, user, log string
+}
+
+func newWorkspace(t *testing.T, name string) *workspace {
+	t.Helper()
+	if os.Getenv("PTE_HOST") == "" {
+		t.Skip("PTE_HOST is not set")
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))); err != nil {
+		t.Fatal(err)
+	}
+	w := &workspace{t, dir, t.TempDir(), filepath.Join(t.TempDir(), "log.json")}
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("WORKSPACE", strings.ReplaceAll(`local_repository(name = "rules_pte", path = "ROOT")
+local_repository(name = "remote_coverage_tools", path = "ROOT/tools/bazel_stubs/remote_coverage_tools")
+local_repository(name = "rules_cc", path = "ROOT/tools/bazel_stubs/rules_cc")
+local_repository(name = "rules_java", path = "ROOT/tools/bazel_stubs/rules_java")
+load("@rules_pte//rules:repositories.bzl", "pte_dependencies")
+pte_dependencies()
+`, "ROOT", root))
+	tool := exec.Command("go", "build", "-o", filepath.Join(dir, "pte"), "./lowerer/cmd/pte")
+	tool.Dir = root
+	if out, err := tool.CombinedOutput(); err != nil {
+		t.Fatalf("build pte: %v\n%s", err, out)
+	}
+	t.Cleanup(func() { w.bazel("shutdown"); exec.Command("chmod", "-R", "u+w", w.user).Run() })
+	return w
+}
+
+func (w *workspace) write(name, text string) {
+	w.t.Helper()
+	if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// replace changes a file's text.
+func (w *workspace) replace(name, old, new string) {
+	w.t.Helper()
+	text, err := os.ReadFile(filepath.Join(w.dir, name))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.write(name, strings.ReplaceAll(string(text), old, new))
+}
+
+func (w *workspace) model(seed uint32) {
+	w.t.Helper()
+	if _, err := bigmodel.WriteSeed(filepath.Join(w.dir, "net.pt2"), 1<<20, seed); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *workspace) bazel(args ...string) (string, error) {
+	cmd := exec.Command(cmp.Or(os.Getenv("PTE_BAZEL"), "bazel"), append([]string{"--output_user_root=" + w.user}, args...)...)
+	cmd.Dir = w.dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// build builds and gives the kinds of actions that were executed, in order.
+func (w *workspace) build(args ...string) []string {
+	w.t.Helper()
+	os.Remove(w.log)
+	out, err := w.bazel(append([]string{"build", "--execution_log_json_file=" + w.log}, args...)...)
+	if err != nil {
+		w.t.Fatalf("bazel build: %v\n%s", err, out)
+	}
+	return w.executed()
+}
+
+// executed reads the execution log, JSON objects one after another.
+func (w *workspace) executed() []string {
+	w.t.Helper()
+	text, err := os.ReadFile(w.log)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var kinds []string
+	dec := json.NewDecoder(bufio.NewReader(bytes.NewReader(text)))
+	for {
+		var spawn struct{ Mnemonic string }
+		if err := dec.Decode(&spawn); err == io.EOF {
+			break
+		} else if err != nil {
+			w.t.Fatal(err)
+		}
+		if strings.HasPrefix(spawn.Mnemonic, "Pte") {
+			kinds = append(kinds, spawn.Mnemonic)
+		}
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}
+
+// TestWhatRunsAgain checks by Bazel's execution log which steps an edit runs again.
+func TestWhatRunsAgain(t *testing.T) {
+	w := newWorkspace(t, "weights")
+	for _, step := range []struct {
+		name string
+		edit func()
+		want []string
+	}{
+		{"first", func() { w.model(1) }, []string{"PteCheck", "PtePack", "PteProgram", "PteSplit", "PteVet"}},
+		{"nothing", func() {}, nil},
+		{"weights", func() { w.model(2) }, []string{"PtePack", "PteSplit"}},
+		{"expect", func() { w.replace("net.pte.cue", "<=1048576", "<=1048577") }, []string{"PteCheck", "PteProgram", "PteVet"}},
+	} {
+		step.edit()
+		if got := w.build("//:net_pte"); !slices.Equal(got, step.want) {
+			t.Errorf("%s: ran %v, want %v", step.name, got, step.want)
+		}
+	}
+}
+
+// TestValidation checks that a build which asks for the report alone still fails if the program misses expect, unless
+// validations are off.
+func TestValidation(t *testing.T) {
+	w := newWorkspace(t, "weights")
+	w.model(1)
+	w.replace("net.pte.cue", "<=1048576", "<=1")
+	args := []string{"build", "--output_groups=report", "//:net_pte"}
+	if out, err := w.bazel(append(args, "--experimental_run_validations")...); err == nil || !strings.Contains(out, "net.pte.cue:7") {
+		t.Errorf("with validations: %v, want an error at net.pte.cue:7\n%s", err, out)
+	}
+	if out, err := w.bazel(append(args, "--noexperimental_run_validations")...); err != nil {
+		t.Errorf("without validations: %v\n%s", err, out)
+	}
+	if out, err := w.bazel("build", "//:net_pte", "--noexperimental_run_validations"); err == nil {
+		t.Errorf("the program was packed though it misses expect\n%s", out)
+	}
+}
