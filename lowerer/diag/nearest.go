@@ -1,10 +1,17 @@
 package diag
 
-// Nearest is the name with the smallest edit distance from got, if that is small; "" otherwise.
+import "strings"
+
+// Nearest is the name with the smallest edit distance from got, if that is small; "" otherwise. What got begins counts as
+// one edit away.
 func Nearest(got string, names []string) string {
 	best, at := "", len(got)/2+1
 	for _, n := range names {
-		if d := distance(got, n); d < at {
+		d := distance(got, n)
+		if len(got) > 2 && strings.HasPrefix(n, got) {
+			d = min(d, 1)
+		}
+		if d < at {
 			best, at = n, d
 		}
 	}

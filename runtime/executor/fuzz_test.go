@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/runtime/op"
@@ -37,7 +38,9 @@ func FuzzRun(f *testing.F) {
 		for _, name := range p.Methods() {
 			info, _ := p.Method(name)
 			if ins, ok := zeroInputs(info.Inputs); ok {
-				_, _ = inst.Method(name).Run(context.Background(), ins)
+				if _, err := inst.Method(name).Run(context.Background(), ins); err != nil && strings.Contains(err.Error(), "panic") {
+					t.Error(err)
+				}
 			}
 		}
 	})

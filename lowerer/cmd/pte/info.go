@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -18,31 +19,56 @@ import (
 )
 
 func runExplain(e *env, args []string) error {
-	if len(args) != 1 {
+	rest, err := newFlags().parse(args)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 1 {
 		return usageError("want one code, such as PTE1002")
 	}
-	page, ok := diag.Explain(diag.Code(strings.ToUpper(args[0])))
+	page, ok := diag.Explain(diag.Code(strings.ToUpper(rest[0])))
 	if !ok {
 		var codes []string
 		for _, c := range diag.Codes() {
 			codes = append(codes, string(c))
 		}
-		return usageError(fmt.Sprintf("no error code %q; there are %s", args[0], strings.Join(codes, " ")))
+		return usageError(fmt.Sprintf("no error code %q; there are %s", rest[0], strings.Join(codes, " ")))
 	}
-	fmt.Fprint(e.stdout, page)
-	return nil
+	_, err = io.WriteString(e.stdout, page)
+	return err
+}
+
+// versionInfo is what "version" prints.
+type versionInfo struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
 }
 
 func runVersion(e *env, args []string) error {
+	f := newFlags()
+	asJSON := f.Bool("json", false, "print JSON")
+	if err := parseOnlyFlags(f, args); err != nil {
+		return err
+	}
 	version := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		version = info.Main.Version
 	}
-	fmt.Fprintf(e.stdout, "pte %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return nil
+	v := versionInfo{version, runtime.Version(), runtime.GOOS, runtime.GOARCH}
+	if *asJSON {
+		return printJSON(e, v)
+	}
+	_, err := fmt.Fprintf(e.stdout, "pte %s %s %s/%s\n", v.Version, v.Go, v.OS, v.Arch)
+	return err
 }
 
 func runMod(e *env, args []string) error {
+	args, err := newFlags().parse(args)
+	if err != nil {
+		return err
+	}
 	if len(args) == 0 || len(args) > 2 || args[0] != "init" {
 		return usageError("want init")
 	}
@@ -62,7 +88,7 @@ type passRow struct {
 
 func runPasses(e *env, args []string) error {
 	f := newFlags()
-	asJSON := f.Bool("json", false, "")
+	asJSON := f.Bool("json", false, "print JSON")
 	if err := parseOnlyFlags(f, args); err != nil {
 		return err
 	}
@@ -88,14 +114,14 @@ type opRow struct {
 
 func runOps(e *env, args []string) error {
 	f := newFlags()
-	asJSON := f.Bool("json", false, "")
+	asJSON := f.Bool("json", false, "print JSON")
 	rest, err := f.parse(args)
 	if err != nil {
 		return err
 	}
 	rows := opRows(strings.ReplaceAll(strings.Join(rest, " "), "::", "."))
 	if len(rows) == 0 {
-		return diag.New(diag.UnsupportedOperator, "", "no operator row named %q", rest[0]).WithHint("`pte ops` lists all; others lower by decomposition")
+		return unknownOp(rest[0])
 	}
 	if *asJSON {
 		return printJSON(e, rows)
@@ -107,6 +133,19 @@ func runOps(e *env, args []string) error {
 		}
 	}
 	return nil
+}
+
+// unknownOp is the error for a name without a row, with the nearest one.
+func unknownOp(name string) error {
+	e := diag.New(diag.UnsupportedOperator, "", "no operator row named %q", name)
+	var names []string
+	for _, r := range opRows("") {
+		names = append(names, r.Name, strings.TrimPrefix(r.Name, "aten."))
+	}
+	if near := diag.Nearest(name, names); near != "" {
+		return e.WithHint("did you mean %q? `pte ops` lists all; others lower by decomposition", near)
+	}
+	return e.WithHint("`pte ops` lists all; others lower by decomposition")
 }
 
 // opRows are the rows whose name is name or begins with it and a dot, all of them for "".

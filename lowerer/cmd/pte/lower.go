@@ -30,7 +30,7 @@ func runLower(e *env, args []string) error {
 	timingsPath := f.String("timings", "", "a `file` for the time that each part took")
 	program := f.String("program", "", "the `name` of the program, where the spec has several")
 	models := pairs{}
-	f.Var(models, "model", "`key=path`: the file for a model of the spec; repeatable")
+	f.Var(models, "model", "a pair `key=path`: the file for a model of the spec; repeatable")
 	rest, err := f.parse(args)
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ func TestExamples(t *testing.T) {
 		page, _ := diag.Explain(code)
 		m := example.FindStringSubmatch(page)
 		switch {
-		case code == diag.Bug || code == "PTE1015" || strings.HasPrefix(string(code), "PTE31"):
+		case code == diag.Bug || code == "PTE1014" || code == "PTE1015" || strings.HasPrefix(string(code), "PTE31"):
 			if !strings.Contains(page, " ["+string(code)+"]\n") {
 				t.Errorf("%s: the page shows no error of that code", code)
 			}

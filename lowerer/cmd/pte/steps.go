@@ -19,9 +19,9 @@ var steps = []command{
 
 func runSplit(e *env, args []string) error {
 	f := newFlags()
-	out := f.String("o", "", "")
+	out := f.String("o", "", "the `file` for the graph")
 	models := pairs{}
-	f.Var(models, "model", "")
+	f.Var(models, "model", "a pair `key=path`: the .pt2 of a model")
 	if err := parseOnlyFlags(f, args, "model", "o"); err != nil {
 		return err
 	}
@@ -34,10 +34,10 @@ func runSplit(e *env, args []string) error {
 
 func runProgram(e *env, args []string) error {
 	f := newFlags()
-	specPath, program := f.String("spec", "", ""), f.String("program", "", "")
-	out, reportPath := f.String("o", "", ""), f.String("report", "", "")
+	specPath, program := f.String("spec", "", "the spec, a `file` of CUE"), f.String("program", "", "the `name` of the program, where the spec has several")
+	out, reportPath := f.String("o", "", "the `file` for the lowered program, without its weights"), f.String("report", "", "the `file` of the report")
 	graphs := pairs{}
-	f.Var(graphs, "graph", "")
+	f.Var(graphs, "graph", "a pair `key=path`: what split wrote for a model; repeatable")
 	if err := parseOnlyFlags(f, args, "spec", "graph", "o", "report"); err != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func checkGraphs(spec *config.Spec, graphs pairs) error {
 
 func runCheck(e *env, args []string) error {
 	f := newFlags()
-	specPath, program := f.String("spec", "", ""), f.String("program", "", "")
-	out, reportPath := f.String("o", "", ""), f.String("report", "", "")
+	specPath, program := f.String("spec", "", "the spec, a `file` of CUE"), f.String("program", "", "the `name` of the program, where the spec has several")
+	out, reportPath := f.String("o", "", "the `file` that says that the check passed"), f.String("report", "", "the `file` of the report")
 	if err := parseOnlyFlags(f, args, "spec", "report", "o"); err != nil {
 		return err
 	}
@@ -114,11 +114,11 @@ func readMarker(path string) ([]config.Pending, error) {
 
 func runPack(e *env, args []string) error {
 	f := newFlags()
-	program, manifest := f.String("program", "", ""), f.String("manifest", "", "")
-	out := f.String("o", "", "")
-	check := f.String("check", "", "")
+	program, manifest := f.String("program", "", "the `file` that program wrote"), f.String("manifest", "", "a `file` for the list of kernels that the program needs")
+	out := f.String("o", "", "the program's `file`")
+	check := f.String("check", "", "the `file` that check wrote")
 	models := pairs{}
-	f.Var(models, "model", "")
+	f.Var(models, "model", "a pair `key=path`: the .pt2 of a model; repeatable")
 	if err := parseOnlyFlags(f, args, "program", "o", "manifest"); err != nil {
 		return err
 	}

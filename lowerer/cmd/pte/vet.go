@@ -25,7 +25,7 @@ func runVet(e *env, args []string) error {
 	asJSON := f.Bool("json", false, "print the inputs as JSON")
 	noModels := f.Bool("no-models", false, "check the spec alone; the models need not be there")
 	models := pairs{}
-	f.Var(models, "model", "`key=path`: the file for a model of the spec; repeatable")
+	f.Var(models, "model", "a pair `key=path`: the file for a model of the spec; repeatable")
 	rest, err := f.parse(args)
 	switch {
 	case err != nil:
