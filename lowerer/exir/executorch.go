@@ -1,8 +1,6 @@
 package exir
 
 import (
-	"fmt"
-
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
@@ -71,46 +69,4 @@ func CloneArgs(args []Arg) []Arg {
 		}
 	}
 	return out
-}
-
-// Verify checks that the graph is in an order in which it can run: every value is an input, a constant or the
-// result of an earlier node, and every node fits its schema.
-func (g *Graph) Verify() error {
-	known := map[*Value]bool{}
-	for _, v := range g.Inputs {
-		known[v] = true
-	}
-	check := func(where string, a *Arg) error {
-		var err error
-		a.EachValue(func(v **Value) {
-			if err == nil && !known[*v] && (*v).Const == nil {
-				err = fmt.Errorf("%s uses %s, which nothing before it makes", where, (*v).Name)
-			}
-		})
-		return err
-	}
-	for _, n := range g.Nodes {
-		if n.Op.Kind != "hop" && len(n.Args) != len(n.Op.Args) {
-			return fmt.Errorf("node %s: %d arguments of %s, want %d", n.Name, len(n.Args), n.Op.Name, len(n.Op.Args))
-		}
-		for i := range n.Args {
-			if err := check("node "+n.Name, &n.Args[i]); err != nil {
-				return err
-			}
-			if sub := n.Args[i].Graph; sub != nil {
-				if err := sub.Verify(); err != nil {
-					return err
-				}
-			}
-		}
-		for _, v := range n.Outs {
-			known[v] = true
-		}
-	}
-	for i := range g.Outputs {
-		if err := check(fmt.Sprintf("output %d", i), &g.Outputs[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -105,9 +105,9 @@ func valueNames[T int32 | int64](list []T, open, shut string) string {
 	return open + strings.Join(names, ", ") + shut
 }
 
-// listWords are the kinds of lists of values.
+// listWords are the words for the kinds of lists.
 var listWords = map[pte.ValueType]string{
-	pte.IntList: "ints", pte.TensorList: "tensors", pte.OptionalTensorList: "optionals",
+	pte.IntList: "ints", pte.TensorList: "tensors", pte.OptionalTensorList: "optionals", pte.BoolList: "bools", pte.DoubleList: "floats",
 }
 
 func (p *Plan) value(i int32) string {
@@ -127,13 +127,13 @@ func (p *Plan) value(i int32) string {
 		for i, x := range v.Items {
 			texts[i] = strconv.FormatBool(x != 0)
 		}
-		return "bools [" + strings.Join(texts, ", ") + "]"
+		return listWords[v.Type] + " [" + strings.Join(texts, ", ") + "]"
 	case pte.DoubleList:
 		texts := make([]string, len(v.Doubles))
 		for i, x := range v.Doubles {
 			texts[i] = floatText(x)
 		}
-		return "floats [" + strings.Join(texts, ", ") + "]"
+		return listWords[v.Type] + " [" + strings.Join(texts, ", ") + "]"
 	case pte.IntList, pte.TensorList, pte.OptionalTensorList:
 		return listWords[v.Type] + " " + valueNames(v.Items, "[", "]")
 	}

@@ -147,7 +147,7 @@ func (p *planParser) planValue(word string) error {
 	var v pte.EValue
 	var err error
 	before := p.rest
-	switch p.run(isWord) {
+	switch word = p.run(isWord); word {
 	case "None":
 		v.Type = pte.Null
 	case "int":
@@ -166,34 +166,41 @@ func (p *planParser) planValue(word string) error {
 	case "string":
 		v.Type = pte.String
 		v.String, err = p.quoted()
-	case "ints":
-		v.Type = pte.IntList
-		v.Items, err = p.wideRefs()
-	case "tensors":
-		v.Type = pte.TensorList
-		v.Items, err = p.wideRefs()
-	case "optionals":
-		v.Type = pte.OptionalTensorList
-		v.Items, err = p.wideRefs()
-	case "bools":
-		v.Type = pte.BoolList
-		err = p.items("[", "]", func() error {
-			x, err := p.truth()
-			v.Items = append(v.Items, x)
-			return err
-		})
-	case "floats":
-		v.Type = pte.DoubleList
-		err = p.items("[", "]", func() error {
-			x, err := p.floating()
-			v.Doubles = append(v.Doubles, x)
-			return err
-		})
+	case "ints", "tensors", "optionals", "bools", "floats":
+		err = p.planList(&v, word)
 	default:
 		p.rest = before
 		return p.planTensor()
 	}
 	p.plan.Values = append(p.plan.Values, v)
+	return err
+}
+
+// planList reads the members of a list of the kind that word says.
+func (p *planParser) planList(v *pte.EValue, word string) error {
+	for kind, w := range listWords {
+		if w == word {
+			v.Type = kind
+		}
+	}
+	switch v.Type {
+	case pte.BoolList:
+		return p.items("[", "]", func() error {
+			x, err := p.truth()
+			v.Items = append(v.Items, x)
+			return err
+		})
+	case pte.DoubleList:
+		return p.items("[", "]", func() error {
+			x, err := p.floating()
+			v.Doubles = append(v.Doubles, x)
+			return err
+		})
+	}
+	list, err := p.refs("[", "]")
+	for _, i := range list {
+		v.Items = append(v.Items, int64(i))
+	}
 	return err
 }
 
@@ -216,15 +223,6 @@ func (p *planParser) floating() (float64, error) {
 		return x, nil
 	}
 	return 0, fmt.Errorf("want a number with a point at %.30q", p.rest)
-}
-
-func (p *planParser) wideRefs() ([]int64, error) {
-	list, err := p.refs("[", "]")
-	wide := make([]int64, len(list))
-	for i, v := range list {
-		wide[i] = int64(v)
-	}
-	return wide, err
 }
 
 // planTensor reads a tensor and what is said about it.
