@@ -1,7 +1,5 @@
 package main
 
-//bazel:data //docs:errors
-
 import (
 	"bytes"
 	"os"
