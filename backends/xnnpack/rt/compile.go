@@ -30,6 +30,8 @@ type value struct {
 	slot int
 	// float holds it in float32; -1 until a node asks for it.
 	float int
+	// params holds the parameters of a dynamically quantized value, else -1.
+	params int
 }
 
 func compile(ctx *backend.InitContext, table *op.Table, payload []byte) (*program, error) {
@@ -75,12 +77,12 @@ type storage struct{ slot, argument tensor.ScalarType }
 var storages = map[blob.DataType]storage{
 	blob.FP32: {tensor.Float, tensor.Float}, blob.FP16: {tensor.Half, tensor.Half}, blob.BF16: {tensor.Half, tensor.BFloat16},
 	blob.QInt8: {tensor.Char, tensor.Char}, blob.QUint8: {tensor.Char, tensor.Byte}, blob.Int32: {tensor.Float, tensor.Int},
-	blob.QDInt8: {tensor.Float, tensor.Undefined},
+	blob.QDInt8: {tensor.Char, tensor.Undefined},
 }
 
 // define makes the slot of a value. Constants get theirs when a node asks for them.
 func (c *compiler) define(v *blob.Value) {
-	x := &value{Value: v, slot: -1, float: -1}
+	x := &value{Value: v, slot: -1, float: -1, params: -1}
 	c.values[v.ID] = x
 	if v.Constant != 0 {
 		return
@@ -95,6 +97,9 @@ func (c *compiler) define(v *blob.Value) {
 	x.slot = c.newSlot(s.slot, dimsOf(v.Dims))
 	if s.slot == tensor.Float && v.Type != blob.Int32 {
 		x.float = x.slot
+	}
+	if v.Type == blob.QDInt8 {
+		x.params = c.newSlot(tensor.Float, dynamicSizes(nil, dimsOf(v.Dims), int(v.Quant.NonbatchDims)))
 	}
 	if v.External == blob.InvalidID {
 		return
@@ -180,7 +185,14 @@ func inferred(def *op.Def, args []op.Value, outs []tensor.Meta) ([]tensor.Meta, 
 
 // own adds a step that is no portable operator.
 func (c *compiler) own(run func(*ownCall) error, out int, args ...int) {
-	s := step{run: run, outs: []operand{of(out)}}
+	c.ownOuts(run, []int{out}, args...)
+}
+
+func (c *compiler) ownOuts(run func(*ownCall) error, outs []int, args ...int) {
+	s := step{run: run}
+	for _, o := range outs {
+		s.outs = append(s.outs, of(o))
+	}
 	for _, a := range args {
 		s.args = append(s.args, of(a))
 	}

@@ -64,7 +64,7 @@ func (in *instance) bind(s *step) boundStep {
 		outs = append(outs, in.operand(&s.outs[i], &b.outs))
 	}
 	if s.run != nil {
-		b.own = ownCall{outs: outs, parallel: in.parallel, resize: in.resize}
+		b.own = ownCall{outs: outs, parallel: in.parallel, resize: in.resize, alloc: in.temp.Alloc}
 		for i := range s.args {
 			b.own.args = append(b.own.args, in.operand(&s.args[i], &b.ins))
 		}
@@ -194,6 +194,7 @@ func (in *instance) step(i int) error {
 		v.seen.Data = v.slot.Data
 	}
 	if b.invoker == nil {
+		in.temp.Reset()
 		if err := in.prog.steps[i].run(&b.own); err != nil {
 			return err
 		}

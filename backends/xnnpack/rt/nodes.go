@@ -56,7 +56,11 @@ func (c *compiler) floatOf(id uint32) int {
 		c.floatConstant(v)
 	default:
 		v.float = c.temp(v.slot, tensor.Float)
-		c.own(fromType(v.Value), v.float, v.slot)
+		if v.params >= 0 {
+			c.own(dequantizeRows, v.float, v.slot, v.params)
+		} else {
+			c.own(fromType(v.Value), v.float, v.slot)
+		}
 	}
 	return v.float
 }
@@ -81,8 +85,17 @@ func (c *compiler) inFloat(n *blob.Node, emit func(out int, in []int)) {
 		c.call("aten::clamp.out", of(out), of(out), float(n.Min), float(n.Max))
 	}
 	if out != v.slot {
-		c.own(toType(v.Value), v.slot, out)
+		c.store(v, out)
 	}
+}
+
+// store converts a slot in float32 to a value.
+func (c *compiler) store(v *value, from int) {
+	if v.params >= 0 {
+		c.ownOuts(quantizeRows(int(v.Quant.NonbatchDims)), []int{v.slot, v.params}, from)
+		return
+	}
+	c.own(toType(v.Value), v.slot, from)
 }
 
 // pointwise calls an operator of the node's inputs and more arguments.
@@ -138,7 +151,7 @@ func lowerConvert(c *compiler, n *blob.Node) {
 	case out.Type == blob.FP32:
 		c.call("aten::clone.out", of(out.slot), of(in), none())
 	default:
-		c.own(toType(out.Value), out.slot, in)
+		c.store(out, in)
 	}
 }
 
@@ -164,7 +177,7 @@ func (c *compiler) moves(n *blob.Node, emit func(out int, in []int)) {
 }
 
 func sameQuant(a, b *blob.Quant) bool {
-	return a.Kind == b.Kind && a.Scale == b.Scale && a.ZeroPoint == b.ZeroPoint && a.Kind <= blob.PerToken
+	return a.Kind == b.Kind && a.Scale == b.Scale && a.ZeroPoint == b.ZeroPoint && (a.Kind == blob.NoQuant || a.Kind == blob.PerTensor)
 }
 
 func lowerCopy(c *compiler, n *blob.Node) {
@@ -243,7 +256,20 @@ func (c *compiler) pad(out, in int, before, after []uint32, x float32) {
 	c.call("aten::constant_pad_nd.out", of(out), of(in), numbers(list...), float(x))
 }
 
+// integerArgs are the slots of the input of a product.
+func (c *compiler) integerArgs(n *blob.Node) []int {
+	v := c.values[n.Inputs[0]]
+	if v.params >= 0 {
+		return []int{v.slot, v.params}
+	}
+	return []int{v.slot}
+}
+
 func lowerLinear(c *compiler, n *blob.Node) {
+	if p := c.integers(n); p != nil && len(c.values[n.Inputs[1]].Dims) == 2 {
+		c.own(p.linear(n.Flags&blob.Reshape2D != 0), c.values[n.Outputs[0]].slot, c.integerArgs(n)...)
+		return
+	}
 	c.inFloat(n, func(out int, in []int) {
 		x, w, bias := of(in[0]), of(in[1]), none()
 		if n.Flags&blob.Reshape2D != 0 {
@@ -292,12 +318,15 @@ func (c *compiler) framed(in int, t, r, b, l int, x float32) (slot int, pad oper
 }
 
 func lowerConv(c *compiler, n *blob.Node) {
+	if n.Type != blob.ConvTranspose2d && c.integerConv(n) {
+		return
+	}
 	c.inFloat(n, func(out int, in []int) {
 		if !c.rank4(in[0]) || !c.rank4(in[1]) {
 			return
 		}
 		k := n.Conv()
-		if !c.fitsFilter(n, in[1], &k) {
+		if !fitsFilter(n, c.out.slots[in[1]].dims, &k) {
 			c.fail(pte.DelegateInvalidCompatibility, "its filter's sizes do not agree with its numbers")
 			return
 		}
@@ -317,9 +346,22 @@ func lowerConv(c *compiler, n *blob.Node) {
 	})
 }
 
-// fitsFilter reports that a filter has the sizes that the node's numbers give.
-func (c *compiler) fitsFilter(n *blob.Node, w int, k *blob.Conv) bool {
-	d := c.out.slots[w].dims
+// integerConv adds a convolution of integers if the node is one.
+func (c *compiler) integerConv(n *blob.Node) bool {
+	k, x, w := n.Conv(), c.values[n.Inputs[0]], c.values[n.Inputs[1]]
+	if len(x.Dims) != 4 || len(w.Dims) != 4 || !fitsFilter(n, dimsOf(w.Dims), &k) {
+		return false
+	}
+	p := c.integers(n)
+	if p == nil || x.params >= 0 && x.Quant.NonbatchDims != 3 {
+		return false
+	}
+	c.own(p.conv(k), c.values[n.Outputs[0]].slot, c.integerArgs(n)...)
+	return true
+}
+
+// fitsFilter reports that a filter of sizes d fits the node's numbers.
+func fitsFilter(n *blob.Node, d []tensor.Dim, k *blob.Conv) bool {
 	want := [4]int{k.Groups * k.GroupOutputs, k.KernelHeight, k.KernelWidth, k.GroupInputs}
 	if n.Type == blob.DepthwiseConv2d {
 		want = [4]int{k.GroupInputs, k.KernelHeight, k.KernelWidth, k.Groups * k.GroupOutputs}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -14,6 +15,8 @@ type ownCall struct {
 	args, outs []*tensor.Tensor
 	parallel   func(n, grain int, f func(lo, hi int))
 	resize     func(t *tensor.Tensor, sizes []tensor.Dim) error
+	alloc      func(n int) ([]byte, error)
+	sizes      [blob.MaxRank]tensor.Dim // space for results' sizes
 }
 
 // like gives out 0 the sizes of argument 0, and the number of its elements.
@@ -64,9 +67,7 @@ func fromType(v *blob.Value) func(*ownCall) error {
 				o[i] = tensor.BFloat16ToFloat32(x)
 			}
 		case blob.QInt8:
-			for i, x := range sliceOf[int8](raw, n) {
-				o[i] = (float32(x) - zero) * scale
-			}
+			quant.Dequantize(o, sliceOf[int8](raw, n), scale, zero)
 		case blob.QUint8:
 			for i, x := range raw[:n] {
 				o[i] = (float32(x) - zero) * scale
@@ -82,9 +83,6 @@ func fromType(v *blob.Value) func(*ownCall) error {
 
 // toType converts float32 to a value's type.
 func toType(v *blob.Value) func(*ownCall) error {
-	if v.Type == blob.QDInt8 {
-		return fakeQuantize(int(v.Quant.NonbatchDims))
-	}
 	inverse, zero := 1/v.Quant.Scale, float32(v.Quant.ZeroPoint)
 	return func(c *ownCall) error {
 		n, err := c.like()
@@ -104,13 +102,10 @@ func toType(v *blob.Value) func(*ownCall) error {
 				o[i] = tensor.Float32ToBFloat16(y)
 			}
 		case blob.QInt8:
-			o := sliceOf[int8](raw, n)
-			for i, y := range x {
-				o[i] = int8(quantize(y*inverse, zero, math.MinInt8, math.MaxInt8))
-			}
+			quant.Quantize(sliceOf[int8](raw, n), x, inverse, zero)
 		case blob.QUint8:
 			for i, y := range x {
-				raw[i] = uint8(quantize(y*inverse, zero, 0, math.MaxUint8))
+				raw[i] = uint8(quant.Round(y*inverse, zero, 0, math.MaxUint8))
 			}
 		default:
 			return backend.Fail(pte.NotSupported, "results of type ", v.Type.String())
@@ -119,60 +114,52 @@ func toType(v *blob.Value) func(*ownCall) error {
 	}
 }
 
-// quantize rounds to nearest even, adds the zero point and clamps; NaN becomes low.
-func quantize(x, zero, low, high float32) float32 {
-	q := float32(math.RoundToEven(float64(x))) + zero
-	if !(q > low) {
-		return low
-	}
-	return min(q, high)
+// dynamicSizes are the sizes of the parameters of a dynamically quantized value: two numbers for each of the first
+// dimensions, scale and zero point.
+func dynamicSizes(dst, sizes []tensor.Dim, dims int) []tensor.Dim {
+	return append(append(dst[:0], sizes[:len(sizes)-dims]...), 2)
 }
 
-// fakeQuantize gives every row of the last dims dimensions the values that its 8-bit form has.
-func fakeQuantize(dims int) func(*ownCall) error {
+// quantizeRows converts float32 to int8, result 0, and parameters, result 1, for each row of the last dims dimensions.
+func quantizeRows(dims int) func(*ownCall) error {
 	return func(c *ownCall) error {
 		n, err := c.like()
-		if err != nil || n == 0 {
+		if err != nil {
 			return err
 		}
-		row := 1
-		sizes := c.args[0].Sizes
-		for _, d := range sizes[max(len(sizes)-dims, 0):] {
-			row *= int(d)
+		if len(c.args[0].Sizes) < dims {
+			return backend.Fail(pte.InvalidArgument, "the rank is too small")
 		}
-		x, o := sliceOf[float32](c.args[0].Data, n), sliceOf[float32](c.outs[0].Data, n)
-		for at := 0; at < n; at += row {
-			fakeRow(o[at:at+row], x[at:at+row])
+		if err := c.resize(c.outs[1], dynamicSizes(c.sizes[:0], c.args[0].Sizes, dims)); err != nil || n == 0 {
+			return err
+		}
+		count := c.outs[1].Numel() / 2
+		row := n / count
+		x, o := sliceOf[float32](c.args[0].Data, n), sliceOf[int8](c.outs[0].Data, n)
+		params := sliceOf[float32](c.outs[1].Data, 2*count)
+		for i := range count {
+			inverse, zero := quant.Dynamic(x[i*row : (i+1)*row])
+			quant.Quantize(o[i*row:(i+1)*row], x[i*row:(i+1)*row], inverse, zero)
+			params[2*i], params[2*i+1] = 1/inverse, zero
 		}
 		return nil
 	}
 }
 
-func fakeRow(o, x []float32) {
-	inverse, zero := dynamicParams(x)
-	scale := 1 / inverse
-	for i, v := range x {
-		o[i] = (quantize(v*inverse, zero, math.MinInt8, math.MaxInt8) - zero) * scale
+// dequantizeRows is the way back from the results of quantizeRows.
+func dequantizeRows(c *ownCall) error {
+	n, err := c.like()
+	if err != nil || n == 0 {
+		return err
 	}
-}
-
-// dynamicParams are the inverse scale and the zero point by which x fits int8, as XNNPACK chooses them.
-func dynamicParams(x []float32) (inverse, zero float32) {
-	low, high := float32(0), float32(0)
-	for _, v := range x {
-		low, high = min(low, v), max(high, v)
+	count := c.args[1].Numel() / 2
+	row := n / count
+	o, x := sliceOf[float32](c.outs[0].Data, n), sliceOf[int8](c.args[0].Data, n)
+	for i := range count {
+		scale, zero := rowParams(c.args[1], i)
+		quant.Dequantize(o[i*row:(i+1)*row], x[i*row:(i+1)*row], scale, float32(zero))
 	}
-	inverse = 1
-	if low != high {
-		inverse = 255 / (high - low)
-	}
-	fromLow, fromHigh := math.MinInt8-low*inverse, math.MaxInt8-high*inverse
-	zero = fromHigh
-	if math.MinInt8+low*inverse+(math.MaxInt8+high*inverse) > 0 {
-		zero = fromLow
-	}
-	zero = min(max(zero, math.MinInt8), math.MaxInt8)
-	return inverse, float32(math.RoundToEven(float64(zero)))
+	return nil
 }
 
 // argMaxPool gives the greatest element of each window and its place in the window, column by column.
