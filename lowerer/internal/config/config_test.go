@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
@@ -67,5 +68,37 @@ detector: lower.#Program & {
 	}
 	if got := filepath.ToSlash(s.ModelPath("a.pt2")); got != "a.pt2" {
 		t.Errorf("model path: %s", got)
+	}
+}
+
+func TestPageAlignment(t *testing.T) {
+	s, msg := loadText(t, "p: lower.#Program & {\n\tmethods: forward: model: \"m.pt2\"\n\ttarget: targets.android_arm64\n\tsegment_alignment: \"page\"\n}")
+	if s == nil {
+		t.Fatal(msg)
+	}
+	if s.SegmentAlignment.V != 16384 || s.DelegateAlignment.V != 16384 {
+		t.Errorf("got %+v and %+v, want 16384", s.SegmentAlignment, s.DelegateAlignment)
+	}
+}
+
+// TestRefused checks the text and the place of what the schema and the target refuse, in line 11.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct{ field, want string }{
+		{`segment_alignment: 100`, `11:21: segment_alignment: a segment alignment is "page" or a power of two within 1..65536 [PTE1003]`},
+		{`segment_alignment: "pages"`, `11:21: segment_alignment: a segment alignment is "page" or a power of two within 1..65536 [PTE1003]`},
+		{`constant_tensor_alignment: 3`, `11:29: constant_tensor_alignment: an alignment is a power of two within 1..65536 [PTE1003]`},
+		{`memory_planning: alignment: 0`, `11:30: memory_planning.alignment: an alignment is a power of two within 1..65536 [PTE1003]`},
+		{`target: targets.#Target & {page_size: 100}`, `11:29: target.page_size: a page size is a power of two within 1..65536 [PTE1003]`},
+		{`methods: forward: dynamic_shapes: x: "0": {min: 9, max: 8}`, `11:58: methods.forward: input x, dimension 0: max 8 is below min 9 [PTE3005]`},
+		{`methods: forward: dynamic_shapes: x: "0": {min: -1}`, `11:50: methods.forward.dynamic_shapes.x."0".min: invalid value -1 (out of bound >=0) [PTE1003]`},
+		{`memory_planning: banks: ram: size: -1`, `11:37: memory_planning.banks.ram.size: invalid value -1 (out of bound >=0) [PTE1003]`},
+		{`memory_planning: banks: rom: size: 1`, `11:26: target any has no memory bank "rom"; it has ram [PTE1009]`},
+		{`expect: arena_bytes: <0`, `11:23: arena_bytes: incompatible integer bounds <0 and >=0 [PTE1003]`},
+		{`expect: arena_byte: 1`, `11:10: unknown field "arena_byte" [PTE1002]`},
+	} {
+		_, msg := loadText(t, "p: lower.#Program & {\n\tmethods: forward: model: \"m.pt2\"\n\t"+c.field+"\n}")
+		if first, _, _ := strings.Cut(msg, "\n"); first != "spec.cue:"+c.want {
+			t.Errorf("%s:\ngot  %s\nwant spec.cue:%s", c.field, msg, c.want)
+		}
 	}
 }

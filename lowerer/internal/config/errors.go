@@ -79,17 +79,29 @@ func inDisjunction(e errors.Error, all []errors.Error) bool {
 	return false
 }
 
-// disjunction is one error for all branches: the schema's own message if it has one, else what is allowed.
+// disjunction is one error for all branches: the schema's own message if it has one, else what is allowed. It stands at
+// the value, to which the branches that conflict with it point.
 func (l *loader) disjunction(d *diag.Error, e errors.Error, all []errors.Error, schema cue.Value) *diag.Error {
 	path := l.relative(e.Path())
+	var own *diag.Error
+	place := token.NoPos
 	for _, branch := range all {
 		if isDisjunction(branch) || !slices.Equal(branch.Path(), e.Path()) {
 			continue
 		}
-		b := l.convert(branch, diag.WrongValue, schema)
-		if d.Where = b.Where; !strings.Contains(b.Msg, "conflicting values") {
-			return b
+		if p := l.bestPos(branch); !place.IsValid() || deeper(p, place) {
+			place = p
 		}
+		if b := l.convert(branch, diag.WrongValue, schema); own == nil && !strings.Contains(b.Msg, "conflicting values") {
+			own = b
+		}
+	}
+	if place.IsValid() {
+		d.Where = l.where(place)
+	}
+	if own != nil {
+		own.Where = d.Where
+		return own
 	}
 	d.Code = diag.WrongValue
 	d.Msg = fmt.Sprintf("%s: want %v", strings.Join(path, "."), descend(schema, path))
