@@ -3,6 +3,7 @@ package lowerer
 import (
 	"encoding/hex"
 	"slices"
+	"strconv"
 	"unicode"
 	"unicode/utf8"
 
@@ -76,13 +77,22 @@ func (s *shares) left(m *exir.Method, n *exir.Node) {
 	}
 	s.nodes[""]++
 	s.macs[""] += s.loaded.macsOf(n)
-	f := report.Fallback{Method: m.Name, Node: n.Name, Op: exir.PythonName(n.Op.Name), Module: n.Module, Where: n.Line(), Reasons: []report.Reason{}}
+	f := report.Fallback{Method: m.Name, Node: n.Name, Op: exir.PythonName(n.Op.Name), Module: n.Module, Where: placeOf(n), Reasons: []report.Reason{}}
 	for _, refusal := range s.loaded.delegation.Refused[n] {
 		for _, reason := range refusal.Reasons {
 			f.Reasons = append(f.Reasons, report.Reason{Backend: refusal.Backend, Reason: reason})
 		}
 	}
 	s.report.Fallback = append(s.report.Fallback, f)
+}
+
+// placeOf is the user's Python line of n as file:line, or "".
+func placeOf(n *exir.Node) string {
+	f := n.UserFrame()
+	if f == nil {
+		return ""
+	}
+	return f.File + ":" + strconv.Itoa(f.Line)
 }
 
 func (s *shares) call(n *exir.Node) {

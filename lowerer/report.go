@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
@@ -50,11 +49,7 @@ func fillMethod(m *report.MethodReport, s *emit.Stats) {
 	for _, n := range s.Nodes {
 		name := officialName(n.Op.Name)
 		m.Operators[name]++
-		node := report.Node{Name: n.Name, Op: name, Module: n.Module}
-		if f := n.UserFrame(); f != nil {
-			node.Where = f.File + ":" + strconv.Itoa(f.Line)
-		}
-		m.Nodes = append(m.Nodes, node)
+		m.Nodes = append(m.Nodes, report.Node{Name: n.Name, Op: name, Module: n.Module, Where: placeOf(n)})
 	}
 	for _, k := range s.Kernels {
 		m.Kernels = append(m.Kernels, report.Kernel{Op: k.Op, DType: k.DType, Name: k.Var})

@@ -1,6 +1,7 @@
 package main
 
 //bazel:data //lowerer/diag:codes.go
+//bazel:data //backends/backendtest:testdata
 //bazel:data //lowerer/internal/pt2:testdata
 
 import (
@@ -26,10 +27,15 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	models, err := filepath.Abs(filepath.Join("..", "..", "..", "backends", "backendtest", "testdata"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", UpdateScripts: os.Getenv("PTE_UPDATE") != "",
 		Setup: func(e *testscript.Env) error { // models, by name
 			e.Setenv("PT2", pt2)
+			e.Setenv("MODELS", models)
 			return nil
 		},
 	})
