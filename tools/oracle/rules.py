@@ -206,6 +206,8 @@ GIVEN = {
     "aten::upsample_nearest3d.vec": {"input": randn(1, 1, 2, 2, 3), "output_size": [3, 2, 4], "scale_factors": None},
     "aten::histogram.bins_tensor": {"self": randn(12), "bins": torch.tensor([-2.0, -0.5, 0.0, 1.0, 3.0])},
     "aten::histogramdd.TensorList_bins": {"self": randn(6, 2), "bins": [torch.tensor([-2.0, 0.0, 3.0]), torch.tensor([-3.0, 1.0, 4.0])]},
+    "aten::mvlgamma": {"self": randn(3, 4).abs() + 2, "p": 2},
+    "aten::special_multigammaln": {"self": randn(3, 4).abs() + 2, "p": 2},
     "aten::pixel_shuffle": {"self": randn(1, 4, 2, 3), "upscale_factor": 2},
     "aten::reflection_pad3d": {"self": randn(1, 2, 2, 3), "padding": [1, 0, 1, 0, 0, 1]},
     "aten::replication_pad3d": {"self": randn(1, 2, 2, 3), "padding": [1, 0, 2, 0, 0, 1]},

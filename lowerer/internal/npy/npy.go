@@ -22,10 +22,5 @@ func ReadFile(path string) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// WriteFile writes t, in row-major order, as a .npy file.
-func WriteFile(path string, t *tensor.Tensor) error {
-	return os.WriteFile(path, npy.Format(t), 0o666)
-}
-
 // Ordered is a copy of t with its elements in this order; nil means row-major.
 func Ordered(t *tensor.Tensor, order []uint8) *tensor.Tensor { return npy.Ordered(t, order) }
