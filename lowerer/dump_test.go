@@ -1,11 +1,13 @@
 package lowerer
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/lowerer/backend"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/lowerer/internal/config"
 	"github.com/rules-pte/rules_pte/lowerer/internal/symint"
@@ -39,23 +41,30 @@ func zooModels(t *testing.T) [][]string {
 	return list
 }
 
-// dumpOf lowers a program whose methods lie in files, and gives the texts of its stages by name. A model that this
-// version does not lower has the stages up to the one that fails.
-func dumpOf(t *testing.T, files []string) map[string]string {
+// dumpOf lowers a program whose methods lie in files, parts of it for a backend if delegate says so, and gives the texts
+// of its stages by name. A model that this version does not lower has the stages up to the one that fails.
+func dumpOf(t *testing.T, files []string, delegate bool) map[string]string {
 	t.Helper()
-	var methods []config.Named
+	dir := t.TempDir()
+	text := "package p\nimport \"github.com/rules-pte/rules_pte/cue/lower\"\np: lower.#Program\n"
 	for i, f := range files {
-		name := "forward"
-		if len(files) > 1 {
-			name = []string{"first", "second", "third", "fourth"}[i]
+		path, err := filepath.Abs(f)
+		if err != nil {
+			t.Fatal(err)
 		}
-		methods = append(methods, config.Named{Method: name, Model: f})
+		text += fmt.Sprintf("p: methods: method_%d: model: %q\n", i, path)
 	}
-	spec, err := config.DefaultSpec(methods)
+	if delegate {
+		text += `p: partition: [{id: "Fake", partitioner: ops: ["aten::relu", "aten::add.Tensor", "aten::addmm", "aten::convolution"]}]`
+	}
+	file := filepath.Join(dir, "spec.cue")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	spec, err := config.Load(file, config.Options{Backends: []backend.Backend{fake{id: "Fake"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
 	if _, _, err := lower(spec, nil, Options{Dump: dir}); err != nil {
 		t.Logf("not lowered: %v", err)
 	}
@@ -79,12 +88,14 @@ func dumpOf(t *testing.T, files []string) map[string]string {
 func TestTextParsesBack(t *testing.T) {
 	for _, files := range zooModels(t) {
 		t.Run(filepath.Base(filepath.Dir(files[0]))+"/"+filepath.Base(files[0]), func(t *testing.T) {
-			stages := dumpOf(t, files)
-			if len(stages) == 0 {
-				t.Error("no stages")
-			}
-			for stage, text := range stages {
-				checkText(t, stage, text)
+			for _, delegate := range []bool{false, true} {
+				stages := dumpOf(t, files, delegate)
+				if len(stages) == 0 {
+					t.Error("no stages")
+				}
+				for stage, text := range stages {
+					checkText(t, stage, text)
+				}
 			}
 		})
 	}
@@ -105,12 +116,10 @@ func checkText(t *testing.T, stage, text string) {
 	if again := m.Text(table); again != text {
 		t.Errorf("stage %s: printed again it differs at %s", stage, firstDifference(text, again))
 	}
-	d := exir.CoreATen
+	d := exir.FunctionalATen
 	switch {
 	case strings.Contains(stage, "-exported-"):
 		d = exir.ATen
-	case strings.Contains(stage, "-functional-"):
-		d = exir.FunctionalATen
 	case strings.Contains(stage, "-dead-code-2-"):
 		d = exir.Edge
 	}
