@@ -1,7 +1,5 @@
 package op
 
-import "github.com/rules-pte/rules_pte/runtime/tensor"
-
 // The rows of normalizations.
 var (
 	NativeLayerNorm = Def{
@@ -87,8 +85,8 @@ func inferBatchNormNoStats(c *Infer) error {
 	}
 	setLike(&c.Out[0], &t.Meta, t.DType)
 	stat := t.DType
-	if stat == tensor.Half || stat == tensor.BFloat16 {
-		stat = tensor.Float
+	if w := c.Args[1].Tensor; w != nil {
+		stat = w.DType
 	}
 	c.Set(1, stat, t.Sizes[1])
 	c.Set(2, stat, t.Sizes[1])

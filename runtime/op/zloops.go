@@ -1951,3 +1951,674 @@ func rowTanh[T float](o []T, a []T, p par) {
 		o[i] = scalarmath.Tanh(x)
 	}
 }
+
+func rowLgamma[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(lgamma(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(lgamma(float64(x)))
+	}
+}
+
+func rowDigamma[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(digamma(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(digamma(float64(x)))
+	}
+}
+
+func rowErfinv[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(math.Erfinv(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(math.Erfinv(float64(x)))
+	}
+}
+
+func rowI0[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(besselI0(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(besselI0(float64(x)))
+	}
+}
+
+func rowSpecialI0e[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(besselI0e(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(besselI0e(float64(x)))
+	}
+}
+
+func rowSpecialI1[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(besselI1(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(besselI1(float64(x)))
+	}
+}
+
+func rowSpecialI1e[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(besselI1e(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(besselI1e(float64(x)))
+	}
+}
+
+func rowSpecialModifiedBesselI0[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(besselI0(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(besselI0(float64(x)))
+	}
+}
+
+func rowSpecialModifiedBesselI1[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(besselI1(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(besselI1(float64(x)))
+	}
+}
+
+func rowSpecialModifiedBesselK0[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(besselK0(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(besselK0(float64(x)))
+	}
+}
+
+func rowSpecialModifiedBesselK1[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(besselK1(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(besselK1(float64(x)))
+	}
+}
+
+func rowSpecialScaledModifiedBesselK0[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(besselK0e(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(besselK0e(float64(x)))
+	}
+}
+
+func rowSpecialScaledModifiedBesselK1[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(besselK1e(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(besselK1e(float64(x)))
+	}
+}
+
+func rowSpecialBesselJ0[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(math.J0(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(math.J0(float64(x)))
+	}
+}
+
+func rowSpecialBesselJ1[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(math.J1(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(math.J1(float64(x)))
+	}
+}
+
+func rowSpecialBesselY0[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(math.Y0(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(math.Y0(float64(x)))
+	}
+}
+
+func rowSpecialBesselY1[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(math.Y1(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(math.Y1(float64(x)))
+	}
+}
+
+func rowSpecialSphericalBesselJ0[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(sphericalJ0(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(sphericalJ0(float64(x)))
+	}
+}
+
+func rowSpecialAiryAi[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(airyAi(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(airyAi(float64(x)))
+	}
+}
+
+func rowSpecialNdtri[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(ndtri(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(ndtri(float64(x)))
+	}
+}
+
+func rowSpecialLogNdtr[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(logNdtr(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(logNdtr(float64(x)))
+	}
+}
+
+func rowSpecialErfcx[T float](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T(erfcx(float64(x)))
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T(erfcx(float64(x)))
+	}
+}
+
+func rowIgamma[T float](o []T, a, b []T, p par) {
+
+	switch {
+	case len(b) == 1:
+		y := b[0]
+		if len(a) == 1 {
+			x := a[0]
+			for i := range o {
+				o[i] = T(gammaP(float64(x), float64(y)))
+			}
+			return
+		}
+		a = a[:len(o)]
+		for i, x := range a {
+			o[i] = T(gammaP(float64(x), float64(y)))
+		}
+	case len(a) == 1:
+		x := a[0]
+		b = b[:len(o)]
+		for i, y := range b {
+			o[i] = T(gammaP(float64(x), float64(y)))
+		}
+	default:
+		a, b = a[:len(o)], b[:len(o)]
+		for i, x := range a {
+			y := b[i]
+			o[i] = T(gammaP(float64(x), float64(y)))
+		}
+	}
+}
+
+func rowIgammac[T float](o []T, a, b []T, p par) {
+
+	switch {
+	case len(b) == 1:
+		y := b[0]
+		if len(a) == 1 {
+			x := a[0]
+			for i := range o {
+				o[i] = T(gammaQ(float64(x), float64(y)))
+			}
+			return
+		}
+		a = a[:len(o)]
+		for i, x := range a {
+			o[i] = T(gammaQ(float64(x), float64(y)))
+		}
+	case len(a) == 1:
+		x := a[0]
+		b = b[:len(o)]
+		for i, y := range b {
+			o[i] = T(gammaQ(float64(x), float64(y)))
+		}
+	default:
+		a, b = a[:len(o)], b[:len(o)]
+		for i, x := range a {
+			y := b[i]
+			o[i] = T(gammaQ(float64(x), float64(y)))
+		}
+	}
+}
+
+func rowSpecialZeta[T float](o []T, a, b []T, p par) {
+
+	switch {
+	case len(b) == 1:
+		y := b[0]
+		if len(a) == 1 {
+			x := a[0]
+			for i := range o {
+				o[i] = T(zeta(float64(x), float64(y)))
+			}
+			return
+		}
+		a = a[:len(o)]
+		for i, x := range a {
+			o[i] = T(zeta(float64(x), float64(y)))
+		}
+	case len(a) == 1:
+		x := a[0]
+		b = b[:len(o)]
+		for i, y := range b {
+			o[i] = T(zeta(float64(x), float64(y)))
+		}
+	default:
+		a, b = a[:len(o)], b[:len(o)]
+		for i, x := range a {
+			y := b[i]
+			o[i] = T(zeta(float64(x), float64(y)))
+		}
+	}
+}
+
+func rowSpecialChebyshevPolynomialT[T float](o []T, a, b []T, p par) {
+
+	switch {
+	case len(b) == 1:
+		y := b[0]
+		if len(a) == 1 {
+			x := a[0]
+			for i := range o {
+				o[i] = T(chebyshevT.at(float64(x), float64(y)))
+			}
+			return
+		}
+		a = a[:len(o)]
+		for i, x := range a {
+			o[i] = T(chebyshevT.at(float64(x), float64(y)))
+		}
+	case len(a) == 1:
+		x := a[0]
+		b = b[:len(o)]
+		for i, y := range b {
+			o[i] = T(chebyshevT.at(float64(x), float64(y)))
+		}
+	default:
+		a, b = a[:len(o)], b[:len(o)]
+		for i, x := range a {
+			y := b[i]
+			o[i] = T(chebyshevT.at(float64(x), float64(y)))
+		}
+	}
+}
+
+func rowSpecialChebyshevPolynomialU[T float](o []T, a, b []T, p par) {
+
+	switch {
+	case len(b) == 1:
+		y := b[0]
+		if len(a) == 1 {
+			x := a[0]
+			for i := range o {
+				o[i] = T(chebyshevU.at(float64(x), float64(y)))
+			}
+			return
+		}
+		a = a[:len(o)]
+		for i, x := range a {
+			o[i] = T(chebyshevU.at(float64(x), float64(y)))
+		}
+	case len(a) == 1:
+		x := a[0]
+		b = b[:len(o)]
+		for i, y := range b {
+			o[i] = T(chebyshevU.at(float64(x), float64(y)))
+		}
+	default:
+		a, b = a[:len(o)], b[:len(o)]
+		for i, x := range a {
+			y := b[i]
+			o[i] = T(chebyshevU.at(float64(x), float64(y)))
+		}
+	}
+}
+
+func rowSpecialChebyshevPolynomialV[T float](o []T, a, b []T, p par) {
+
+	switch {
+	case len(b) == 1:
+		y := b[0]
+		if len(a) == 1 {
+			x := a[0]
+			for i := range o {
+				o[i] = T(chebyshevV.at(float64(x), float64(y)))
+			}
+			return
+		}
+		a = a[:len(o)]
+		for i, x := range a {
+			o[i] = T(chebyshevV.at(float64(x), float64(y)))
+		}
+	case len(a) == 1:
+		x := a[0]
+		b = b[:len(o)]
+		for i, y := range b {
+			o[i] = T(chebyshevV.at(float64(x), float64(y)))
+		}
+	default:
+		a, b = a[:len(o)], b[:len(o)]
+		for i, x := range a {
+			y := b[i]
+			o[i] = T(chebyshevV.at(float64(x), float64(y)))
+		}
+	}
+}
+
+func rowSpecialChebyshevPolynomialW[T float](o []T, a, b []T, p par) {
+
+	switch {
+	case len(b) == 1:
+		y := b[0]
+		if len(a) == 1 {
+			x := a[0]
+			for i := range o {
+				o[i] = T(chebyshevW.at(float64(x), float64(y)))
+			}
+			return
+		}
+		a = a[:len(o)]
+		for i, x := range a {
+			o[i] = T(chebyshevW.at(float64(x), float64(y)))
+		}
+	case len(a) == 1:
+		x := a[0]
+		b = b[:len(o)]
+		for i, y := range b {
+			o[i] = T(chebyshevW.at(float64(x), float64(y)))
+		}
+	default:
+		a, b = a[:len(o)], b[:len(o)]
+		for i, x := range a {
+			y := b[i]
+			o[i] = T(chebyshevW.at(float64(x), float64(y)))
+		}
+	}
+}
+
+func rowSpecialHermitePolynomialH[T float](o []T, a, b []T, p par) {
+
+	switch {
+	case len(b) == 1:
+		y := b[0]
+		if len(a) == 1 {
+			x := a[0]
+			for i := range o {
+				o[i] = T(hermiteH.at(float64(x), float64(y)))
+			}
+			return
+		}
+		a = a[:len(o)]
+		for i, x := range a {
+			o[i] = T(hermiteH.at(float64(x), float64(y)))
+		}
+	case len(a) == 1:
+		x := a[0]
+		b = b[:len(o)]
+		for i, y := range b {
+			o[i] = T(hermiteH.at(float64(x), float64(y)))
+		}
+	default:
+		a, b = a[:len(o)], b[:len(o)]
+		for i, x := range a {
+			y := b[i]
+			o[i] = T(hermiteH.at(float64(x), float64(y)))
+		}
+	}
+}
+
+func rowSpecialHermitePolynomialHe[T float](o []T, a, b []T, p par) {
+
+	switch {
+	case len(b) == 1:
+		y := b[0]
+		if len(a) == 1 {
+			x := a[0]
+			for i := range o {
+				o[i] = T(hermiteHe.at(float64(x), float64(y)))
+			}
+			return
+		}
+		a = a[:len(o)]
+		for i, x := range a {
+			o[i] = T(hermiteHe.at(float64(x), float64(y)))
+		}
+	case len(a) == 1:
+		x := a[0]
+		b = b[:len(o)]
+		for i, y := range b {
+			o[i] = T(hermiteHe.at(float64(x), float64(y)))
+		}
+	default:
+		a, b = a[:len(o)], b[:len(o)]
+		for i, x := range a {
+			y := b[i]
+			o[i] = T(hermiteHe.at(float64(x), float64(y)))
+		}
+	}
+}
+
+func rowSpecialLaguerrePolynomialL[T float](o []T, a, b []T, p par) {
+
+	switch {
+	case len(b) == 1:
+		y := b[0]
+		if len(a) == 1 {
+			x := a[0]
+			for i := range o {
+				o[i] = T(laguerreL.at(float64(x), float64(y)))
+			}
+			return
+		}
+		a = a[:len(o)]
+		for i, x := range a {
+			o[i] = T(laguerreL.at(float64(x), float64(y)))
+		}
+	case len(a) == 1:
+		x := a[0]
+		b = b[:len(o)]
+		for i, y := range b {
+			o[i] = T(laguerreL.at(float64(x), float64(y)))
+		}
+	default:
+		a, b = a[:len(o)], b[:len(o)]
+		for i, x := range a {
+			y := b[i]
+			o[i] = T(laguerreL.at(float64(x), float64(y)))
+		}
+	}
+}
+
+func rowSpecialLegendrePolynomialP[T float](o []T, a, b []T, p par) {
+
+	switch {
+	case len(b) == 1:
+		y := b[0]
+		if len(a) == 1 {
+			x := a[0]
+			for i := range o {
+				o[i] = T(legendreP.at(float64(x), float64(y)))
+			}
+			return
+		}
+		a = a[:len(o)]
+		for i, x := range a {
+			o[i] = T(legendreP.at(float64(x), float64(y)))
+		}
+	case len(a) == 1:
+		x := a[0]
+		b = b[:len(o)]
+		for i, y := range b {
+			o[i] = T(legendreP.at(float64(x), float64(y)))
+		}
+	default:
+		a, b = a[:len(o)], b[:len(o)]
+		for i, x := range a {
+			y := b[i]
+			o[i] = T(legendreP.at(float64(x), float64(y)))
+		}
+	}
+}

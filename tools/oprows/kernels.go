@@ -145,6 +145,7 @@ var families = []struct {
 	kernels []kernel
 }{
 	{"unary", unary},
+	{"special", special},
 	{"binary", binary},
 	{"compare", compare},
 	{"moves", moves},

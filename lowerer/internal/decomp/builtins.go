@@ -70,13 +70,14 @@ var builtins = map[string]func(e *env, args []any) any{
 	// count(n) is the tensor [0, 1, … n-1] of int64.
 	"count": func(e *env, a []any) any { return e.c.arange(intArg(a, 0)) },
 	// lowest(x) and highest(x) are the limits of a floating-point type; epsilon(x) its step at 1.
-	"lowest":  func(_ *env, a []any) any { lo, _ := limits(typeOf(a[0])); return lo },
-	"highest": func(_ *env, a []any) any { _, hi := limits(typeOf(a[0])); return hi },
-	"epsilon": func(_ *env, a []any) any { return epsilon(typeOf(a[0])) },
-	"len":     func(_ *env, a []any) any { list, _ := a[0].([]any); return int64(len(list)) },
-	"sqrtn":   func(_ *env, a []any) any { return math.Sqrt(float(a[0])) },
-	"logn":    func(_ *env, a []any) any { return math.Log(float(a[0])) },
-	"pown":    func(_ *env, a []any) any { return scalarmath.Pow(float(a[0]), float(a[1])) },
+	"lowest":    func(_ *env, a []any) any { lo, _ := limits(typeOf(a[0])); return lo },
+	"highest":   func(_ *env, a []any) any { _, hi := limits(typeOf(a[0])); return hi },
+	"epsilon":   func(_ *env, a []any) any { return epsilon(typeOf(a[0])) },
+	"len":       func(_ *env, a []any) any { list, _ := a[0].([]any); return int64(len(list)) },
+	"sqrtn":     func(_ *env, a []any) any { return math.Sqrt(float(a[0])) },
+	"factorial": func(_ *env, a []any) any { return math.Gamma(float(a[0]) + 1) },
+	"logn":      func(_ *env, a []any) any { return math.Log(float(a[0])) },
+	"pown":      func(_ *env, a []any) any { return scalarmath.Pow(float(a[0]), float(a[1])) },
 	// vector(x) is x, or a vector of one element for a number.
 	"vector": func(e *env, a []any) any { return e.c.vector(tensorArg(a, 0)) },
 	// areas(y, x, dim) are twice the areas of the trapezoids under y at places x, which may be None.

@@ -1,0 +1,128 @@
+package op
+
+import "math"
+
+// chebyshev evaluates a Chebyshev series, the highest coefficient first.
+func chebyshev(x float64, coefficients []float64) float64 {
+	var a, q, p float64
+	for i, c := range coefficients {
+		if i == 0 {
+			a = c
+			continue
+		}
+		p, q = q, a
+		a = x*q - p + c
+	}
+	return 0.5 * (a - p)
+}
+
+// besselI0e is the modified Bessel function I₀, times e^-|x|.
+func besselI0e(x float64) float64 {
+	x = math.Abs(x)
+	if x <= 8 {
+		return chebyshev(x/2-2, besselI0A[:])
+	}
+	return chebyshev(32/x-2, besselI0B[:]) / math.Sqrt(x)
+}
+
+// besselI1e is I₁ times e^-|x|.
+func besselI1e(x float64) float64 {
+	z := math.Abs(x)
+	y := 0.0
+	if z <= 8 {
+		y = chebyshev(z/2-2, besselI1A[:]) * z
+	} else {
+		y = chebyshev(32/z-2, besselI1B[:]) / math.Sqrt(z)
+	}
+	return math.Copysign(y, x)
+}
+
+func besselI0(x float64) float64 { return math.Exp(math.Abs(x)) * besselI0e(x) }
+
+func besselI1(x float64) float64 { return math.Exp(math.Abs(x)) * besselI1e(x) }
+
+// besselK0e is the modified Bessel function K₀, times e^x.
+func besselK0e(x float64) float64 {
+	switch {
+	case x == 0:
+		return math.Inf(1)
+	case x < 0:
+		return math.NaN()
+	case x <= 2:
+		return (chebyshev(x*x-2, besselK0A[:]) - math.Log(0.5*x)*besselI0(x)) * math.Exp(x)
+	}
+	return chebyshev(8/x-2, besselK0B[:]) / math.Sqrt(x)
+}
+
+// besselK1e is K₁ times e^x.
+func besselK1e(x float64) float64 {
+	switch {
+	case x == 0:
+		return math.Inf(1)
+	case x < 0:
+		return math.NaN()
+	case x <= 2:
+		return (math.Log(0.5*x)*besselI1(x) + chebyshev(x*x-2, besselK1A[:])/x) * math.Exp(x)
+	}
+	return chebyshev(8/x-2, besselK1B[:]) / math.Sqrt(x)
+}
+
+func besselK0(x float64) float64 { return math.Exp(-x) * besselK0e(x) }
+
+func besselK1(x float64) float64 { return math.Exp(-x) * besselK1e(x) }
+
+// sphericalJ0 is sin(x)/x.
+func sphericalJ0(x float64) float64 {
+	switch {
+	case math.IsInf(x, 0):
+		return 0
+	case math.Abs(x) < 1e-4:
+		return 1 - x*x/6
+	}
+	return math.Sin(x) / x
+}
+
+// airyAi is Airy's function Ai.
+func airyAi(x float64) float64 {
+	const rootPi = 5.64189583547756286948e-01 // 1/√π
+	switch {
+	case math.IsInf(x, 0):
+		return math.NaN()
+	case x > 103.892:
+		return 0
+	case x < -2.09:
+		root := math.Sqrt(-x)
+		t := -2 * x * root / 3
+		z := 1 / t
+		f := 1 + z*z*polynomial(z*z, airyAFN[:])/polynomial(z*z, airyAFD[:])
+		g := z * polynomial(z*z, airyAGN[:]) / polynomial(z*z, airyAGD[:])
+		s, c := math.Sincos(t + math.Pi/4)
+		return rootPi / math.Sqrt(root) * (s*f - c*g)
+	case x >= 2.09:
+		t := 2 * x * math.Sqrt(x) / 3
+		y := polynomial(1/t, airyAN[:]) / polynomial(1/t, airyAD[:])
+		return rootPi * y / (2 * math.Sqrt(math.Sqrt(x)) * math.Exp(t))
+	}
+	return airySeries(x)
+}
+
+// airySeries is the power series of Ai, for small x.
+func airySeries(x float64) float64 {
+	f, g, k := 1.0, x, 1.0
+	m, n, z := 1.0, x, x*x*x
+	for t := 1.0; t > 0x1p-52; {
+		m *= z
+		k++
+		m /= k
+		n *= z
+		k++
+		n /= k
+		m /= k
+		f += m
+		k++
+		n /= k
+		g += n
+		t = math.Abs(m / f)
+	}
+	return 0.355028053887817239260*f - 0.258819403792806798405*g
+}

@@ -1,0 +1,226 @@
+package op
+
+import "math"
+
+// The functions here follow Cephes (S. Moshier), as ATen/native/Math.h does, in float64.
+
+// polynomial evaluates coefficients, the highest first.
+func polynomial(x float64, coefficients []float64) float64 {
+	y := 0.0
+	for _, c := range coefficients {
+		y = y*x + c
+	}
+	return y
+}
+
+// lgamma is the logarithm of |Γ(x)|.
+func lgamma(x float64) float64 {
+	if math.IsInf(x, 0) {
+		return math.Inf(1)
+	}
+	y, _ := math.Lgamma(x)
+	return y
+}
+
+// digamma is the derivative of lgamma.
+func digamma(x float64) float64 {
+	const atTen = 2.25175258906672110764
+	switch {
+	case x == 0:
+		return math.Copysign(math.Inf(1), -x)
+	case x < 0 && x == math.Trunc(x):
+		return math.NaN()
+	case x < 0:
+		_, r := math.Modf(x)
+		return digamma(1-x) - math.Pi/math.Tan(math.Pi*r)
+	}
+	sum := 0.0
+	for ; x < 10; x++ {
+		sum -= 1 / x
+	}
+	if x == 10 {
+		return sum + atTen
+	}
+	y := 0.0
+	if x < 1e17 {
+		z := 1 / (x * x)
+		y = z * polynomial(z, digammaA[:])
+	}
+	return sum + math.Log(x) - 0.5/x - y
+}
+
+// zeta is Hurwitz's: the sum of (q+k)^-x over k ≥ 0.
+func zeta(x, q float64) float64 {
+	const eps = 1.11022302462515654042e-16
+	switch {
+	case x == 1:
+		return math.Inf(1)
+	case x != x || q != q || x < 1:
+		return math.NaN()
+	case q <= 0 && q == math.Floor(q):
+		return math.Inf(1)
+	case q <= 0 && x != math.Floor(x):
+		return math.NaN()
+	}
+	s, a, b := math.Pow(q, -x), q, 0.0
+	for i := 0; i < 9 || a <= 9; i++ {
+		a++
+		b = math.Pow(a, -x)
+		s += b
+		if -eps*s < b && b < eps*s {
+			return s
+		}
+	}
+	return zetaTail(s, x, a, b)
+}
+
+// zetaTail adds Euler and Maclaurin's remainder to the sum s, whose last term is b = w^-x.
+func zetaTail(s, x, w, b float64) float64 {
+	const eps = 1.11022302462515654042e-16
+	s += b * w / (x - 1)
+	s -= 0.5 * b
+	a, k := 1.0, 0.0
+	for _, c := range zetaA {
+		a *= x + k
+		b /= w
+		t := a * b / c
+		s += t
+		if math.Abs(t/s) < eps {
+			break
+		}
+		k++
+		a *= x + k
+		b /= w
+		k++
+	}
+	return s
+}
+
+// gammaP is the regularized lower incomplete gamma function of a and x.
+func gammaP(a, x float64) float64 {
+	if y, known := gammaLimit(a, x); known {
+		return y
+	}
+	if x < a+1 {
+		return gammaSeries(a, x)
+	}
+	return 1 - gammaFraction(a, x)
+}
+
+// gammaQ is 1 - gammaP, without cancellation.
+func gammaQ(a, x float64) float64 {
+	if y, known := gammaLimit(a, x); known {
+		return 1 - y
+	}
+	if x < a+1 {
+		return 1 - gammaSeries(a, x)
+	}
+	return gammaFraction(a, x)
+}
+
+// gammaLimit is gammaP where an argument is 0, infinite or outside of the domain.
+func gammaLimit(a, x float64) (y float64, known bool) {
+	switch {
+	case a != a || x != x || a < 0 || x < 0 || a == 0 && x == 0 || math.IsInf(a, 1) && math.IsInf(x, 1):
+		return math.NaN(), true
+	case a == 0 || math.IsInf(x, 1):
+		return 1, true
+	case x == 0 || math.IsInf(a, 1):
+		return 0, true
+	}
+	return 0, false
+}
+
+// maxTerms bounds the series and the fraction: they need about as many terms as the root of a.
+const maxTerms = 100000
+
+// gammaSeries is the power series, for x < a+1 (Abramowitz and Stegun 6.5.29).
+func gammaSeries(a, x float64) float64 {
+	term := 1 / a
+	sum := term
+	for n := 1; n < maxTerms && math.Abs(term) > math.Abs(sum)*1e-17; n++ {
+		term *= x / (a + float64(n))
+		sum += term
+	}
+	return sum * gammaFactor(a, x)
+}
+
+// gammaFraction is the continued fraction by Lentz's method, for x ≥ a+1 (Abramowitz and Stegun 6.5.31).
+func gammaFraction(a, x float64) float64 {
+	const tiny = 1e-300
+	b := x + 1 - a
+	c, d := 1/tiny, 1/b
+	h := d
+	for i := 1.0; i < maxTerms; i++ {
+		n := -i * (i - a)
+		b += 2
+		if d = n*d + b; math.Abs(d) < tiny {
+			d = tiny
+		}
+		if c = b + n/c; math.Abs(c) < tiny {
+			c = tiny
+		}
+		d = 1 / d
+		h *= d * c
+		if math.Abs(d*c-1) < 1e-16 {
+			break
+		}
+	}
+	return h * gammaFactor(a, x)
+}
+
+// gammaFactor is x^a·e^-x / Γ(a).
+func gammaFactor(a, x float64) float64 { return math.Exp(a*math.Log(x) - x - lgamma(a)) }
+
+// erfcx is e^(x²)·erfc(x).
+func erfcx(x float64) float64 {
+	switch {
+	case x < -26.7:
+		return math.Inf(1)
+	case x < 8:
+		return math.Exp(x*x) * math.Erfc(x)
+	}
+	f := 0.0 // the continued fraction of Laplace
+	for k := 40.0; k > 0; k-- {
+		f = k / 2 / (x + f)
+	}
+	return 1 / (math.SqrtPi * (x + f))
+}
+
+// logNdtr is the logarithm of the normal distribution function.
+func logNdtr(x float64) float64 {
+	t := x / math.Sqrt2
+	if x < -1 {
+		return math.Log(erfcx(-t)/2) - t*t
+	}
+	return math.Log1p(-math.Erfc(t) / 2)
+}
+
+// ndtri is the inverse of the normal distribution function.
+func ndtri(p float64) float64 {
+	const rootTwoPi, tail = 2.50662827463100050242, 0.13533528323661269189 // e^-2
+	switch {
+	case p == 0:
+		return math.Inf(-1)
+	case p == 1:
+		return math.Inf(1)
+	case !(p > 0 && p < 1):
+		return math.NaN()
+	}
+	y, sign := p, -1.0
+	if y > 1-tail {
+		y, sign = 1-y, 1
+	}
+	if y > tail {
+		y -= 0.5
+		z := y * y
+		return rootTwoPi * (y + y*(z*polynomial(z, ndtriP0[:])/polynomial(z, ndtriQ0[:])))
+	}
+	x := math.Sqrt(-2 * math.Log(y))
+	z := 1 / x
+	low := z * polynomial(z, ndtriP1[:]) / polynomial(z, ndtriQ1[:])
+	if x >= 8 {
+		low = z * polynomial(z, ndtriP2[:]) / polynomial(z, ndtriQ2[:])
+	}
+	return sign * (x - math.Log(x)/x - low)
+}
