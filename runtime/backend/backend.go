@@ -7,6 +7,7 @@ package backend
 import (
 	"context"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -101,6 +102,8 @@ type InitContext struct {
 	MaxMemory int64
 	// Threads is how many threads Parallel uses at most.
 	Threads int
+	// Tier is the instruction set that kernels use where there is a choice.
+	Tier kernel.Tier
 }
 
 // ExecuteContext is what Execute gets; it is valid for the call.

@@ -252,7 +252,7 @@ func (m *Method) initDelegate(s *step, args []*op.Value) (backend.Handle, error)
 	}
 	p, d := m.m.prog, &m.m.plan.Delegates[s.a]
 	ctx := &backend.InitContext{Method: m.m.plan.Name, Args: args, Options: p.opts.BackendOptions[d.ID], Tracer: p.opts.Tracer,
-		Threads: p.pool.Threads(), Share: p.share, Alloc: m.inst.alloc, MaxMemory: p.opts.MaxMemory, NamedData: func(key string) []byte { return p.named[key] }}
+		Threads: p.pool.Threads(), Tier: p.tier, Share: p.share, Alloc: m.inst.alloc, MaxMemory: p.opts.MaxMemory, NamedData: func(key string) []byte { return p.named[key] }}
 	processed := backend.NewFreeableBuffer(p.file.DelegateData[d.Processed], p.mapped.release)
 	h, err := s.backend.Init(ctx, processed, d.CompileSpecs)
 	if err != nil {

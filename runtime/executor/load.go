@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/parallel"
 	"github.com/rules-pte/rules_pte/runtime/pte"
@@ -49,6 +50,7 @@ type Program struct {
 	opts    LoadOptions
 	table   *op.Table
 	pool    *parallel.Pool
+	tier    kernel.Tier
 	mapped  mapping
 	memory  int64 // bytes that an instance takes
 	named   map[string][]byte
@@ -98,7 +100,7 @@ func Load(src []byte, opts LoadOptions) (*Program, error) {
 	if opts.MaxInstructions <= 0 {
 		opts.MaxInstructions = DefaultMaxInstructions
 	}
-	p := &Program{file: file, opts: opts, table: op.NewTable(opts.Kernels), packs: make(map[packKey]any),
+	p := &Program{file: file, opts: opts, tier: kernel.Best(), table: op.NewTable(opts.Kernels), packs: make(map[packKey]any),
 		shared: make(map[string]*sharedEntry), named: make(map[string][]byte)}
 	for _, d := range file.NamedData {
 		p.named[d.Key] = d.Data

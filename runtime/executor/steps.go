@@ -312,7 +312,7 @@ func (m *method) prepare(s *step, def *op.Def, sig *op.Signature, missing *missi
 		missing.add(&missing.ops, s.name+" ("+key.String()+")")
 		return nil
 	}
-	plan, err := op.Prepare(k, sig, args, outs, m.prog.pack)
+	plan, err := op.Prepare(k, sig, args, outs, op.Options{Pack: m.prog.pack, Tier: m.prog.tier})
 	if err != nil {
 		return wrap(pte.InvalidProgram, "prepare "+s.name, err)
 	}

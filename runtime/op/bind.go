@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -31,17 +32,27 @@ func serially(n, _ int, f func(lo, hi int)) {
 type Plan struct {
 	Kernel  *Kernel
 	state   State
+	tier    kernel.Tier
 	scratch int
 	promote bool
 	inPlace []int // for each out the argument that it is, or -1
 	consts  map[*tensor.Tensor]*tensor.Tensor
 }
 
+// Options say how calls are prepared. The zero value packs for one plan alone, and gives the same
+// bits on every machine.
+type Options struct {
+	// Pack is Prep.Pack, or nil.
+	Pack func(t *tensor.Tensor, layout string, make func() any) any
+	// Tier is the instruction set of the kernels that have more than one.
+	Tier kernel.Tier
+}
+
 // Prepare makes a plan of calls of k. args are without outs and hold Data only for constants; outs have their
-// largest sizes. sig is k's signature, pack is Prep.Pack and may be nil.
-func Prepare(k *Kernel, sig *Signature, args []Value, outs []tensor.Meta,
-	pack func(t *tensor.Tensor, layout string, make func() any) any) (*Plan, error) {
-	p := &Plan{Kernel: k, promote: k.Def.Key == KeyPromote || k.Def.Key == KeyPromoteFloat, inPlace: inPlaceArgs(sig)}
+// largest sizes. sig is k's signature.
+func Prepare(k *Kernel, sig *Signature, args []Value, outs []tensor.Meta, opts Options) (*Plan, error) {
+	p := &Plan{Kernel: k, tier: opts.Tier, promote: k.Def.Key == KeyPromote || k.Def.Key == KeyPromoteFloat, inPlace: inPlaceArgs(sig)}
+	pack := opts.Pack
 	if pack == nil {
 		pack = func(_ *tensor.Tensor, _ string, make func() any) any { return make() }
 	}
@@ -49,7 +60,7 @@ func Prepare(k *Kernel, sig *Signature, args []Value, outs []tensor.Meta,
 	if k.Prepare == nil {
 		return p, nil
 	}
-	prep := Prep{Args: args, Out: outs, Pack: pack}
+	prep := Prep{Args: args, Out: outs, Pack: pack, Tier: opts.Tier}
 	state, err := k.Prepare(&prep)
 	p.state, p.scratch = state, prep.Scratch
 	return p, err
@@ -181,7 +192,7 @@ func (v *Invoker) bindCall() {
 	if v.env.alloc == nil {
 		v.env.alloc = v.env.Temp.Alloc
 	}
-	v.call = Call{Args: v.Args, Out: append([]*tensor.Tensor(nil), v.Outs...), Parallel: v.env.Parallel, Rand: v.env.Rand, Alloc: v.env.alloc}
+	v.call = Call{Args: v.Args, Out: append([]*tensor.Tensor(nil), v.Outs...), Parallel: v.env.Parallel, Tier: v.plan.tier, Rand: v.env.Rand, Alloc: v.env.alloc}
 	if v.call.Parallel == nil {
 		v.call.Parallel = serially
 	}

@@ -48,6 +48,7 @@ type conv struct {
 	inPer, outPer         int // channels a group
 	// channelsInner says that the taps are the outer part of a row of the unfolded input.
 	channelsInner bool
+	tiling
 }
 
 // axesOf reads a list with one number for each spatial dimension.
@@ -107,6 +108,10 @@ func (c *conv) taps() int { return c.kernel.product() }
 // depth is the length of a row of the unfolded input.
 func (c *conv) depth() int { return c.inPer * c.taps() }
 
+// byRows says that the left factor of the products is the weights, a row for each channel, and the right one the
+// unfolded input: so the tiles write positions side by side, as they lie in a contiguous output.
+func (c *conv) byRows() bool { return c.micro != nil && !c.channelsInner && !c.depthwise() }
+
 // depthwise reports that each output channel looks at one input channel.
 func (c *conv) depthwise() bool { return c.inPer == 1 && c.groups > 1 && !c.transposed }
 
@@ -131,6 +136,8 @@ func (c *conv) convLayout() string {
 	switch {
 	case c.depthwise():
 		return "depthwise"
+	case c.byRows():
+		return "rows"
 	case c.transposed && c.channelsInner:
 		return "transposed channels inner"
 	case c.transposed:
@@ -155,7 +162,11 @@ func packConv[T number](dst []T, c *conv, w *tensor.Tensor) {
 		}
 		return
 	}
-	size := packedLen(c.depth(), c.outPer)
+	if c.byRows() {
+		packRows(dst, c, x, &s)
+		return
+	}
+	size := c.len(c.depth(), c.outPer)
 	for g := range c.groups {
 		packGroup(dst[g*size:(g+1)*size], c, x, &s, g)
 	}
@@ -171,17 +182,33 @@ func (c *conv) tapOffset(t int, s *[tensor.MaxRank]int) int {
 	return at
 }
 
+// packRows writes the row of each output channel: for every input channel its taps.
+func packRows[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int) {
+	for o := range c.out.channels {
+		for r := range c.depth() {
+			ci, at := r/c.taps(), c.tapOffset(r%c.taps(), s)
+			if c.transposed {
+				at += (o/c.outPer*c.inPer+ci)*s[0] + o%c.outPer*s[1]
+			} else {
+				at += o*s[0] + ci*s[1]
+			}
+			dst[r] = x[at]
+		}
+		dst = dst[c.depth():]
+	}
+}
+
 // packGroup packs the depth × outPer matrix of group g.
 func packGroup[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int, g int) {
-	for j := 0; j < c.outPer; j += panel {
-		n := min(panel, c.outPer-j)
+	for j := 0; j < c.outPer; j += c.cols {
+		n := min(c.cols, c.outPer-j)
 		for r := range c.depth() {
 			ci, t := r/c.taps(), r%c.taps()
 			if c.channelsInner {
 				ci, t = r%c.inPer, r/c.inPer
 			}
 			at := c.tapOffset(t, s)
-			for l := range panel {
+			for l := range c.cols {
 				var v T
 				if l < n && c.transposed {
 					v = x[at+(g*c.inPer+ci)*s[0]+(j+l)*s[1]]
@@ -190,7 +217,7 @@ func packGroup[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int, g int)
 				}
 				dst[l] = v
 			}
-			dst = dst[panel:]
+			dst = dst[c.cols:]
 		}
 	}
 }
@@ -200,7 +227,15 @@ func (c *conv) convPacked() int {
 	if c.depthwise() {
 		return c.taps() * c.out.channels
 	}
-	return c.groups * packedLen(c.depth(), c.outPer)
+	if c.byRows() {
+		return c.out.channels * c.depth()
+	}
+	return c.groups * c.len(c.depth(), c.outPer)
+}
+
+// packed reports whether w is packed for c as it lies.
+func (c *conv) packed(w *tensor.Tensor) bool {
+	return c.byRows() && !c.transposed && w.Contiguous()
 }
 
 // prepareConvolution packs constant weights.
@@ -211,6 +246,10 @@ func prepareConvolution[T number](p *Prep) (State, error) {
 	}
 	in := plainOrder(&p.Args[convInput].Tensor.Meta, w.Rank()-2)
 	c := newConv(p.Args, &in, &p.Out[0])
+	c.tiling = tilingOf[T](p.Tier)
+	if c.packed(w) {
+		return nil, nil
+	}
 	build := func() any {
 		s := &packed[T]{make([]T, c.convPacked())}
 		packConv(s.data, &c, w)
@@ -228,6 +267,7 @@ func runConvolution[T number](call *Call, s State) error {
 	t, w := call.Args[convInput].Tensor, call.Args[convWeight].Tensor
 	meta := plainOrder(&t.Meta, w.Rank()-2)
 	c := newConv(call.Args, &meta, &call.Out[0].Meta)
+	c.tiling = tilingOf[T](call.Tier)
 	x := elems[T](t)
 	if !c.channelsInner {
 		var err error
@@ -237,6 +277,9 @@ func runConvolution[T number](call *Call, s State) error {
 	}
 	if s, ok := s.(*packed[T]); ok {
 		return convolve(call, c, x, s.data)
+	}
+	if c.packed(w) {
+		return convolve(call, c, x, elems[T](w))
 	}
 	tmp, err := tempOf[T](call, c.convPacked())
 	if err != nil {

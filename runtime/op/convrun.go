@@ -24,9 +24,14 @@ type convJob[T number] struct {
 // convGemm computes a convolution by products, group by group.
 func convGemm[T number](call *Call, j convJob[T]) error {
 	j.workers, j.chunk = 1, convBlock
+	if j.byRows() {
+		j.chunk = j.cols
+	}
 	if call.Parallel != nil && j.out.size.product()*j.out.batch*j.out.channels*j.depth() >= gemmParallelMin {
 		j.workers = convWorkers
-		j.chunk = min(convBlock, max(8, (j.out.size.product()+convWorkers-1)/convWorkers))
+		if !j.byRows() {
+			j.chunk = min(convBlock, max(8, (j.out.size.product()+convWorkers-1)/convWorkers))
+		}
 	}
 	if !j.direct() {
 		rows, err := tempOf[T](call, j.workers*j.chunk*j.depth())
@@ -68,9 +73,13 @@ func (j *convJob[T]) part(i int) {
 func (j *convJob[T]) block(p, pos, worker int) {
 	n, g := p/j.groups, p%j.groups
 	m := min(j.chunk, j.out.size.product()-pos)
+	if j.byRows() {
+		j.rowsBlock(p, pos, m, worker)
+		return
+	}
 	depth, o := j.depth(), &j.out
-	size := packedLen(depth, j.outPer)
-	job := gemm[T]{m: m, n: j.outPer, k: depth, lda: depth, b: j.w[g*size : (g+1)*size], rs: o.step[2], cs: o.sc}
+	size := j.len(depth, j.outPer)
+	job := gemm[T]{tiling: j.tiling, m: m, n: j.outPer, k: depth, lda: depth, b: j.w[g*size : (g+1)*size], rs: o.step[2], cs: o.sc}
 	if j.bias != nil {
 		job.bias = j.bias[g*j.outPer : (g+1)*j.outPer]
 	}
@@ -82,7 +91,7 @@ func (j *convJob[T]) block(p, pos, worker int) {
 		j.unfold(job.a, j.x[from:], pos, m)
 	}
 	job.c = j.y[n*o.sn+g*j.outPer*o.sc+pos*o.step[2]:]
-	job.block(0, m, 0, (job.n+panel-1)/panel)
+	job.block(0, m, 0, job.panels(job.n))
 }
 
 // unfold writes for each of m output positions the inputs that the kernel sees there.

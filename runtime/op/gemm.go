@@ -1,6 +1,12 @@
 package op
 
-// panel is how many columns of the right factor are packed side by side.
+import (
+	"unsafe"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+)
+
+// panel is how many columns of the right factor are packed side by side in portable Go.
 const panel = 4
 
 // rowBlock is how many rows of the left factor go through all panels together.
@@ -16,29 +22,53 @@ type matrix[T number] struct {
 	rs, cs     int // strides
 }
 
-// packedLen is how many elements a k × n matrix has when packed.
-func packedLen(k, n int) int { return (n + panel - 1) / panel * panel * k }
+// tiling is how the right factor of a product is packed, and what multiplies it.
+type tiling struct {
+	cols  int          // of a panel
+	micro *kernel.Gemm // nil: portable Go
+}
 
-// pack puts b into panels: for every panel columns the rows one after another, padded with zeros.
-func pack[T number](dst []T, b matrix[T]) {
-	for j := 0; j < b.cols; j += panel {
-		n := min(panel, b.cols-j)
+// tilingOf is the tiling for elements T in tier t.
+func tilingOf[T number](t kernel.Tier) tiling {
+	if isFloat32[T]() {
+		if g := kernel.GemmF32(t); g != nil {
+			return tiling{g.Cols, g}
+		}
+	}
+	return tiling{cols: panel}
+}
+
+// isFloat32 reports whether T is float32; the compiler knows the answer.
+func isFloat32[T number]() bool { return unsafe.Sizeof(T(0)) == 4 && T(1)/T(2) != 0 }
+
+// panels is how many panels n columns make.
+func (t tiling) panels(n int) int { return (n + t.cols - 1) / t.cols }
+
+// len is how many elements a k × n matrix has when packed.
+func (t tiling) len(k, n int) int { return t.panels(n) * t.cols * k }
+
+// pack puts b into panels: for every cols columns the rows one after another, padded with zeros.
+func pack[T number](dst []T, b matrix[T], cols int) {
+	for j := 0; j < b.cols; j += cols {
+		n := min(cols, b.cols-j)
 		for i := range b.rows {
-			at := i*b.rs + j*b.cs
-			for l := range panel {
-				var x T
-				if l < n {
-					x = b.data[at+l*b.cs]
+			at, row := i*b.rs+j*b.cs, dst[:cols]
+			dst = dst[cols:]
+			if b.cs == 1 {
+				copy(row[:n], b.data[at:at+n])
+			} else {
+				for l := range row[:n] {
+					row[l] = b.data[at+l*b.cs]
 				}
-				dst[l] = x
 			}
-			dst = dst[panel:]
+			clear(row[n:])
 		}
 	}
 }
 
 // gemm is a product c = a·b (+ bias), of an m × k and a k × n matrix.
 type gemm[T number] struct {
+	tiling
 	m, n, k int
 	a       []T // rows contiguous, lda apart
 	lda     int
@@ -50,7 +80,7 @@ type gemm[T number] struct {
 
 // runGemm computes g, on several threads if it is large.
 func runGemm[T number](c *Call, g gemm[T]) {
-	panels := (g.n + panel - 1) / panel
+	panels := g.panels(g.n)
 	if c.Parallel == nil || g.m*g.n*g.k < gemmParallelMin {
 		g.block(0, g.m, 0, panels)
 		return
@@ -61,7 +91,7 @@ func runGemm[T number](c *Call, g gemm[T]) {
 // parallelGemm is apart so that only it lets g escape.
 func parallelGemm[T number](c *Call, g gemm[T], panels int) {
 	if g.m < 16 {
-		grain := max(1, gemmParallelMin/4/max(1, g.m*g.k*panel))
+		grain := max(1, gemmParallelMin/4/max(1, g.m*g.k*g.cols))
 		c.Parallel(panels, grain, func(lo, hi int) { g.block(0, g.m, lo, hi) })
 		return
 	}
@@ -71,6 +101,10 @@ func parallelGemm[T number](c *Call, g gemm[T], panels int) {
 
 // block computes rows lo to hi of the panels from to until.
 func (g *gemm[T]) block(lo, hi, from, until int) {
+	if g.micro != nil {
+		g.tiles(lo, hi, from, until)
+		return
+	}
 	for r := lo; r < hi; r += rowBlock {
 		end := min(r+rowBlock, hi)
 		for p := from; p < until; p++ {

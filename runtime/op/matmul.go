@@ -117,8 +117,9 @@ func preparePacked[T number](p *Prep, t *tensor.Tensor, transposed bool) (State,
 	}
 	build := func() any {
 		b := matrixOf[T](t, transposed)
-		s := &packed[T]{make([]T, packedLen(b.rows, b.cols))}
-		pack(s.data, b)
+		tiling := tilingOf[T](p.Tier)
+		s := &packed[T]{make([]T, tiling.len(b.rows, b.cols))}
+		pack(s.data, b, tiling.cols)
 		return s
 	}
 	if p.Pack == nil {
@@ -140,11 +141,12 @@ func panels[T number](c *Call, s State, b matrix[T]) ([]T, error) {
 	if s, ok := s.(*packed[T]); ok {
 		return s.data, nil
 	}
-	dst, err := tempOf[T](c, packedLen(b.rows, b.cols))
+	tiling := tilingOf[T](c.Tier)
+	dst, err := tempOf[T](c, tiling.len(b.rows, b.cols))
 	if err != nil {
 		return nil, err
 	}
-	pack(dst, b)
+	pack(dst, b, tiling.cols)
 	return dst, nil
 }
 
@@ -162,7 +164,7 @@ func product[T number](c *Call, s State, out, a *tensor.Tensor, b matrix[T], bia
 	if len(o) == 0 {
 		return nil
 	}
-	runGemm(c, gemm[T]{m: len(o) / b.cols, n: b.cols, k: b.rows, a: x, lda: b.rows, b: w, c: o, rs: b.cols, cs: 1, bias: bias})
+	runGemm(c, gemm[T]{tiling: tilingOf[T](c.Tier), m: len(o) / b.cols, n: b.cols, k: b.rows, a: x, lda: b.rows, b: w, c: o, rs: b.cols, cs: 1, bias: bias})
 	return nil
 }
 
@@ -221,16 +223,17 @@ func runBmm[T number](c *Call, _ State) error {
 	var s [tensor.MaxRank]int
 	stridesOf(&b.Meta, &s)
 	k, n, m, y := int(b.Sizes[1]), int(b.Sizes[2]), int(out.Sizes[1]), elems[T](b)
-	w, err := tempOf[T](c, packedLen(k, n))
+	tiling := tilingOf[T](c.Tier)
+	w, err := tempOf[T](c, tiling.len(k, n))
 	if err != nil || out.Numel() == 0 {
 		return err
 	}
 	o := elems[T](out)
 	for i := range int(out.Sizes[0]) {
 		if k > 0 {
-			pack(w, matrix[T]{y[i*s[0]:], k, n, s[1], s[2]})
+			pack(w, matrix[T]{y[i*s[0]:], k, n, s[1], s[2]}, tiling.cols)
 		}
-		runGemm(c, gemm[T]{m: m, n: n, k: k, a: x[i*m*k:], lda: k, b: w, c: o[i*m*n:], rs: n, cs: 1})
+		runGemm(c, gemm[T]{tiling: tiling, m: m, n: n, k: k, a: x[i*m*k:], lda: k, b: w, c: o[i*m*n:], rs: n, cs: 1})
 	}
 	return nil
 }

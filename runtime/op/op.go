@@ -6,7 +6,10 @@
 // a program's generated list does not name.
 package op
 
-import "github.com/rules-pte/rules_pte/runtime/tensor"
+import (
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
 
 // Tags of an operator.
 type Tags uint8
@@ -153,6 +156,8 @@ type Prep struct {
 	Scratch int
 	// Pack returns what was made before for this key and the constant's bytes, or makes it; nil means always make.
 	Pack func(t *tensor.Tensor, layout string, make func() any) any
+	// Tier is Call.Tier.
+	Tier kernel.Tier
 }
 
 // Call is what Run gets.
@@ -163,6 +168,8 @@ type Call struct {
 	Out []*tensor.Tensor
 	// Scratch is at least Prep.Scratch bytes, 64-byte aligned, of any content.
 	Scratch []byte
+	// Tier is the instruction set to use where there is a choice.
+	Tier kernel.Tier
 	// Parallel runs f over [0,n) in chunks of at least grain, on several threads or on this one.
 	Parallel func(n, grain int, f func(lo, hi int))
 	// Rand is the generator that random operators draw from; others do not look at it.

@@ -83,7 +83,7 @@ func testRun(t *testing.T, d *Def, outType tensor.ScalarType, args ...any) ([]*t
 	for i := range outs {
 		metas[i] = outs[i].Meta
 	}
-	plan, err := Prepare(k, &sig, vals, metas, nil)
+	plan, err := Prepare(k, &sig, vals, metas, Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,9 @@ func caches(dir string, test bool) []string {
 	return []string{"//:go_modules"}
 }
 
-func inRuntime(dir string) bool { return dir == "runtime" || strings.HasPrefix(dir, "runtime/") }
+func inRuntime(dir string) bool {
+	return strings.HasPrefix(dir, "runtime/") && !strings.HasPrefix(dir, "runtime/kernel/gen")
+}
 
 // buildFile is the generated part of a package's BUILD.bazel.
 func buildFile(p *pkg) string {

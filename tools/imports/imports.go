@@ -6,9 +6,9 @@ import "strings"
 const module = "github.com/rules-pte/rules_pte/"
 
 // linked reports whether pkg, without the module's path, ends up in a user's binary. The C interface and the
-// page for the web talk to their hosts through packages that the rest may not use.
+// page for the web talk to their hosts through packages that the rest may not use; the generator of kernels is a tool.
 func linked(pkg string) bool {
-	if under(pkg, "runtime/capi") || under(pkg, "runtime/web") {
+	if under(pkg, "runtime/capi") || under(pkg, "runtime/web") || under(pkg, "runtime/kernel/gen") {
 		return false
 	}
 	if under(pkg, "runtime") {

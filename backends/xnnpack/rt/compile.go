@@ -41,6 +41,9 @@ func compile(ctx *backend.InitContext, table *op.Table, payload []byte) (*progra
 	}
 	c := &compiler{ctx: ctx, table: table, graph: g, out: &program{}, values: make(map[uint32]*value, len(g.Values))}
 	c.out.inputs, c.out.outputs = absent(int(g.NumExterns)), absent(int(g.NumExterns))
+	for i := range g.Constants {
+		c.out.inline = c.out.inline || len(g.Constants[i].Data) > 0
+	}
 	for i := range g.Values {
 		c.define(&g.Values[i])
 	}
@@ -158,7 +161,7 @@ func (c *compiler) callOuts(name string, outs []operand, args ...operand) {
 		c.fail(pte.DelegateInvalidCompatibility, err.Error())
 		return
 	}
-	plan, err := op.Prepare(k, sig, vals, metas, c.pack)
+	plan, err := op.Prepare(k, sig, vals, metas, op.Options{Pack: c.pack, Tier: c.ctx.Tier})
 	if err != nil {
 		c.fail(pte.DelegateInvalidCompatibility, err.Error())
 		return

@@ -148,7 +148,7 @@ func (e *evaluator) run(row *exir.Row, args []op.Value, outs []*tensor.Tensor, m
 		return fmt.Errorf("no kernel for %s", dtype)
 	}
 	_, sig := e.table.Def(row.Out.Name)
-	plan, err := op.Prepare(k, sig, args, metas, nil)
+	plan, err := op.Prepare(k, sig, args, metas, op.Options{})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,39 @@
+package kernel
+
+import "math"
+
+// Tile is one block of a matrix product: some rows of the left factor times one panel of the right one.
+// Its layout is known to the generator.
+//
+//	out[r][c] = clamp(start[r][c] + Σ left[r][k] · panel[k][c], Low, High)
+type Tile struct {
+	Left        *float32 // the first row
+	Stride      uintptr  // bytes from a row to the next
+	Panel       *float32 // Depth·Segments rows of Cols float32, one after another
+	Out         *float32
+	OutStride   uintptr // bytes
+	Depth       uintptr // float32 in a segment of a row
+	Segments    uintptr // at least 1
+	Gap         uintptr // bytes from the end of a segment to the start of the next
+	Start       *float32
+	StartStride uintptr  // bytes; 0 starts all rows alike
+	RowStart    *float32 // what all columns of a row start at, instead of Start; or nil
+	Low, High   float32
+}
+
+// Unclamped are the bounds of a Tile that is not clamped.
+var Unclamped = [2]float32{float32(math.Inf(-1)), float32(math.Inf(1))}
+
+// Gemm are the tiles of products of float32 matrices in one tier. Products are added one after another, each sum
+// rounded once, whatever the tile; so results do not depend on how rows are divided.
+type Gemm struct {
+	// Rows is how many rows a tile has at most, Cols how many columns a panel has.
+	Rows, Cols int
+	tier       Tier
+}
+
+// The most rows and columns that tiles of any tier have.
+const (
+	MaxRows = 8
+	MaxCols = 32
+)

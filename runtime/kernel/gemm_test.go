@@ -1,0 +1,184 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand"
+	"testing"
+	"unsafe"
+)
+
+// tiers are the tiers of this machine, whatever PTE_ISA says.
+func tiers() []Tier {
+	var list []Tier
+	for _, t := range []Tier{AVX2, AVX512, NEON} {
+		if t <= machineTier() && GemmF32(t) != nil {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// guard lies around every buffer of a test; kernels must neither use nor change it.
+const guard = float32(-12345.5)
+
+// guarded is n random float32 between guards, at an odd place.
+func guarded(r *rand.Rand, n int) []float32 {
+	b := make([]float32, n+35)
+	for i := range b {
+		b[i] = guard
+	}
+	s := b[17 : 17+n : 17+n]
+	for i := range s {
+		s[i] = float32(r.NormFloat64())
+	}
+	return s
+}
+
+// intact reports whether the guards around s are as they were.
+func intact(s []float32) bool {
+	p := unsafe.Pointer(unsafe.SliceData(s))
+	before := unsafe.Slice((*float32)(unsafe.Add(p, -17*4)), 17)
+	after := unsafe.Slice((*float32)(unsafe.Add(p, len(s)*4)), 18)
+	for i := range before {
+		if before[i] != guard || after[i] != guard {
+			return false
+		}
+	}
+	return true
+}
+
+type product struct {
+	rows, depth, segments, gap, pad int // gap and pad in float32: between segments, and between rows of out
+	low, high                       float32
+	starts                          int // 0: a row for all, 1: a row each, 2: a number each
+}
+
+func (p product) String() string {
+	return fmt.Sprintf("%dx%dx%d gap %d pad %d starts %d", p.rows, p.segments, p.depth, p.gap, p.pad, p.starts)
+}
+
+func products(g *Gemm) (list []product) {
+	inf := float32(math.Inf(1))
+	for rows := 1; rows <= g.Rows; rows++ {
+		for _, depth := range []int{0, 1, 2, 3, 4, 5, 7, 8, 31, 64} {
+			list = append(list, product{rows: rows, depth: depth, segments: 1, low: -inf, high: inf},
+				product{rows: rows, depth: depth, segments: 3, gap: 5, pad: 3, low: -0.5, high: 1.5, starts: 1},
+				product{rows: rows, depth: depth, segments: 2, low: -inf, high: inf, starts: 2})
+		}
+	}
+	return list
+}
+
+// TestGemmF32 holds every tile of every tier against sums in float64.
+func TestGemmF32(t *testing.T) {
+	for _, tier := range tiers() {
+		g := GemmF32(tier)
+		for _, p := range products(g) {
+			t.Run(tier.String()+"/"+p.String(), func(t *testing.T) { checkProduct(t, g, p) })
+		}
+	}
+}
+
+func checkProduct(t *testing.T, g *Gemm, p product) {
+	r := rand.New(rand.NewSource(1))
+	cols := g.Cols
+	stride, outStride := p.segments*(p.depth+p.gap)+1, cols+p.pad
+	left := guarded(r, p.rows*stride)
+	panel := guarded(r, p.segments*p.depth*cols)
+	out := guarded(r, (p.rows-1)*outStride+cols)
+	for i := range out {
+		out[i] = guard
+	}
+	starts, startStride := guarded(r, p.rows*cols), 0
+	if p.starts == 1 {
+		startStride = cols
+	}
+	tile := &Tile{Left: unsafe.SliceData(left), Stride: uintptr(stride * 4), Panel: unsafe.SliceData(panel), Out: &out[0], OutStride: uintptr(outStride * 4),
+		Depth: uintptr(p.depth), Segments: uintptr(p.segments), Gap: uintptr(p.gap * 4), Start: &starts[0], StartStride: uintptr(startStride * 4), Low: p.low, High: p.high}
+	if p.starts == 2 {
+		tile.RowStart = tile.Start
+	}
+	g.Run(tile, p.rows)
+	if !intact(out) {
+		t.Fatal("a value beside the output is changed")
+	}
+	for i, got := range out {
+		row, c := i/outStride, i%outStride
+		if c >= cols {
+			if got != guard {
+				t.Fatalf("row %d: a value between the rows is changed", row)
+			}
+			continue
+		}
+		want := float64(starts[row*startStride+c])
+		if p.starts == 2 {
+			want = float64(starts[row])
+		}
+		for s := range p.segments {
+			for k := range p.depth {
+				want += float64(left[row*stride+s*(p.depth+p.gap)+k]) * float64(panel[(s*p.depth+k)*cols+c])
+			}
+		}
+		want = min(max(want, float64(p.low)), float64(p.high))
+		if math.Abs(float64(got)-want) > 1e-5*float64(1+p.depth*p.segments) {
+			t.Fatalf("row %d, column %d: got %v, want %v", row, c, got, want)
+		}
+	}
+}
+
+// TestGemmF32Special shows that NaN survives clamping and infinities are clamped.
+func TestGemmF32Special(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for _, tier := range tiers() {
+		g := GemmF32(tier)
+		for _, c := range []struct{ x, want float32 }{{nan, nan}, {inf, 6}, {-inf, 0}, {3, 3}} {
+			panel, out, zero := make([]float32, g.Cols), make([]float32, g.Cols), make([]float32, g.Cols)
+			for i := range panel {
+				panel[i] = 1
+			}
+			g.Run(&Tile{Left: &c.x, Panel: &panel[0], Out: &out[0], Depth: 1, Segments: 1, Start: &zero[0], Low: 0, High: 6}, 1)
+			for i, got := range out {
+				if got != c.want && !(got != got && c.want != c.want) {
+					t.Errorf("%v: clamp %v: column %d: got %v, want %v", tier, c.x, i, got, c.want)
+				}
+			}
+		}
+	}
+}
+
+func TestBest(t *testing.T) {
+	best := machineTier()
+	for _, c := range []struct {
+		value string
+		want  Tier
+	}{{"", best}, {"scalar", Scalar}, {"nonsense", Scalar}, {best.String(), best}} {
+		t.Setenv(TierVar, c.value)
+		if got := Best(); got != c.want {
+			t.Errorf("%s=%q: got %v, want %v", TierVar, c.value, got, c.want)
+		}
+	}
+}
+
+func BenchmarkGemmF32(b *testing.B) {
+	for _, tier := range tiers() {
+		g := GemmF32(tier)
+		for _, depth := range []int{27, 256, 1152} {
+			for _, rows := range []int{1, g.Rows} {
+				b.Run(fmt.Sprintf("%v/%dx%d", tier, rows, depth), func(b *testing.B) { benchmarkTile(b, g, rows, depth) })
+			}
+		}
+	}
+}
+
+func benchmarkTile(b *testing.B, g *Gemm, rows, depth int) {
+	left, panel := make([]float32, rows*depth), make([]float32, depth*g.Cols)
+	out, start := make([]float32, rows*g.Cols), make([]float32, g.Cols)
+	t := &Tile{Left: &left[0], Stride: uintptr(depth * 4), Panel: &panel[0], Out: &out[0], OutStride: uintptr(g.Cols * 4),
+		Depth: uintptr(depth), Segments: 1, Start: &start[0], Low: Unclamped[0], High: Unclamped[1]}
+	for b.Loop() {
+		g.Run(t, rows)
+	}
+	flops := 2 * float64(rows*depth*g.Cols)
+	b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+}

@@ -1,0 +1,142 @@
+package main
+
+import "fmt"
+
+// x86 is AVX2 with FMA, or AVX-512.
+type x86 struct {
+	source
+	wide bool
+}
+
+// x86Ptr are the integer registers; R14 and R15 are Go's own.
+var x86Ptr = [...]string{"DI", "SI", "R8", "R9", "R10", "R11", "R12", "R13", "AX", "BX", "CX", "DX"}
+
+func (m *x86) tier() string {
+	if m.wide {
+		return "AVX512"
+	}
+	return "AVX2"
+}
+
+func (m *x86) arch() string { return "amd64" }
+
+func (m *x86) lanes() int {
+	if m.wide {
+		return 16
+	}
+	return 8
+}
+
+func (m *x86) vectors() int { return 2 * m.lanes() }
+
+func (m *x86) v(v vec) string {
+	if m.wide {
+		return fmt.Sprintf("Z%d", v)
+	}
+	return fmt.Sprintf("Y%d", v)
+}
+
+func (m *x86) p(p ptr) string { return x86Ptr[p] }
+
+func (m *x86) begin(name string) {
+	m.source.begin(name)
+	m.line("MOVQ t+0(FP), DI")
+}
+
+func (m *x86) end() {
+	m.line("VZEROUPPER")
+	m.line("RET")
+}
+
+func (m *x86) get(to, from ptr, off int) { m.line("MOVQ %d(%s), %s", off, m.p(from), m.p(to)) }
+func (m *x86) add(p ptr, n int)          { m.line("ADDQ $%d, %s", n, m.p(p)) }
+func (m *x86) addPtr(p, q ptr)           { m.line("ADDQ %s, %s", m.p(q), m.p(p)) }
+
+func (m *x86) less(p ptr, n int, label string) {
+	m.line("SUBQ $%d, %s", n, m.p(p))
+	m.line("JLT %s", label)
+}
+
+func (m *x86) loop(p ptr, n int, label string) {
+	m.line("SUBQ $%d, %s", n, m.p(p))
+	m.line("JGE %s", label)
+}
+
+func (m *x86) more(p ptr, label string) {
+	m.line("SUBQ $1, %s", m.p(p))
+	m.line("JNZ %s", label)
+}
+
+func (m *x86) jump(label string) { m.line("JMP %s", label) }
+
+func (m *x86) ifZero(p ptr, label string) {
+	m.line("TESTQ %s, %[1]s", m.p(p))
+	m.line("JZ %s", label)
+}
+
+func (m *x86) copy(to, from vec) { m.line("VMOVAPS %s, %s", m.v(from), m.v(to)) }
+
+func (m *x86) load(v vec, p ptr, off int)  { m.line("VMOVUPS %d(%s), %s", off, m.p(p), m.v(v)) }
+func (m *x86) store(p ptr, off int, v vec) { m.line("VMOVUPS %s, %d(%s)", m.v(v), off, m.p(p)) }
+
+func (m *x86) broadcast(v vec, p ptr, off int) {
+	m.line("VBROADCASTSS %d(%s), %s", off, m.p(p), m.v(v))
+}
+
+func (m *x86) fma(acc, x, y vec) { m.line("VFMADD231PS %s, %s, %s", m.v(x), m.v(y), m.v(acc)) }
+
+// clamp: MAXPS and MINPS give their second operand, which Go writes first, if one is a NaN.
+func (m *x86) clamp(acc, lo, hi vec) {
+	m.line("VMAXPS %s, %s, %[1]s", m.v(acc), m.v(lo))
+	m.line("VMINPS %s, %s, %[1]s", m.v(acc), m.v(hi))
+}
+
+// x86Rows has a pointer for every four rows, which the stride, once, twice and three times, tells apart.
+type x86Rows struct {
+	m              *x86
+	stride, triple ptr
+	base           []ptr
+}
+
+func (m *x86) rows(p, stride ptr, n int, free ptr) rows {
+	r := &x86Rows{m: m, stride: stride, triple: free, base: []ptr{p}}
+	m.line("LEAQ (%s)(%s*2), %s", m.p(stride), m.p(stride), m.p(free))
+	for i := 4; i < n; i += 4 {
+		free++
+		m.line("LEAQ (%s)(%s*4), %s", m.p(r.base[len(r.base)-1]), m.p(stride), m.p(free))
+		r.base = append(r.base, free)
+	}
+	return r
+}
+
+// at is the operand off bytes into a row.
+func (r *x86Rows) at(row, off int) string {
+	base := r.m.p(r.base[row/4])
+	switch row % 4 {
+	case 1, 2:
+		return fmt.Sprintf("%d(%s)(%s*%d)", off, base, r.m.p(r.stride), row%4)
+	case 3:
+		return fmt.Sprintf("%d(%s)(%s*1)", off, base, r.m.p(r.triple))
+	}
+	return fmt.Sprintf("%d(%s)", off, base)
+}
+
+func (r *x86Rows) broadcast(v vec, row, off int) {
+	r.m.line("VBROADCASTSS %s, %s", r.at(row, off), r.m.v(v))
+}
+
+func (r *x86Rows) load(v vec, row, off int) { r.m.line("VMOVUPS %s, %s", r.at(row, off), r.m.v(v)) }
+
+func (r *x86Rows) store(row, off int, v vec) { r.m.line("VMOVUPS %s, %s", r.m.v(v), r.at(row, off)) }
+
+func (r *x86Rows) advance(n int) {
+	for _, b := range r.base {
+		r.m.add(b, n)
+	}
+}
+
+func (r *x86Rows) advancePtr(p ptr) {
+	for _, b := range r.base {
+		r.m.addPtr(b, p)
+	}
+}

@@ -1,0 +1,150 @@
+package main
+
+import "fmt"
+
+// The integer registers of a tile; see tile in package kernel for what they hold.
+const (
+	args ptr = iota
+	panel
+	depth
+	segments
+	gap
+	stride
+	left
+	free
+
+	out       = panel // once the sums are made
+	outStride = depth
+	start     = segments // before they are
+)
+
+// Where the fields of kernel.Tile lie.
+const (
+	tileLeft        = 0
+	tileStride      = 8
+	tilePanel       = 16
+	tileOut         = 24
+	tileOutStride   = 32
+	tileDepth       = 40
+	tileSegments    = 48
+	tileGap         = 56
+	tileStart       = 64
+	tileStartStride = 72
+	tileRowStart    = 80
+	tileLow         = 88
+	tileHigh        = 92
+)
+
+// unroll is how many steps of the inner loop are written out.
+const unroll = 4
+
+// float32Size is the size of an element in bytes.
+const float32Size = 4
+
+// gemm writes a tile of mr rows and nv vectors.
+type gemm struct {
+	machine
+	mr, nv int
+	left   rows
+}
+
+// gemmF32 writes the tiles of 1 to mr rows and nv vectors.
+func gemmF32(m machine, mr, nv int) {
+	for n := 1; n <= mr; n++ {
+		g := &gemm{machine: m, mr: n, nv: nv}
+		g.begin(fmt.Sprintf("gemmF32%sx%d", m.tier(), n))
+		g.sum()
+		g.finish()
+		g.end()
+	}
+}
+
+func (g *gemm) width() int { return g.lanes() * float32Size }
+
+// acc is the sum of row r and vector j; right and factor are the operands of a step.
+func (g *gemm) acc(r, j int) vec    { return vec(r*g.nv + j) }
+func (g *gemm) right(j int) vec     { return vec(g.mr*g.nv + j) }
+func (g *gemm) factor(step int) vec { return vec(g.mr*g.nv + g.nv + step%2) }
+
+// sum starts the sums and adds the products of all segments.
+func (g *gemm) sum() {
+	g.startSums()
+	g.get(left, args, tileLeft)
+	g.get(stride, args, tileStride)
+	g.left = g.rows(left, stride, g.mr, free)
+	g.get(panel, args, tilePanel)
+	g.get(segments, args, tileSegments)
+	g.get(gap, args, tileGap)
+	g.label("segment")
+	g.get(depth, args, tileDepth)
+	g.less(depth, unroll, "rest")
+	g.label("steps")
+	g.steps(unroll)
+	g.loop(depth, unroll, "steps")
+	g.label("rest")
+	g.add(depth, unroll)
+	g.less(depth, 1, "next")
+	g.label("step")
+	g.steps(1)
+	g.loop(depth, 1, "step")
+	g.label("next")
+	g.left.advancePtr(gap)
+	g.more(segments, "segment")
+}
+
+// startSums gives the sums of a row one number, or a row of numbers.
+func (g *gemm) startSums() {
+	g.get(start, args, tileRowStart)
+	g.ifZero(start, "columns")
+	for r := range g.mr {
+		g.broadcast(g.acc(r, 0), start, r*float32Size)
+		for j := 1; j < g.nv; j++ {
+			g.copy(g.acc(r, j), g.acc(r, 0))
+		}
+	}
+	g.jump("started")
+	g.label("columns")
+	g.get(start, args, tileStart)
+	g.get(stride, args, tileStartStride)
+	rows := g.rows(start, stride, g.mr, left)
+	for r := range g.mr {
+		for j := range g.nv {
+			rows.load(g.acc(r, j), r, j*g.width())
+		}
+	}
+	g.label("started")
+}
+
+// steps adds n products to each sum.
+func (g *gemm) steps(n int) {
+	for s := range n {
+		for j := range g.nv {
+			g.load(g.right(j), panel, (s*g.nv+j)*g.width())
+		}
+		for r := range g.mr {
+			x := g.factor(r)
+			g.left.broadcast(x, r, s*float32Size)
+			for j := range g.nv {
+				g.fma(g.acc(r, j), g.right(j), x)
+			}
+		}
+	}
+	g.left.advance(n * float32Size)
+	g.add(panel, n*g.nv*g.width())
+}
+
+// finish clamps and stores the sums.
+func (g *gemm) finish() {
+	lo, hi := g.factor(0), g.factor(1)
+	g.broadcast(lo, args, tileLow)
+	g.broadcast(hi, args, tileHigh)
+	g.get(out, args, tileOut)
+	g.get(outStride, args, tileOutStride)
+	rows := g.rows(out, outStride, g.mr, segments)
+	for r := range g.mr {
+		for j := range g.nv {
+			g.clamp(g.acc(r, j), lo, hi)
+			rows.store(r, j*g.width(), g.acc(r, j))
+		}
+	}
+}

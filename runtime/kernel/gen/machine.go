@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// vec is a vector register, ptr an integer register; both are numbered from 0.
+type (
+	vec int
+	ptr int
+)
+
+// machine writes the instructions of one instruction set. Offsets and strides are in bytes.
+type machine interface {
+	// tier is the suffix of names, such as "AVX2"; arch that of files, GOARCH's name.
+	tier() string
+	arch() string
+	// lanes is how many float32 a vector has, vectors how many vectors there are.
+	lanes() int
+	vectors() int
+
+	// begin starts a function that gets a pointer, which lies in register 0.
+	begin(name string)
+	end()
+	label(name string)
+
+	// get loads an integer register from memory.
+	get(to, from ptr, off int)
+	add(p ptr, n int)
+	addPtr(p, q ptr)
+	// less subtracts n from p and jumps if the result is negative.
+	less(p ptr, n int, label string)
+	// loop subtracts n from p and jumps unless the result is negative.
+	loop(p ptr, n int, label string)
+	// more subtracts 1 from p and jumps unless the result is zero.
+	more(p ptr, label string)
+
+	jump(label string)
+	ifZero(p ptr, label string)
+
+	copy(to, from vec)
+	load(v vec, p ptr, off int)
+	store(p ptr, off int, v vec)
+	broadcast(v vec, p ptr, off int)
+	// fma adds x*y to acc, rounded once.
+	fma(acc, x, y vec)
+	// clamp gives acc at least lo and at most hi; NaN stays.
+	clamp(acc, lo, hi vec)
+
+	// rows addresses n rows, of which the first is at p and each is stride behind the one before.
+	// It may take the registers from free on.
+	rows(p, stride ptr, n int, free ptr) rows
+}
+
+// rows are rows of a matrix that are read side by side.
+type rows interface {
+	broadcast(v vec, row, off int)
+	load(v vec, row, off int)
+	store(row, off int, v vec)
+	// advance moves all rows by n bytes, advancePtr by the bytes in p.
+	advance(n int)
+	advancePtr(p ptr)
+}
+
+// source is what machines have in common: the lines of a file, and the names of its functions.
+type source struct {
+	bytes.Buffer
+	names []string
+}
+
+func (s *source) line(format string, args ...any) { fmt.Fprintf(s, "\t"+format+"\n", args...) }
+
+func (s *source) label(name string) { fmt.Fprintf(s, "%s:\n", name) }
+
+func (s *source) begin(name string) {
+	s.names = append(s.names, name)
+	fmt.Fprintf(s, "\n// func %s(t *Tile)\nTEXT ·%[1]s(SB), NOSPLIT, $0-8\n", name)
+}
