@@ -68,6 +68,7 @@ func parse() (options, error) {
 
 // result is everything measured.
 type result struct {
+	Rounds int          `json:"rounds"`
 	Python *imports     `json:"official_imports,omitempty"`
 	Models []comparison `json:"models"`
 	Heap   []growth     `json:"heap,omitempty"`
@@ -95,7 +96,7 @@ func run(o options) error {
 }
 
 func measure(o options, ours *ours, models []model, tmp string) (*result, error) {
-	res := &result{}
+	res := &result{Rounds: o.rounds}
 	var theirs *official
 	if o.python != "" {
 		var err error

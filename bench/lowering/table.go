@@ -141,8 +141,8 @@ func (r *result) page() string {
 
 // notes say under which conditions it was measured.
 func (r *result) notes() string {
-	s := fmt.Sprintf("Medians, the two sides in turns, on %s/%s with %d cores. Ours is the whole process.\n",
-		runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	s := fmt.Sprintf("Medians of %d, the two sides in turns, on %s/%s with %d cores. Ours is the whole process.\n",
+		r.Rounds, runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	if r.Python != nil {
 		s += fmt.Sprintf("The official exporter's imports, %.1f s and %.0f MiB at their peak, are not in its times.\n",
 			r.Python.Seconds, r.Python.PeakMiB)
