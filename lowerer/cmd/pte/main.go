@@ -1,167 +1,21 @@
-// Command pte lowers exported PyTorch models to ExecuTorch programs, runs them and shows what is in them.
+// Command pte lowers exported PyTorch models to ExecuTorch programs, runs them and shows what is in them. It has the
+// backends of this project; see the package pte for one with others.
 package main
 
 import (
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"runtime/debug"
-	"slices"
-	"strings"
-
-	"github.com/rules-pte/rules_pte/lowerer/diag"
+	demo "github.com/rules-pte/rules_pte/backends/demo/aot"
+	demort "github.com/rules-pte/rules_pte/backends/demo/rt"
+	null "github.com/rules-pte/rules_pte/backends/null/aot"
+	nullrt "github.com/rules-pte/rules_pte/backends/null/rt"
+	xnnpackrt "github.com/rules-pte/rules_pte/backends/xnnpack/rt"
+	"github.com/rules-pte/rules_pte/lowerer/backend"
+	"github.com/rules-pte/rules_pte/lowerer/pte"
+	rtbackend "github.com/rules-pte/rules_pte/runtime/backend"
 )
-
-// Exit codes.
-const (
-	exitUser  = 1 // the input is wrong
-	exitUsage = 2 // the command line is wrong
-	exitBug   = 3 // the tool is wrong
-)
-
-// env is what a command may touch of the process.
-type env struct {
-	stdout, stderr io.Writer
-}
-
-// command is one subcommand. run gives an error that Print understands, or a usageError.
-type command struct {
-	name, args, doc string
-	run             func(e *env, args []string) error
-}
-
-// commands in the order that help shows. Filled by init since help itself is one.
-var commands []command
-
-func init() {
-	commands = []command{
-		{"lower", "[flags] (spec.cue | model.pt2 | name=model.pt2 ...)", "lower models to a program", runLower},
-		{"vet", "[flags] spec.cue", "check a spec with its models, and list their inputs", runVet},
-		{"run", "[flags] prog.pte", "run a program", runRun},
-		{"inspect", "[flags] prog.pte", "show everything that a program holds", runInspect},
-		{"passes", "[flags]", "list the passes in their order", runPasses},
-		{"ops", "[flags] [name]", "list the operators that lower, or describe one", runOps},
-		{"explain", "code", "explain an error code", runExplain},
-		{"mod", "init [dir]", "write cue.mod, so that CUE's own tools see the schema", runMod},
-		{"version", "[flags]", "print the version", runVersion},
-	}
-}
 
 func main() {
-	if dir := os.Getenv("BUILD_WORKING_DIRECTORY"); dir != "" {
-		// Under `bazel run`, relative paths count from where the user stands.
-		if err := os.Chdir(dir); err != nil {
-			fmt.Fprintln(os.Stderr, "pte:", err)
-			os.Exit(exitUser)
-		}
-	}
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
-}
-
-// run is the whole tool but for the process around it; it gives the exit code.
-func run(args []string, stdout, stderr io.Writer) (code int) {
-	defer func() {
-		if r := recover(); r != nil {
-			diag.Print(stderr, diag.New(diag.Bug, "", "bug: %v", r).
-				WithMore(strings.Split(strings.TrimSpace(string(debug.Stack())), "\n")...).
-				WithHint("please report this, with the command and, if you can, the model"))
-			code = exitBug
-		}
-	}()
-	return exitCode(dispatch(&env{stdout, stderr}, args), stderr)
-}
-
-func dispatch(e *env, args []string) error {
-	if len(args) == 0 {
-		return usageError(help())
-	}
-	if name := args[0]; name == "help" || name == "-h" || name == "-help" || name == "--help" {
-		if name != "help" || len(args) == 1 {
-			_, err := io.WriteString(e.stdout, help()+"\n")
-			return err
-		}
-		args = append(args[1:], "-h")
-	}
-	var names []string
-	for _, c := range commands {
-		if c.name == args[0] {
-			return c.call(e, args[1:])
-		}
-		names = append(names, c.name)
-	}
-	msg := fmt.Sprintf("unknown command %q", args[0])
-	if near := diag.Nearest(args[0], names); near != "" {
-		msg += fmt.Sprintf("; did you mean %q?", near)
-	}
-	return usageError(msg + "\ncommands: " + strings.Join(names, ", "))
-}
-
-// call runs c; a usage error shows how c is called.
-func (c command) call(e *env, args []string) error {
-	err := c.run(e, args)
-	var usage usageError
-	var help helpRequest
-	switch {
-	case errors.As(err, &help):
-		_, err := io.WriteString(e.stdout, c.help(help.flags))
-		return err
-	case errors.As(err, &usage):
-		return usageError(fmt.Sprintf("%s\n%s", usage, c.usage()))
-	}
-	return err
-}
-
-func (c command) usage() string { return strings.TrimSpace("usage: pte " + c.name + " " + c.args) }
-
-// help is what -h prints: how c is called, what it does, its steps and its flags.
-func (c command) help(f flags) string {
-	text := c.usage() + "\n\n" + c.doc + "\n"
-	if c.name == "lower" {
-		text += "\nthe same in steps, for build systems:\n" + list(steps, "pte lower ")
-	}
-	if list := f.describe(); list != "" {
-		text += "\nflags:\n" + list
-	}
-	return text
-}
-
-// list is a line for each command.
-func list(commands []command, prefix string) string {
-	width := 0
-	for _, c := range commands {
-		width = max(width, len(c.name))
-	}
-	var b strings.Builder
-	for _, c := range commands {
-		fmt.Fprintf(&b, "  %s%-*s  %s\n", prefix, width, c.name, c.doc)
-	}
-	return b.String()
-}
-
-func help() string {
-	return "usage: pte <command> [arguments]\n\n" + list(commands, "") + "\n`pte help <command>` says more about one"
-}
-
-// usageError is a wrong command line.
-type usageError string
-
-func (u usageError) Error() string { return string(u) }
-
-func exitCode(err error, stderr io.Writer) int {
-	var usage usageError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &usage):
-		fmt.Fprintln(stderr, "pte:", usage)
-		return exitUsage
-	}
-	diag.Print(stderr, err)
-	var all diag.List
-	all.Add("", err)
-	if slices.ContainsFunc(all, func(e *diag.Error) bool { return e.Code == diag.Bug }) {
-		return exitBug
-	}
-	return exitUser
+	pte.Main(pte.Backends{
+		AOT:     []backend.Backend{demo.Backend{}, demo.All{}, null.Backend{}},
+		Runtime: []rtbackend.Backend{demort.Backend{}, demort.All{}, nullrt.Backend{}, xnnpackrt.New()},
+	})
 }

@@ -1,4 +1,4 @@
-package main
+package pte
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ var example = regexp.MustCompile("(?s)Example:\n\n(?:```cue\n(.*?)```\n\n)?```te
 func TestExamples(t *testing.T) {
 	dir := t.TempDir()
 	writeFixtures(t, dir)
-	pages, err := filepath.Abs("../../../docs/errors")
+	pages, err := filepath.Abs("../../docs/errors")
 	if err != nil {
 		t.Fatal(err)
 	}

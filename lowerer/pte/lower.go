@@ -1,4 +1,4 @@
-package main
+package pte
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func runLower(e *env, args []string) error {
 		return err
 	}
 	timings := lowerer.NewTimings()
-	spec, err := specOf(rest, *program)
+	spec, err := specOf(e, rest, *program)
 	if err != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func lowerWhole(spec *config.Spec, models map[string]string, out lowerOutputs, t
 }
 
 // loadSpec is config.Load, and the checks that the schema cannot make.
-func loadSpec(path, program string) (*config.Spec, error) {
-	spec, err := config.Load(path, config.Options{Program: program, Backends: backends})
+func loadSpec(e *env, path, program string) (*config.Spec, error) {
+	spec, err := config.Load(path, config.Options{Program: program, Backends: e.backends.AOT})
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func loadSpec(path, program string) (*config.Spec, error) {
 }
 
 // specOf loads the spec that the arguments name, or makes the default one for bare models.
-func specOf(args []string, program string) (*config.Spec, error) {
+func specOf(e *env, args []string, program string) (*config.Spec, error) {
 	if len(args) == 0 {
 		return nil, usageError("want a spec or a model")
 	}
@@ -88,7 +88,7 @@ func specOf(args []string, program string) (*config.Spec, error) {
 		if len(args) > 1 {
 			return nil, usageError("a spec names its models itself; want one argument")
 		}
-		return loadSpec(args[0], program)
+		return loadSpec(e, args[0], program)
 	}
 	var models []config.Named
 	seen := map[string]bool{}

@@ -1,4 +1,4 @@
-package main
+package pte
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ func runVet(e *env, args []string) error {
 	case *noModels && (*asJSON || len(models) > 0):
 		return usageError("--no-models leaves nothing for --json or --model")
 	}
-	specs, err := config.LoadAll(rest[0], config.Options{Program: *program, Backends: backends})
+	specs, err := config.LoadAll(rest[0], config.Options{Program: *program, Backends: e.backends.AOT})
 	if err != nil {
 		return err
 	}

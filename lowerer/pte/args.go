@@ -1,4 +1,4 @@
-package main
+package pte
 
 import (
 	"flag"

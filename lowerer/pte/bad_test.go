@@ -1,4 +1,4 @@
-package main
+package pte
 
 //bazel:data //lowerer/internal/pt2:testdata
 //bazel:data //runtime/executor:testdata
@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	modelDir   = "../../internal/pt2/testdata"
-	programDir = "../../../runtime/executor/testdata"
+	modelDir   = "../internal/pt2/testdata"
+	programDir = "../../runtime/executor/testdata"
 )
 
 // TestBadInput runs the scripts of testdata/bad, which damage inputs in every way that a user may meet.

@@ -1,4 +1,4 @@
-package main
+package pte
 
 import (
 	"github.com/rules-pte/rules_pte/lowerer/internal/runcmd"
@@ -22,7 +22,7 @@ func runRun(e *env, args []string) error {
 		return usageError(msg)
 	}
 	defer progress(e, "running "+o.Program)()
-	return runcmd.Run(&o, executor.LoadOptions{Kernels: op.Kernels, Backends: runtimes}, e.stdout)
+	return runcmd.Run(&o, executor.LoadOptions{Kernels: op.Kernels, Backends: e.backends.Runtime}, e.stdout)
 }
 
 func runInspect(e *env, args []string) error {

@@ -1,4 +1,4 @@
-package main
+package pte
 
 import (
 	"io"
@@ -41,7 +41,7 @@ func runProgram(e *env, args []string) error {
 	if err := parseOnlyFlags(f, args, "spec", "graph", "o", "report"); err != nil {
 		return err
 	}
-	spec, err := loadSpec(*specPath, *program)
+	spec, err := loadSpec(e, *specPath, *program)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func runCheck(e *env, args []string) error {
 	if err := parseOnlyFlags(f, args, "spec", "report", "o"); err != nil {
 		return err
 	}
-	spec, err := loadSpec(*specPath, *program)
+	spec, err := loadSpec(e, *specPath, *program)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package pte
 
 //bazel:data //lowerer/diag:codes.go
 //bazel:data //backends/backendtest:testdata
@@ -19,15 +19,15 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"pte": main})
+	testscript.Main(m, map[string]func(){"pte": func() { Main(linked) }})
 }
 
 func TestScripts(t *testing.T) {
-	pt2, err := filepath.Abs(filepath.Join("..", "..", "internal", "pt2", "testdata"))
+	pt2, err := filepath.Abs(filepath.Join("..", "internal", "pt2", "testdata"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	models, err := filepath.Abs(filepath.Join("..", "..", "..", "backends", "backendtest", "testdata"))
+	models, err := filepath.Abs(filepath.Join("..", "..", "backends", "backendtest", "testdata"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 
 // TestEveryCodeHasItsPage compares the constants of package diag with docs/errors, both ways.
 func TestEveryCodeHasItsPage(t *testing.T) {
-	src, err := os.ReadFile(filepath.Join("..", "..", "diag", "codes.go"))
+	src, err := os.ReadFile(filepath.Join("..", "diag", "codes.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package pte
 
 import (
 	"encoding/json"
@@ -76,7 +76,7 @@ func runMod(e *env, args []string) error {
 	if len(args) == 2 {
 		dir = args[1]
 	}
-	return config.InitModule(dir, backends)
+	return config.InitModule(dir, e.backends.AOT)
 }
 
 // passRow is a pass as --json prints it.
