@@ -69,7 +69,7 @@ func Load(spec *config.Spec, models map[string]string) (*Loaded, error) {
 	return l, nil
 }
 
-// loadMethod reads one method and applies its dynamic_shapes.
+// loadMethod reads one method, applies its dynamic_shapes, and holds its inputs against the target.
 func (l *Loaded) loadMethod(ms *config.MethodSpec, files *modelFiles) (*exir.Method, error) {
 	a, err := files.archive(ms)
 	if err != nil {
@@ -81,7 +81,10 @@ func (l *Loaded) loadMethod(ms *config.MethodSpec, files *modelFiles) (*exir.Met
 	}
 	l.Program.Torch = torch
 	markModel(m, ms.Model.V)
-	return m, l.bound(files.spec, ms, m)
+	if err := l.bound(files.spec, ms, m); err != nil {
+		return nil, err
+	}
+	return m, checkInputs(files.spec, m)
 }
 
 // modelFiles are the open archives of a spec's models, by key.
