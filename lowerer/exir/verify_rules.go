@@ -93,37 +93,42 @@ func results(v *verifier, n *Node) {
 	}
 }
 
-// hopShape says where the graphs and the lists of operands of a control-flow operator stand.
-type hopShape struct{ graphs, lists []int }
-
-var hops = map[string]hopShape{
-	"higher_order::cond":       {graphs: []int{1, 2}, lists: []int{3}},
-	"higher_order::while_loop": {graphs: []int{0, 1}, lists: []int{2, 3}},
-	"higher_order::map_impl":   {graphs: []int{0}, lists: []int{1, 2}},
-	"higher_order::scan":       {graphs: []int{0}, lists: []int{1, 2, 3}},
+// operandLists says, for each control-flow operator, which arguments are the operands of its graphs, in the order of the
+// graphs' inputs.
+var operandLists = map[string][]int{
+	"higher_order::cond": {3}, "higher_order::while_loop": {2, 3}, "higher_order::map_impl": {1, 2}, "higher_order::scan": {1, 2, 3},
 }
+
+// OperandLists are the places of the arguments that are lists of operands of a control-flow operator's graphs, in the
+// order of the graphs' inputs; nil for any other operator. What the last list holds is the same in every turn of a loop.
+func OperandLists(op string) []int { return operandLists[op] }
 
 // operands: every graph of a control-flow operator takes what the operator gives it.
 func operands(v *verifier, n *Node) {
-	shape, ok := hops[n.Op.Name]
+	lists, ok := operandLists[n.Op.Name]
 	if !ok {
 		return
 	}
 	given := 0
-	for _, at := range shape.lists {
+	for _, at := range lists {
 		if at >= len(n.Args) || n.Args[at].Kind != ArgList {
 			v.fail("argument %d is no list of operands", at)
 			return
 		}
 		given += len(n.Args[at].List)
 	}
-	for _, at := range shape.graphs {
+	isCond := n.Op.Name == "higher_order::cond"
+	at := 0
+	if isCond {
+		at = 1 // behind the condition
+	}
+	for ; at < lists[0]; at++ {
 		switch a := &n.Args[at]; {
 		case a.Kind != ArgGraph || a.Graph == nil:
 			v.fail("argument %d is no graph", at)
 		case len(a.Graph.Inputs) != given:
 			v.fail("the graph of argument %d takes %d operands, got %d", at, len(a.Graph.Inputs), given)
-		case n.Op.Name == "higher_order::cond" && len(a.Graph.Outputs) != len(n.Outs):
+		case isCond && len(a.Graph.Outputs) != len(n.Outs):
 			v.fail("the graph of argument %d returns %d values, want %d", at, len(a.Graph.Outputs), len(n.Outs))
 		}
 	}

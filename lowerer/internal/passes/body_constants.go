@@ -2,12 +2,6 @@ package passes
 
 import "github.com/rules-pte/rules_pte/lowerer/exir"
 
-// operandLists says, for each control-flow operator, which arguments are the operands of its bodies, in the order of the
-// bodies' inputs. What the last list holds is the same in every turn.
-var operandLists = map[string][]int{
-	"higher_order::cond": {3}, "higher_order::while_loop": {2, 3}, "higher_order::map_impl": {1, 2}, "higher_order::scan": {1, 2, 3},
-}
-
 // bodyConstants lets the bodies of control flow use constants themselves instead of taking them as operands, so that
 // they can be folded and delegated there as well.
 func bodyConstants(c *Context, m *exir.Method) error {
@@ -18,7 +12,7 @@ func bodyConstants(c *Context, m *exir.Method) error {
 // moveConstants works from the outermost graphs in, since a body may hand a constant on.
 func moveConstants(g *exir.Graph, state map[*exir.Value]bool) {
 	for _, n := range g.Nodes {
-		if lists := operandLists[n.Op.Name]; lists != nil {
+		if lists := exir.OperandLists(n.Op.Name); lists != nil {
 			moveOperands(n, lists, state)
 		}
 		for i := range n.Args {
