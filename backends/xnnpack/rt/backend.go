@@ -32,7 +32,7 @@ func (*Backend) ID() string { return ID }
 // Available is true: the kernels run everywhere.
 func (*Backend) Available() bool { return true }
 
-// Init makes a handle of a payload. Errors: DelegateInvalidCompatibility for one that is malformed or of another
+// Init makes a handle of a payload, and frees it unless constants lie in it. Errors: DelegateInvalidCompatibility for one that is malformed or of another
 // version, NotFound for named data that is missing, NotImplemented for what the official runtime has no kernel for,
 // InvalidArgument for unknown options.
 func (b *Backend) Init(ctx *backend.InitContext, processed *backend.FreeableBuffer, specs []backend.CompileSpec) (backend.Handle, error) {
@@ -45,7 +45,11 @@ func (b *Backend) Init(ctx *backend.InitContext, processed *backend.FreeableBuff
 	if err != nil {
 		return nil, err
 	}
-	return newInstance(ctx, p.(*program), opts)
+	prog := p.(*program)
+	if !prog.inline {
+		processed.Free()
+	}
+	return newInstance(ctx, prog, opts)
 }
 
 // Execute runs the graph. args are the graph's external values in order.

@@ -2,10 +2,12 @@ package rt
 
 import (
 	"bytes"
+	"context"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
@@ -216,12 +218,81 @@ func TestSharedProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := b.Init(ctx, backend.NewFreeableBuffer(payload, nil), nil)
-	if err != nil {
-		t.Fatal(err)
+	freed := 0
+	second, err := b.Init(ctx, backend.NewFreeableBuffer(payload, func([]byte) { freed++ }), nil)
+	if err != nil || freed != 1 {
+		t.Fatalf("Init = %v and freed the payload %d times", err, freed)
 	}
 	if first.(*instance).prog != second.(*instance).prog || len(made) != 2 {
 		t.Errorf("two handles have different programs, or %d things were made, want the graph and the packed weights", len(made))
+	}
+}
+
+// TestInlineConstants keeps a payload that constants lie in.
+func TestInlineConstants(t *testing.T) {
+	c := caseNamed("fully_connected")
+	g, named := c.graph(blob.FP32)
+	for i := range named {
+		g.Constants[i+1] = blob.Constant{Size: uint64(len(named[i].Data)), Data: named[i].Data}
+	}
+	payload, err := blob.Write(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := &backend.InitContext{Share: func(_ string, make func() (any, error)) (any, error) { return make() }}
+	freed := 0
+	if _, err := New().Init(ctx, backend.NewFreeableBuffer(payload, func([]byte) { freed++ }), nil); err != nil || freed != 0 {
+		t.Errorf("Init = %v and freed the payload %d times", err, freed)
+	}
+	outs, err := run(t, programOf(t, g, nil), executor.LoadOptions{}, c.inputs()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, named = c.graph(blob.FP32)
+	want, err := run(t, programOf(t, g, named), executor.LoadOptions{}, c.inputs()...)
+	if err != nil || !bytes.Equal(outs[0].Tensor.Data, want[0].Tensor.Data) {
+		t.Errorf("other results than with named data: %v", err)
+	}
+}
+
+// TestInstancesRunConcurrently runs instances of one program at once.
+func TestInstancesRunConcurrently(t *testing.T) {
+	p, m := loadModel(t, "testdata/net_int8_channel/xnnpack.pte")
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 5 {
+				if err := runCalls(t, p, "testdata/net_int8_channel", m.Rtol, m.Cases[0].Calls); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestRunAllocatesNothing runs programs in steady state.
+func TestRunAllocatesNothing(t *testing.T) {
+	for _, name := range []string{"linear_int4_groups", "conv_dynamic_int8", "linear_int8_static"} {
+		dir := "testdata/" + name
+		p, m := loadModel(t, dir+"/xnnpack.pte")
+		inst, err := p.NewInstance()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ins []executor.Value
+		for k := range m.Cases[0].Calls[0].Inputs {
+			ins = append(ins, m.Cases[0].Calls[0].Inputs[k].load(t, dir))
+		}
+		n := testing.AllocsPerRun(10, func() {
+			if _, err := inst.Method("forward").Run(context.Background(), ins); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if n != 0 {
+			t.Errorf("%s: %v allocations per Run, want 0", name, n)
+		}
+		inst.Close()
 	}
 }
 

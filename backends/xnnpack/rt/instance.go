@@ -1,6 +1,7 @@
 package rt
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/rules-pte/rules_pte/runtime/backend"
@@ -107,11 +108,9 @@ func (in *instance) resize(t *tensor.Tensor, sizes []tensor.Dim) error {
 
 // grow gives a value that is larger than its largest sizes say a place of its own for this call; results have none.
 func (in *instance) grow(t *tensor.Tensor, n int) error {
-	for _, list := range [][]int{in.prog.outputs} {
-		for _, s := range list {
-			if s >= 0 && in.tensors[s] == t {
-				return backend.Fail(pte.InvalidArgument, "a result needs ", strconv.Itoa(n), " bytes, its place has ", strconv.Itoa(cap(t.Data)))
-			}
+	for _, s := range in.prog.outputs {
+		if s >= 0 && in.tensors[s] == t {
+			return backend.Fail(pte.InvalidArgument, "a result needs ", strconv.Itoa(n), " bytes, its place has ", strconv.Itoa(cap(t.Data)))
 		}
 	}
 	b, err := in.ctx.Alloc(n)
@@ -157,9 +156,14 @@ func (in *instance) node(i int) (int, error) {
 	return i, nil
 }
 
-// wrap says in which node an error happened.
+// wrap says in which node an error happened. What has no code is InvalidArgument.
 func (in *instance) wrap(i int, err error) error {
-	return backend.Fail(pte.InvalidArgument, "run node ", strconv.Itoa(in.prog.steps[i].node), " (", in.prog.nodes[in.prog.steps[i].node].name, "): ", err.Error())
+	code := pte.InvalidArgument
+	var e *backend.Error
+	if errors.As(err, &e) {
+		code = e.Code
+	}
+	return backend.Fail(code, "run node ", strconv.Itoa(in.prog.steps[i].node), " (", in.prog.nodes[in.prog.steps[i].node].name, "): ", err.Error())
 }
 
 // placeWorkspace gives the slots of the workspace their memory.

@@ -227,16 +227,22 @@ func (p *product) linear(flatten bool) func(*ownCall) error {
 		if err != nil {
 			return err
 		}
-		sums := sliceOf[int32](b, m*p.rows)
-		x := sliceOf[int8](in.Data, in.Numel())
-		c.parallel(m, 8, func(lo, hi int) {
-			if p.static {
-				p.linearStatic(out, x, sums, lo, hi)
-			} else {
-				p.linearDynamic(c.args[1], out, x, sums, lo, hi)
-			}
-		})
+		c.scratch = b
+		if c.body == nil {
+			c.body = func(lo, hi int) { p.linearRows(c, lo, hi) }
+		}
+		c.parallel(m, 8, c.body)
 		return nil
+	}
+}
+
+// linearRows computes rows lo to hi of the results.
+func (p *product) linearRows(c *ownCall, lo, hi int) {
+	x, sums := sliceOf[int8](c.args[0].Data, c.args[0].Numel()), sliceOf[int32](c.scratch, len(c.scratch)/4)
+	if p.static {
+		p.linearStatic(c.outs[0], x, sums, lo, hi)
+	} else {
+		p.linearDynamic(c.args[1], c.outs[0], x, sums, lo, hi)
 	}
 }
 
@@ -301,23 +307,36 @@ func (p *product) conv(k blob.Conv) func(*ownCall) error {
 		if err := c.resize(out, sizes); err != nil {
 			return err
 		}
-		blocks := (g.OutHeight*g.OutWidth + convBlock - 1) / convBlock
-		total := blocks * int(in.Sizes[0])
-		share := convBlock * (g.Depth() + 4*p.rows)
-		scratch, err := c.alloc(convShares * share)
+		scratch, err := c.alloc(convShares * p.convShare(&g))
 		if err != nil {
 			return err
 		}
-		c.parallel(convShares, 1, func(lo, hi int) {
-			for s := lo; s < hi; s++ {
-				own := scratch[s*share : (s+1)*share]
-				j := convJob{p, &g, sliceOf[int32](own, convBlock*p.rows), sliceOf[int8](own[4*convBlock*p.rows:], convBlock*g.Depth())}
-				for b := total * s / convShares; b < total*(s+1)/convShares; b++ {
-					j.block(c, b/blocks, b%blocks*convBlock)
+		c.geometry, c.scratch = g, scratch
+		if c.body == nil {
+			c.body = func(lo, hi int) {
+				for s := lo; s < hi; s++ {
+					p.convPart(c, s)
 				}
 			}
-		})
+		}
+		c.parallel(convShares, 1, c.body)
 		return nil
+	}
+}
+
+// convShare is the bytes of scratch of a share: sums, and unfolded rows.
+func (p *product) convShare(g *quant.Conv) int { return convBlock * (g.Depth() + 4*p.rows) }
+
+// convPart computes share s of all blocks of all images.
+func (p *product) convPart(c *ownCall, s int) {
+	g := &c.geometry
+	size := p.convShare(g)
+	own := c.scratch[s*size : (s+1)*size]
+	j := convJob{p, g, sliceOf[int32](own, convBlock*p.rows), sliceOf[int8](own[4*convBlock*p.rows:], convBlock*g.Depth())}
+	blocks := (g.OutHeight*g.OutWidth + convBlock - 1) / convBlock
+	total := blocks * int(c.args[0].Sizes[0])
+	for b := total * s / convShares; b < total*(s+1)/convShares; b++ {
+		j.block(c, b/blocks, b%blocks*convBlock)
 	}
 }
 

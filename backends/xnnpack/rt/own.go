@@ -17,6 +17,10 @@ type ownCall struct {
 	resize     func(t *tensor.Tensor, sizes []tensor.Dim) error
 	alloc      func(n int) ([]byte, error)
 	sizes      [blob.MaxRank]tensor.Dim // space for results' sizes
+	// A step that runs on several threads keeps what they share here, and its loop's body, made by the first call.
+	body     func(lo, hi int)
+	scratch  []byte
+	geometry quant.Conv
 }
 
 // like gives out 0 the sizes of argument 0, and the number of its elements.

@@ -13,6 +13,8 @@ type program struct {
 	inputs, outputs []int
 	// nodes are what traces say of the graph's nodes.
 	nodes []traced
+	// inline says that constants lie in the payload.
+	inline bool
 	// workspace is the bytes of the slots that have a place in it.
 	workspace int64
 }
