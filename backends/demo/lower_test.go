@@ -200,3 +200,19 @@ func TestUnknownOperator(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestZoo checks the issue's own model, where PTE_ZOO has it.
+func TestZoo(t *testing.T) {
+	zoo := os.Getenv("PTE_ZOO")
+	if zoo == "" {
+		t.Skip("PTE_ZOO is not set")
+	}
+	_, modules := lower(t, "demo.#Backend", map[string]string{"forward": filepath.Join(zoo, "mapping_demo", "model.pt2")})
+	list, _, _ := strings.Cut(string(modules[0].Processed.Bytes), "\n")
+	if list != fused || len(modules) != 1 {
+		t.Errorf("%d modules, the first is %s", len(modules), list)
+	}
+	if got, want := handles(modules[0]), "0:conv1+relu 1:conv2+relu 2:tan 3:tan 4:tan"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

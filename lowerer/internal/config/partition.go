@@ -53,7 +53,7 @@ func (l *loader) unknownBackend(id Value[string]) *diag.Error {
 		names = append(names, b.ID())
 	}
 	return diag.New(diag.UnknownBackend, l.where(id.Pos), "no backend %q is linked into this tool; it has %s", id.V, list(names)).
-		WithHint("build a pte with it: pte.Main takes the backends, in Bazel pte_lowerer(backends = [...]) does")
+		WithHint("build a pte with it: pte.Main takes the backends")
 }
 
 // entry reads one entry that is unified with its backend's schema.
