@@ -43,25 +43,6 @@ type extent struct{ low, high, step int }
 // box is a window over the three spatial dimensions.
 type box [3]extent
 
-// each calls f for every output of every plane, with the offsets of the plane in the input and of the output.
-func (p *planes) each(windows *[3][]extent, f func(b *box, base, to int)) {
-	var b box
-	for q := range p.n * p.c {
-		n, ch := q/p.c, q%p.c
-		base, plane := n*p.in[0]+ch*p.in[1], n*p.out[0]+ch*p.out[1]
-		for i := range p.to[0] {
-			b[0] = windows[0][i]
-			for j := range p.to[1] {
-				b[1] = windows[1][j]
-				for k := range p.to[2] {
-					b[2] = windows[2][k]
-					f(&b, base, plane+i*p.out[2]+j*p.out[3]+k*p.out[4])
-				}
-			}
-		}
-	}
-}
-
 // extents are the windows of each output index in each dimension; at gives that of output i in spatial dimension d.
 func (p *planes) extents(c *Call, spatial int, at func(d, i int) extent) (e [3][]extent, err error) {
 	for d := range e {
@@ -136,9 +117,28 @@ func maxOver[T number](c *Call, p *planes, spatial int, at func(d, i int) extent
 	if err != nil {
 		return err
 	}
-	x, o, index := elems[T](c.Args[0].Tensor), elems[T](c.Out[0]), elems[int64](c.Out[1])
-	p.each(&windows, func(b *box, base, to int) { o[to], index[to] = maxWindow(x[base:], p, b) })
+	for q := range p.n * p.c {
+		n, ch := q/p.c, q%p.c
+		maxPlane[T](c, p, &windows, n*p.in[0]+ch*p.in[1], n*p.out[0]+ch*p.out[1])
+	}
 	return nil
+}
+
+// maxPlane computes the plane that starts at base in the input and at to in the outputs.
+func maxPlane[T number](c *Call, p *planes, windows *[3][]extent, base, to int) {
+	x, o, index := elems[T](c.Args[0].Tensor)[base:], elems[T](c.Out[0]), elems[int64](c.Out[1])
+	var b box
+	for i := range p.to[0] {
+		b[0] = windows[0][i]
+		for j := range p.to[1] {
+			b[1] = windows[1][j]
+			for k := range p.to[2] {
+				b[2] = windows[2][k]
+				at := to + i*p.out[2] + j*p.out[3] + k*p.out[4]
+				o[at], index[at] = maxWindow(x, p, &b)
+			}
+		}
+	}
 }
 
 // maxWindow is the largest element in b and its index in the plane; NaN is larger than all.

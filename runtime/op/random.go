@@ -3,6 +3,7 @@ package op
 import (
 	"math"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -30,8 +31,8 @@ func (r *Generator) Uniform(bits int) float64 {
 
 // Normal is a number of the standard normal distribution, by Box and Muller's method.
 func (r *Generator) Normal() float64 {
-	radius := math.Sqrt(-2 * math.Log(1-r.Uniform(53)))
-	return radius * math.Cos(2*math.Pi*r.Uniform(53))
+	radius := math.Sqrt(-2 * scalarscalarmath.Log(1-r.Uniform(53)))
+	return radius * scalarscalarmath.Cos(2*math.Pi*r.Uniform(53))
 }
 
 // Rand is aten::rand.out: uniform numbers in [0, 1).

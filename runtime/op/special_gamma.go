@@ -1,6 +1,10 @@
 package op
 
-import "math"
+import (
+	"math"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
+)
 
 // The functions here follow Cephes (S. Moshier), as ATen/native/Math.h does, in float64.
 
@@ -32,7 +36,7 @@ func digamma(x float64) float64 {
 		return math.NaN()
 	case x < 0:
 		_, r := math.Modf(x)
-		return digamma(1-x) - math.Pi/math.Tan(math.Pi*r)
+		return digamma(1-x) - math.Pi/scalarscalarmath.Tan(math.Pi*r)
 	}
 	sum := 0.0
 	for ; x < 10; x++ {
@@ -46,7 +50,7 @@ func digamma(x float64) float64 {
 		z := 1 / (x * x)
 		y = z * polynomial(z, digammaA[:])
 	}
-	return sum + math.Log(x) - 0.5/x - y
+	return sum + scalarscalarmath.Log(x) - 0.5/x - y
 }
 
 // zeta is Hurwitz's: the sum of (q+k)^-x over k ≥ 0.
@@ -62,10 +66,10 @@ func zeta(x, q float64) float64 {
 	case q <= 0 && x != math.Floor(x):
 		return math.NaN()
 	}
-	s, a, b := math.Pow(q, -x), q, 0.0
+	s, a, b := scalarscalarmath.Pow(q, -x), q, 0.0
 	for i := 0; i < 9 || a <= 9; i++ {
 		a++
-		b = math.Pow(a, -x)
+		b = scalarscalarmath.Pow(a, -x)
 		s += b
 		if -eps*s < b && b < eps*s {
 			return s
@@ -170,7 +174,9 @@ func gammaFraction(a, x float64) float64 {
 }
 
 // gammaFactor is x^a·e^-x / Γ(a).
-func gammaFactor(a, x float64) float64 { return math.Exp(a*math.Log(x) - x - lgamma(a)) }
+func gammaFactor(a, x float64) float64 {
+	return scalarscalarmath.Exp(a*scalarscalarmath.Log(x) - x - lgamma(a))
+}
 
 // erfcx is e^(x²)·erfc(x).
 func erfcx(x float64) float64 {
@@ -178,7 +184,7 @@ func erfcx(x float64) float64 {
 	case x < -26.7:
 		return math.Inf(1)
 	case x < 8:
-		return math.Exp(x*x) * math.Erfc(x)
+		return scalarscalarmath.Exp(x*x) * scalarscalarmath.Erfc(x)
 	}
 	f := 0.0 // the continued fraction of Laplace
 	for k := 40.0; k > 0; k-- {
@@ -191,9 +197,9 @@ func erfcx(x float64) float64 {
 func logNdtr(x float64) float64 {
 	t := x / math.Sqrt2
 	if x < -1 {
-		return math.Log(erfcx(-t)/2) - t*t
+		return scalarscalarmath.Log(erfcx(-t)/2) - t*t
 	}
-	return math.Log1p(-math.Erfc(t) / 2)
+	return scalarscalarmath.Log1p(-scalarscalarmath.Erfc(t) / 2)
 }
 
 // ndtri is the inverse of the normal distribution function.
@@ -216,11 +222,11 @@ func ndtri(p float64) float64 {
 		z := y * y
 		return rootTwoPi * (y + y*(z*polynomial(z, ndtriP0[:])/polynomial(z, ndtriQ0[:])))
 	}
-	x := math.Sqrt(-2 * math.Log(y))
+	x := math.Sqrt(-2 * scalarscalarmath.Log(y))
 	z := 1 / x
 	low := z * polynomial(z, ndtriP1[:]) / polynomial(z, ndtriQ1[:])
 	if x >= 8 {
 		low = z * polynomial(z, ndtriP2[:]) / polynomial(z, ndtriQ2[:])
 	}
-	return sign * (x - math.Log(x)/x - low)
+	return sign * (x - scalarscalarmath.Log(x)/x - low)
 }

@@ -76,7 +76,7 @@ var builtins = map[string]func(e *env, args []any) any{
 	"len":       func(_ *env, a []any) any { list, _ := a[0].([]any); return int64(len(list)) },
 	"sqrtn":     func(_ *env, a []any) any { return math.Sqrt(float(a[0])) },
 	"factorial": func(_ *env, a []any) any { return math.Gamma(float(a[0]) + 1) },
-	"logn":      func(_ *env, a []any) any { return math.Log(float(a[0])) },
+	"logn":      func(_ *env, a []any) any { return scalarmath.Log(float(a[0])) },
 	"pown":      func(_ *env, a []any) any { return scalarmath.Pow(float(a[0]), float(a[1])) },
 	// vector(x) is x, or a vector of one element for a number.
 	"vector": func(e *env, a []any) any { return e.c.vector(tensorArg(a, 0)) },
