@@ -11,7 +11,7 @@ _ZIPS = {
     "linux-arm64": "02b36b6787b3ac767668f630e2998df45a3b1f9ffee08d1bf3ef6487cd658d99",
 }
 
-# Folders and programs that no build needs.
+# Folders and programs that no build needs. (`go test -c` wants vet to be there even with -vet=off.)
 _PRUNE = [
     "api",
     "doc",
@@ -22,7 +22,6 @@ _PRUNE = [
     "pkg/tool/{platform}/cover",
     "pkg/tool/{platform}/fix",
     "pkg/tool/{platform}/preprofile",
-    "pkg/tool/{platform}/vet",
 ]
 
 def goproxy(rctx):
