@@ -41,9 +41,9 @@ func besselI1e(x float64) float64 {
 	return math.Copysign(y, x)
 }
 
-func besselI0(x float64) float64 { return scalarscalarmath.Exp(math.Abs(x)) * besselI0e(x) }
+func besselI0(x float64) float64 { return scalarmath.Exp(math.Abs(x)) * besselI0e(x) }
 
-func besselI1(x float64) float64 { return scalarscalarmath.Exp(math.Abs(x)) * besselI1e(x) }
+func besselI1(x float64) float64 { return scalarmath.Exp(math.Abs(x)) * besselI1e(x) }
 
 // besselK0e is the modified Bessel function K₀, times e^x.
 func besselK0e(x float64) float64 {
@@ -53,7 +53,7 @@ func besselK0e(x float64) float64 {
 	case x < 0:
 		return math.NaN()
 	case x <= 2:
-		return (chebyshev(x*x-2, besselK0A[:]) - scalarscalarmath.Log(0.5*x)*besselI0(x)) * scalarscalarmath.Exp(x)
+		return (chebyshev(x*x-2, besselK0A[:]) - scalarmath.Log(0.5*x)*besselI0(x)) * scalarmath.Exp(x)
 	}
 	return chebyshev(8/x-2, besselK0B[:]) / math.Sqrt(x)
 }
@@ -66,14 +66,14 @@ func besselK1e(x float64) float64 {
 	case x < 0:
 		return math.NaN()
 	case x <= 2:
-		return (scalarscalarmath.Log(0.5*x)*besselI1(x) + chebyshev(x*x-2, besselK1A[:])/x) * scalarscalarmath.Exp(x)
+		return (scalarmath.Log(0.5*x)*besselI1(x) + chebyshev(x*x-2, besselK1A[:])/x) * scalarmath.Exp(x)
 	}
 	return chebyshev(8/x-2, besselK1B[:]) / math.Sqrt(x)
 }
 
-func besselK0(x float64) float64 { return scalarscalarmath.Exp(-x) * besselK0e(x) }
+func besselK0(x float64) float64 { return scalarmath.Exp(-x) * besselK0e(x) }
 
-func besselK1(x float64) float64 { return scalarscalarmath.Exp(-x) * besselK1e(x) }
+func besselK1(x float64) float64 { return scalarmath.Exp(-x) * besselK1e(x) }
 
 // sphericalJ0 is sin(x)/x.
 func sphericalJ0(x float64) float64 {
@@ -83,7 +83,7 @@ func sphericalJ0(x float64) float64 {
 	case math.Abs(x) < 1e-4:
 		return 1 - x*x/6
 	}
-	return scalarscalarmath.Sin(x) / x
+	return scalarmath.Sin(x) / x
 }
 
 // airyAi is Airy's function Ai.
@@ -100,12 +100,12 @@ func airyAi(x float64) float64 {
 		z := 1 / t
 		f := 1 + z*z*polynomial(z*z, airyAFN[:])/polynomial(z*z, airyAFD[:])
 		g := z * polynomial(z*z, airyAGN[:]) / polynomial(z*z, airyAGD[:])
-		s, c := scalarscalarmath.Sin(t+math.Pi/4), scalarscalarmath.Cos(t+math.Pi/4)
+		s, c := scalarmath.Sin(t+math.Pi/4), scalarmath.Cos(t+math.Pi/4)
 		return rootPi / math.Sqrt(root) * (s*f - c*g)
 	case x >= 2.09:
 		t := 2 * x * math.Sqrt(x) / 3
 		y := polynomial(1/t, airyAN[:]) / polynomial(1/t, airyAD[:])
-		return rootPi * y / (2 * math.Sqrt(math.Sqrt(x)) * scalarscalarmath.Exp(t))
+		return rootPi * y / (2 * math.Sqrt(math.Sqrt(x)) * scalarmath.Exp(t))
 	}
 	return airySeries(x)
 }

@@ -22,8 +22,28 @@ func lgamma(x float64) float64 {
 	if math.IsInf(x, 0) {
 		return math.Inf(1)
 	}
-	y, _ := math.Lgamma(x)
-	return y
+	if x < 0.5 { // Γ(x)·Γ(1-x) = π / sin(πx)
+		if x == math.Floor(x) {
+			return math.Inf(1)
+		}
+		turn := x - 2*math.Floor(x/2)
+		return scalarmath.Log(math.Pi/math.Abs(scalarmath.Sin(math.Pi*turn))) - lgamma(1-x)
+	}
+	if x == 1 || x == 2 {
+		return 0
+	}
+	product := 1.0
+	for ; x < 15; x++ {
+		product *= x
+	}
+	return stirling(x) - scalarmath.Log(product)
+}
+
+// stirling is the asymptotic series of lgamma, for large x (Abramowitz and Stegun 6.1.41).
+func stirling(x float64) float64 {
+	const halfLogTwoPi = 0.918938533204672741780
+	series := polynomial(1/(x*x), []float64{-691.0 / 360360, 1.0 / 1188, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12}) / x
+	return float64((x-0.5)*scalarmath.Log(x)) - x + halfLogTwoPi + series
 }
 
 // digamma is the derivative of lgamma.
@@ -36,7 +56,7 @@ func digamma(x float64) float64 {
 		return math.NaN()
 	case x < 0:
 		_, r := math.Modf(x)
-		return digamma(1-x) - math.Pi/scalarscalarmath.Tan(math.Pi*r)
+		return digamma(1-x) - math.Pi/scalarmath.Tan(math.Pi*r)
 	}
 	sum := 0.0
 	for ; x < 10; x++ {
@@ -50,7 +70,7 @@ func digamma(x float64) float64 {
 		z := 1 / (x * x)
 		y = z * polynomial(z, digammaA[:])
 	}
-	return sum + scalarscalarmath.Log(x) - 0.5/x - y
+	return sum + scalarmath.Log(x) - 0.5/x - y
 }
 
 // zeta is Hurwitz's: the sum of (q+k)^-x over k ≥ 0.
@@ -66,10 +86,10 @@ func zeta(x, q float64) float64 {
 	case q <= 0 && x != math.Floor(x):
 		return math.NaN()
 	}
-	s, a, b := scalarscalarmath.Pow(q, -x), q, 0.0
+	s, a, b := scalarmath.Pow(q, -x), q, 0.0
 	for i := 0; i < 9 || a <= 9; i++ {
 		a++
-		b = scalarscalarmath.Pow(a, -x)
+		b = scalarmath.Pow(a, -x)
 		s += b
 		if -eps*s < b && b < eps*s {
 			return s
@@ -175,7 +195,7 @@ func gammaFraction(a, x float64) float64 {
 
 // gammaFactor is x^a·e^-x / Γ(a).
 func gammaFactor(a, x float64) float64 {
-	return scalarscalarmath.Exp(a*scalarscalarmath.Log(x) - x - lgamma(a))
+	return scalarmath.Exp(a*scalarmath.Log(x) - x - lgamma(a))
 }
 
 // erfcx is e^(x²)·erfc(x).
@@ -184,7 +204,7 @@ func erfcx(x float64) float64 {
 	case x < -26.7:
 		return math.Inf(1)
 	case x < 8:
-		return scalarscalarmath.Exp(x*x) * scalarscalarmath.Erfc(x)
+		return scalarmath.Exp(x*x) * scalarmath.Erfc(x)
 	}
 	f := 0.0 // the continued fraction of Laplace
 	for k := 40.0; k > 0; k-- {
@@ -197,14 +217,14 @@ func erfcx(x float64) float64 {
 func logNdtr(x float64) float64 {
 	t := x / math.Sqrt2
 	if x < -1 {
-		return scalarscalarmath.Log(erfcx(-t)/2) - t*t
+		return scalarmath.Log(erfcx(-t)/2) - t*t
 	}
-	return scalarscalarmath.Log1p(-scalarscalarmath.Erfc(t) / 2)
+	return scalarmath.Log1p(-scalarmath.Erfc(t) / 2)
 }
 
 // ndtri is the inverse of the normal distribution function.
 func ndtri(p float64) float64 {
-	const rootTwoPi, tail = 2.50662827463100050242, 0.13533528323661269189 // e^-2
+	const tail = 0.13533528323661269189 // e^-2
 	switch {
 	case p == 0:
 		return math.Inf(-1)
@@ -218,15 +238,38 @@ func ndtri(p float64) float64 {
 		y, sign = 1-y, 1
 	}
 	if y > tail {
-		y -= 0.5
-		z := y * y
-		return rootTwoPi * (y + y*(z*polynomial(z, ndtriP0[:])/polynomial(z, ndtriQ0[:])))
+		return ndtriMiddle(y - 0.5)
 	}
-	x := math.Sqrt(-2 * scalarscalarmath.Log(y))
+	return sign * ndtriTail(y)
+}
+
+// ndtriMiddle is ndtri(y + 1/2) for |y| up to 3/8.
+func ndtriMiddle(y float64) float64 {
+	const rootTwoPi = 2.50662827463100050242
+	z := y * y
+	return rootTwoPi * (y + float64(y*(z*polynomial(z, ndtriP0[:])/polynomial(z, ndtriQ0[:]))))
+}
+
+// ndtriTail is -ndtri(y) for a small y.
+func ndtriTail(y float64) float64 {
+	x := math.Sqrt(-2 * scalarmath.Log(y))
 	z := 1 / x
 	low := z * polynomial(z, ndtriP1[:]) / polynomial(z, ndtriQ1[:])
 	if x >= 8 {
 		low = z * polynomial(z, ndtriP2[:]) / polynomial(z, ndtriQ2[:])
 	}
-	return sign * (x - scalarscalarmath.Log(x)/x - low)
+	return x - scalarmath.Log(x)/x - low
+}
+
+// erfinv is the inverse of the error function.
+func erfinv(y float64) float64 {
+	switch z := math.Abs(y); {
+	case z < 0.72:
+		return ndtriMiddle(y/2) / math.Sqrt2
+	case z < 1:
+		return math.Copysign(ndtriTail((1-z)/2)/math.Sqrt2, y)
+	case z == 1:
+		return math.Copysign(math.Inf(1), y)
+	}
+	return math.NaN()
 }

@@ -26,15 +26,15 @@ func (r *recurrence) at(x, n float64) float64 {
 	return q
 }
 
-func chebyshevNext(x, _, q, p float64) float64 { return 2*x*q - p }
+func chebyshevNext(x, _, q, p float64) float64 { return float64(2*x*q) - p }
 
 var (
 	chebyshevT = recurrence{func(x float64) float64 { return x }, chebyshevNext}
 	chebyshevU = recurrence{func(x float64) float64 { return 2 * x }, chebyshevNext}
-	chebyshevV = recurrence{func(x float64) float64 { return 2*x - 1 }, chebyshevNext}
-	chebyshevW = recurrence{func(x float64) float64 { return 2*x + 1 }, chebyshevNext}
-	hermiteH   = recurrence{func(x float64) float64 { return 2 * x }, func(x, k, q, p float64) float64 { return 2*x*q - 2*k*p }}
-	hermiteHe  = recurrence{func(x float64) float64 { return x }, func(x, k, q, p float64) float64 { return x*q - k*p }}
-	laguerreL  = recurrence{func(x float64) float64 { return 1 - x }, func(x, k, q, p float64) float64 { return ((2*k+1-x)*q - k*p) / (k + 1) }}
-	legendreP  = recurrence{func(x float64) float64 { return x }, func(x, k, q, p float64) float64 { return ((2*k+1)*x*q - k*p) / (k + 1) }}
+	chebyshevV = recurrence{func(x float64) float64 { return float64(2*x) - 1 }, chebyshevNext}
+	chebyshevW = recurrence{func(x float64) float64 { return float64(2*x) + 1 }, chebyshevNext}
+	hermiteH   = recurrence{func(x float64) float64 { return 2 * x }, func(x, k, q, p float64) float64 { return float64(2*x*q) - float64(2*k*p) }}
+	hermiteHe  = recurrence{func(x float64) float64 { return x }, func(x, k, q, p float64) float64 { return float64(x*q) - float64(k*p) }}
+	laguerreL  = recurrence{func(x float64) float64 { return 1 - x }, func(x, k, q, p float64) float64 { return (float64((float64(2*k)+1-x)*q) - float64(k*p)) / (k + 1) }}
+	legendreP  = recurrence{func(x float64) float64 { return x }, func(x, k, q, p float64) float64 { return (float64((float64(2*k)+1)*x*q) - float64(k*p)) / (k + 1) }}
 )

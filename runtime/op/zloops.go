@@ -667,25 +667,25 @@ func rowHypot[T float](o []T, a, b []T, p par) {
 		if len(a) == 1 {
 			x := a[0]
 			for i := range o {
-				o[i] = T(math.Hypot(float64(x), float64(y)))
+				o[i] = T(hypot(float64(x), float64(y)))
 			}
 			return
 		}
 		a = a[:len(o)]
 		for i, x := range a {
-			o[i] = T(math.Hypot(float64(x), float64(y)))
+			o[i] = T(hypot(float64(x), float64(y)))
 		}
 	case len(a) == 1:
 		x := a[0]
 		b = b[:len(o)]
 		for i, y := range b {
-			o[i] = T(math.Hypot(float64(x), float64(y)))
+			o[i] = T(hypot(float64(x), float64(y)))
 		}
 	default:
 		a, b = a[:len(o)], b[:len(o)]
 		for i, x := range a {
 			y := b[i]
-			o[i] = T(math.Hypot(float64(x), float64(y)))
+			o[i] = T(hypot(float64(x), float64(y)))
 		}
 	}
 }
@@ -1987,13 +1987,13 @@ func rowErfinv[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Erfinv(float64(x)))
+			o[i] = T(erfinv(float64(x)))
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Erfinv(float64(x)))
+		o[i] = T(erfinv(float64(x)))
 	}
 }
 

@@ -75,7 +75,7 @@ var builtins = map[string]func(e *env, args []any) any{
 	"epsilon":   func(_ *env, a []any) any { return epsilon(typeOf(a[0])) },
 	"len":       func(_ *env, a []any) any { list, _ := a[0].([]any); return int64(len(list)) },
 	"sqrtn":     func(_ *env, a []any) any { return math.Sqrt(float(a[0])) },
-	"factorial": func(_ *env, a []any) any { return math.Gamma(float(a[0]) + 1) },
+	"factorial": func(_ *env, a []any) any { return factorial(intArg(a, 0)) },
 	"logn":      func(_ *env, a []any) any { return scalarmath.Log(float(a[0])) },
 	"pown":      func(_ *env, a []any) any { return scalarmath.Pow(float(a[0]), float(a[1])) },
 	// vector(x) is x, or a vector of one element for a number.
@@ -188,6 +188,15 @@ func epsilon(t tensor.ScalarType) float64 {
 		return 0x1p-7
 	}
 	return 0x1p-23
+}
+
+// factorial is n!, in float64.
+func factorial(n int64) float64 {
+	f := 1.0
+	for i := int64(2); i <= n && f < math.MaxFloat64; i++ {
+		f *= float64(i)
+	}
+	return f
 }
 
 // wholeNumbers counts the integers 0, 1, 2 … that t holds without a gap, 2⁵³ of them at most.

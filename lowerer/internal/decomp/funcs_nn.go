@@ -224,7 +224,7 @@ func (c *call) alphaDropped(x *exir.Value, p float64, sizes []int64) *exir.Value
 	if p == 1 {
 		return c.op("mul.Scalar", x, 0)
 	}
-	a := 1 / math.Sqrt((alpha*alpha*p+1)*(1-p))
+	a := 1 / math.Sqrt((float64(alpha*alpha*p)+1)*(1-p))
 	draw := c.op("rand", sizes, exir.KW{Name: "dtype", Arg: tensor.Float})
 	keep := c.to(c.op("ge.Scalar", draw, p), t)
 	offset := c.op("add.Scalar", c.op("mul.Scalar", c.op("sub.Scalar", keep, 1), alpha*a), alpha*a*p)
