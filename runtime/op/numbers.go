@@ -60,3 +60,17 @@ func nextafter[T float](x, y T) T {
 	}
 	return T(math.Nextafter32(float32(x), float32(y)))
 }
+
+// hypot is √(x² + y²) without overflow in between; an infinity beats NaN.
+func hypot(x, y float64) float64 {
+	x, y = math.Abs(x), math.Abs(y)
+	lo, hi := min(x, y), max(x, y)
+	switch {
+	case math.IsInf(x, 0) || math.IsInf(y, 0):
+		return math.Inf(1)
+	case hi == 0 || hi != hi:
+		return hi
+	}
+	r := lo / hi
+	return hi * math.Sqrt(1+float64(r*r))
+}

@@ -6,7 +6,7 @@ func init() { loops = append(loops, specialLoops...) }
 var specialLoops = []loop{
 	{"Lgamma", 1, "float", "T", "", "T(lgamma(float64(x)))"},
 	{"Digamma", 1, "float", "T", "", "T(digamma(float64(x)))"},
-	{"Erfinv", 1, "float", "T", "", "T(math.Erfinv(float64(x)))"},
+	{"Erfinv", 1, "float", "T", "", "T(erfinv(float64(x)))"},
 	{"I0", 1, "float", "T", "", "T(besselI0(float64(x)))"},
 	{"SpecialI0e", 1, "float", "T", "", "T(besselI0e(float64(x)))"},
 	{"SpecialI1", 1, "float", "T", "", "T(besselI1(float64(x)))"},

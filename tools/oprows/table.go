@@ -36,7 +36,7 @@ var loops = []loop{
 	{"Pow", 2, "float", "T", "", "scalarmath.Pow(x, y)"},
 	{"PowInt", 2, "integer", "T", "", "powInt(x, y)"},
 	{"Copysign", 2, "float", "T", "", "T(math.Copysign(float64(x), float64(y)))"},
-	{"Hypot", 2, "float", "T", "", "T(math.Hypot(float64(x), float64(y)))"},
+	{"Hypot", 2, "float", "T", "", "T(hypot(float64(x), float64(y)))"},
 	{"Nextafter", 2, "float", "T", "", "nextafter(x, y)"},
 	{"Gcd", 2, "integer", "T", "", "gcdOf(x, y)"},
 	{"Lcm", 2, "integer", "T", "", "lcmOf(x, y)"},

@@ -204,8 +204,8 @@ func embeddingBag(c *call) []*exir.Value {
 	n := size(at, 0)
 	right := exir.KW{Name: "right", Arg: true}
 	bag := c.op("sub.Scalar", c.op("searchsorted.Tensor", c.to(offsets, tensor.Long), c.arange(n), right), 1)
-	if i := c.s.Arg("padding_idx"); i >= 0 && c.args[i].Kind == exir.ArgInt && c.args[i].Int >= 0 {
-		bag = c.op("where.self", c.op("eq.Scalar", at, c.args[i].Int), c.scalar(tensor.Long, float64(bags)), bag)
+	if pad := c.paddingIndex(w); pad >= 0 {
+		bag = c.op("where.self", c.op("eq.Scalar", at, pad), c.scalar(tensor.Long, float64(bags)), bag)
 	}
 	rows := c.op("embedding", w, at)
 	if s := c.t("per_sample_weights"); s != nil {
@@ -221,4 +221,16 @@ func embeddingBag(c *call) []*exir.Value {
 	}
 	y := c.op("scatter_reduce.two", zeros, 0, to, rows, kind, exir.KW{Name: "include_self", Arg: kind == "sum"})
 	return []*exir.Value{c.slice(y, 0, 0, bags), nil, nil, nil}
+}
+
+// paddingIndex is the row of w that does not count, or -1. Only embedding_bag.padding_idx counts rows from the back.
+func (c *call) paddingIndex(w *exir.Value) int64 {
+	if c.s.Arg("padding_idx") < 0 || !c.has("padding_idx") {
+		return -1
+	}
+	pad := c.i("padding_idx")
+	if pad < 0 && c.s.Name == "aten::embedding_bag.padding_idx" {
+		pad += size(w, 0)
+	}
+	return pad
 }
