@@ -1,11 +1,8 @@
 package lowerer
 
 import (
-	"encoding/hex"
 	"slices"
 	"strconv"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/lowerer/internal/report"
@@ -101,7 +98,7 @@ func (s *shares) call(n *exir.Node) {
 	d.Partitions++
 	d.Bytes += int64(len(module.Processed.Bytes))
 	for _, c := range module.CompileSpecs {
-		if text := specText(c.Value); !slices.Contains(d.CompileSpecs[c.Key], text) {
+		if text := report.SpecText(c.Value); !slices.Contains(d.CompileSpecs[c.Key], text) {
 			d.CompileSpecs[c.Key] = append(d.CompileSpecs[c.Key], text)
 		}
 	}
@@ -125,17 +122,6 @@ func (s *shares) divide() {
 		d.Nodes = float64(s.nodes[id]) / float64(max(nodes, 1))
 		d.Macs = float64(s.macs[id]) / float64(max(macs, 1))
 	}
-}
-
-// specText is a compile spec's value for people: text as it is, other bytes in hex.
-func specText(value []byte) string {
-	text := string(value)
-	for _, r := range text {
-		if !utf8.ValidString(text) || !unicode.IsPrint(r) {
-			return "0x" + hex.EncodeToString(value)
-		}
-	}
-	return text
 }
 
 // largest is the upper bound of a size, or its hint where it has none.

@@ -28,12 +28,16 @@ func runRun(e *env, args []string) error {
 func runInspect(e *env, args []string) error {
 	f := newFlags()
 	asJSON := f.Bool("json", false, "print JSON")
+	delegation := f.Bool("delegation", false, "print what each method hands to backends, and what it leaves to kernels")
 	rest, err := f.parse(args)
 	if err != nil {
 		return err
 	}
 	if len(rest) != 1 {
 		return usageError("want one program")
+	}
+	if *delegation {
+		return runcmd.Delegation(rest[0], *asJSON, e.stdout)
 	}
 	return runcmd.Inspect(rest[0], *asJSON, e.stdout)
 }
