@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rules-pte/rules_pte/lowerer/internal/report"
+	lowered "github.com/rules-pte/rules_pte/lowerer/internal/report"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
@@ -91,7 +91,7 @@ func (m *methodDelegation) delegate(p *pte.Program, plan *pte.ExecutionPlan, d *
 		s.PayloadBytes += int64(len(p.DelegateData[d.Processed]))
 	}
 	for _, c := range d.CompileSpecs {
-		if text := report.SpecText(c.Value); !slices.Contains(s.CompileSpecs[c.Key], text) {
+		if text := lowered.SpecText(c.Value); !slices.Contains(s.CompileSpecs[c.Key], text) {
 			s.CompileSpecs[c.Key] = append(s.CompileSpecs[c.Key], text)
 		}
 	}
