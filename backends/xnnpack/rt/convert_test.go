@@ -1,0 +1,73 @@
+package rt
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
+	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// floats are float32 numbers as bytes.
+func floats(x ...float32) []byte { return append([]byte(nil), bytesOfFloats(x)...) }
+
+func TestConvert(t *testing.T) {
+	perTensor := func(zero int32) blob.Quant { return blob.Quant{Kind: blob.PerTensor, Scale: 0.5, ZeroPoint: zero} }
+	numbers := floats(0, 0.25, 0.75, -1, 1000, -1000)
+	for _, c := range []struct {
+		name     string
+		from, to blob.DataType
+		fromQ    blob.Quant
+		toQ      blob.Quant
+		in, want []byte
+	}{
+		{"to qint8", blob.FP32, blob.QInt8, blob.Quant{}, perTensor(3), numbers, []byte{3, 3, 5, 1, 127, 128}},
+		{"to quint8", blob.FP32, blob.QUint8, blob.Quant{}, perTensor(3), numbers, []byte{3, 3, 5, 1, 255, 0}},
+		{"to fp16", blob.FP32, blob.FP16, blob.Quant{}, blob.Quant{}, floats(1, -2), []byte{0, 0x3c, 0, 0xc0}},
+		{"to bf16", blob.FP32, blob.BF16, blob.Quant{}, blob.Quant{}, floats(1, -2), []byte{0x80, 0x3f, 0, 0xc0}},
+		{"from qint8", blob.QInt8, blob.FP32, perTensor(3), blob.Quant{}, []byte{3, 5, 128}, floats(0, 1, -65.5)},
+		{"from quint8", blob.QUint8, blob.FP32, perTensor(3), blob.Quant{}, []byte{3, 5, 128}, floats(0, 1, 62.5)},
+		{"from fp16", blob.FP16, blob.FP32, blob.Quant{}, blob.Quant{}, []byte{0, 0x3c, 0, 0xc0}, floats(1, -2)},
+		{"from bf16", blob.BF16, blob.FP32, blob.Quant{}, blob.Quant{}, []byte{0x80, 0x3f, 0, 0xc0}, floats(1, -2)},
+		{"to another qint8", blob.QInt8, blob.QInt8, perTensor(3), perTensor(0), []byte{3, 5, 128}, []byte{0, 2, 128}},
+	} {
+		n := uint32(len(c.in) * 8 / c.from.Bits())
+		g := convertGraph(blob.Value{Type: c.from, Quant: c.fromQ}, blob.Value{Type: c.to, Quant: c.toQ}, n)
+		in := &tensor.Tensor{Meta: tensor.Meta{DType: storages[c.from].argument, Sizes: []tensor.Dim{tensor.Dim(n)}}, Data: c.in}
+		outs, err := run(t, programOf(t, g, nil), executor.LoadOptions{}, in)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := outs[0].Tensor; got.DType != storages[c.to].argument || !bytes.Equal(got.Data[:got.Nbytes()], c.want) {
+			t.Errorf("%s: got %v % x, want % x", c.name, got.DType, got.Data, c.want)
+		}
+	}
+}
+
+// convertGraph converts n elements of in to out.
+func convertGraph(in, out blob.Value, n uint32) *blob.Graph {
+	in.Dims, in.Flags, out.Dims = []uint32{n}, blob.ExternalInput, []uint32{n}
+	out.ID, out.External, out.Flags = 1, 1, blob.ExternalOutput
+	return &blob.Graph{Identifier: blob.XN01, Version: "0", NumExterns: 2, Inputs: []uint32{0}, Outputs: []uint32{1},
+		Values: []blob.Value{in, out}, Nodes: []blob.Node{{Type: blob.Convert, Inputs: []uint32{0}, Outputs: []uint32{1}}}}
+}
+
+// TestQuantizedPointwise runs an operator on quantized values: they are computed in float32 and rounded to the result's
+// parameters, within its bounds.
+func TestQuantizedPointwise(t *testing.T) {
+	params := func(scale float32, zero int32) blob.Quant {
+		return blob.Quant{Kind: blob.PerTensor, Scale: scale, ZeroPoint: zero}
+	}
+	g := convertGraph(blob.Value{Type: blob.QInt8, Quant: params(0.5, 1)}, blob.Value{Type: blob.QInt8, Quant: params(0.25, -2)}, 4)
+	g.Nodes[0] = blob.Node{Type: blob.Add, Inputs: []uint32{0, 0}, Outputs: []uint32{1}, Bounded: true, Min: -1, Max: 5}
+	in := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Char, Sizes: []tensor.Dim{4}}, Data: []byte{1, 2, 9, 0xf0}}
+	outs, err := run(t, programOf(t, g, nil), executor.LoadOptions{}, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []byte{0xfe, 2, 18, 0xfa}; !bytes.Equal(outs[0].Tensor.Data[:4], want) { // -2, 1/0.25-2, 5/0.25-2, -1/0.25-2
+		t.Errorf("got % x, want % x", outs[0].Tensor.Data[:4], want)
+	}
+}
