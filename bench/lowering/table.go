@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 )
@@ -139,10 +140,23 @@ func (r *result) page() string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
+// loadAverage is how many processes wanted to run in the last minute, or "" where the system does not say.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
+}
+
 // notes say under which conditions it was measured.
 func (r *result) notes() string {
 	s := fmt.Sprintf("Medians of %d, the two sides in turns, on %s/%s with %d cores. Ours is the whole process.\n",
 		r.Rounds, runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	if load := loadAverage(); load != "" {
+		s += "The load average was " + load + " at the end; processor time does not depend on it.\n"
+	}
 	if r.Python != nil {
 		s += fmt.Sprintf("The official exporter's imports, %.1f s and %.0f MiB at their peak, are not in its times.\n",
 			r.Python.Seconds, r.Python.PeakMiB)
