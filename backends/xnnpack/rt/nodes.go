@@ -334,16 +334,47 @@ func lowerConv(c *compiler, n *blob.Node) {
 		if in[2] >= 0 {
 			bias = of(in[2])
 		}
-		x, pad := in[0], numbers(int64(k.Top), int64(k.Left))
-		if n.Type != blob.ConvTranspose2d {
+		x, y, pad := in[0], out, numbers(int64(min(k.Top, k.Bottom)), int64(min(k.Left, k.Right)))
+		if n.Type == blob.ConvTranspose2d {
+			y = c.uncropped(out, &k)
+		} else {
 			x, pad = c.framed(in[0], k.Top, k.Right, k.Bottom, k.Left, 0)
-		} else if k.Top != k.Bottom || k.Left != k.Right {
-			c.fail(pte.NotSupported, "paddings differ from side to side")
 		}
-		c.call("aten::convolution.out", as(out, nchw), as(x, nchw), c.filter(n, in[1], &k), bias,
+		c.call("aten::convolution.out", as(y, nchw), as(x, nchw), c.filter(n, in[1], &k), bias,
 			numbers(int64(k.StrideHeight), int64(k.StrideWidth)), pad, numbers(int64(k.DilationHeight), int64(k.DilationWidth)),
 			truth(n.Type == blob.ConvTranspose2d), numbers(int64(k.AdjustHeight), int64(k.AdjustWidth)), number(int64(k.Groups)))
+		if y != out {
+			c.crop(out, y, &k)
+		}
 	})
+}
+
+// uncropped is out, or a larger image that crop cuts down to it where the paddings of a transposed convolution differ
+// from side to side.
+func (c *compiler) uncropped(out int, k *blob.Conv) int {
+	if !c.rank4(out) || k.Top == k.Bottom && k.Left == k.Right {
+		return out
+	}
+	dims := append([]tensor.Dim(nil), c.out.slots[out].dims...)
+	dims[1] += tensor.Dim(max(k.Top, k.Bottom) - min(k.Top, k.Bottom))
+	dims[2] += tensor.Dim(max(k.Left, k.Right) - min(k.Left, k.Right))
+	return c.newSlot(tensor.Float, dims)
+}
+
+// crop cuts off what the smaller padding of each dimension left too much.
+func (c *compiler) crop(out, in int, k *blob.Conv) {
+	dims := append([]tensor.Dim(nil), c.out.slots[in].dims...)
+	dims[1] = c.out.slots[out].dims[1]
+	rows := c.newSlot(tensor.Float, dims)
+	cut := func(to, from int, dim int64, before, after int) {
+		end := int64(math.MaxInt64)
+		if after > before {
+			end = int64(before - after)
+		}
+		c.call("aten::slice_copy.Tensor_out", of(to), of(from), number(dim), number(int64(max(before-after, 0))), number(end), number(1))
+	}
+	cut(rows, in, 1, k.Top, k.Bottom)
+	cut(out, rows, 2, k.Left, k.Right)
 }
 
 // integerConv adds a convolution of integers if the node is one.
