@@ -1,0 +1,146 @@
+package backend
+
+import (
+	"strconv"
+
+	"github.com/rules-pte/rules_pte/lowerer/exir"
+)
+
+// PartitionByGroups is PartitionByCapability for backends that match patterns: groups gives, for one graph, the sets of
+// nodes that are taken together. Sets with a node in common become one. A set that cannot be convex, since a path leaves
+// it and comes back, is refused with that reason, and so is one with a node that is not offered.
+func PartitionByGroups(p *TaggedProgram, spec DelegationSpec, groups func(g *exir.Graph) [][]*exir.Node) *PartitionResult {
+	r := &PartitionResult{TaggedProgram: p, PartitionTags: map[string]DelegationSpec{}}
+	for _, g := range p.Graphs() {
+		u := newUnits(p, g, groups(g))
+		order := u.order()
+		if len(order) < u.count {
+			u.splitCycles(p, g, order)
+			order = u.order()
+		}
+		first := len(r.PartitionTags)
+		preds, supported, place := u.contracted(order)
+		parts := cluster(preds, supported, nil)
+		for i, n := range g.Nodes {
+			if part := parts[place[u.of[i]]]; part >= 0 {
+				tag := "tag" + strconv.Itoa(first+int(part))
+				r.PartitionTags[tag] = spec
+				p.Tag(n, tag)
+			}
+		}
+	}
+	p.TagConstants()
+	return r
+}
+
+// units are the nodes of a graph with each group as one.
+type units struct {
+	of      []int32 // unit of each node
+	taken   []bool  // by unit
+	members [][]int32
+	preds   [][]int32 // of nodes
+	count   int       // units with members
+}
+
+func newUnits(p *TaggedProgram, g *exir.Graph, groups [][]*exir.Node) *units {
+	n := len(g.Nodes)
+	u := &units{of: make([]int32, n), taken: make([]bool, n), preds: producers(g)}
+	index := make(map[*exir.Node]int32, n)
+	parent := clusters{parent: make([]int32, n)}
+	for i, node := range g.Nodes {
+		index[node], parent.parent[i] = int32(i), int32(i)
+	}
+	in := make([]bool, n)
+	for _, group := range groups {
+		for _, node := range group {
+			in[index[node]] = true
+			parent.parent[parent.root(index[node])] = parent.root(index[group[0]])
+		}
+	}
+	for i := range g.Nodes {
+		u.of[i] = parent.root(int32(i))
+		u.taken[u.of[i]] = in[i]
+	}
+	for i, node := range g.Nodes {
+		if in[i] && !p.Offered(node) {
+			u.taken[u.of[i]] = false
+		}
+	}
+	u.collect()
+	return u
+}
+
+// collect lists the members of every unit.
+func (u *units) collect() {
+	u.members, u.count = make([][]int32, len(u.of)), 0
+	for i, at := range u.of {
+		if u.members[at] == nil {
+			u.count++
+		}
+		u.members[at] = append(u.members[at], int32(i))
+	}
+}
+
+// order lists the units such that producers come first; those on cycles and after them are left out.
+func (u *units) order() []int32 {
+	waits, after := make([]int, len(u.of)), make([][]int32, len(u.of))
+	for i, preds := range u.preds {
+		for _, p := range preds {
+			if from, to := u.of[p], u.of[i]; from != to {
+				waits[to]++
+				after[from] = append(after[from], to)
+			}
+		}
+	}
+	var order []int32
+	for i := range u.of {
+		if u.members[i] != nil && waits[i] == 0 {
+			order = append(order, int32(i))
+		}
+	}
+	for at := 0; at < len(order); at++ {
+		for _, to := range after[order[at]] {
+			if waits[to]--; waits[to] == 0 {
+				order = append(order, to)
+			}
+		}
+	}
+	return order
+}
+
+// splitCycles makes single nodes, which are not taken, of the groups that no order reaches.
+func (u *units) splitCycles(p *TaggedProgram, g *exir.Graph, order []int32) {
+	reached := make([]bool, len(u.of))
+	for _, at := range order {
+		reached[at] = true
+	}
+	for at, members := range u.members {
+		if reached[at] || len(members) < 2 {
+			continue
+		}
+		u.taken[at] = false
+		for _, i := range members {
+			u.of[i], u.taken[i] = i, false
+			p.Refuse(g.Nodes[i], "its group would lie on a cycle")
+		}
+	}
+	u.collect()
+}
+
+// contracted is the graph of units in their order, and the place of each unit in it.
+func (u *units) contracted(order []int32) (preds [][]int32, supported []bool, place []int32) {
+	preds, supported, place = make([][]int32, len(order)), make([]bool, len(order)), make([]int32, len(u.of))
+	for at, unit := range order {
+		place[unit], supported[at] = int32(at), u.taken[unit]
+	}
+	for at, unit := range order {
+		for _, i := range u.members[unit] {
+			for _, p := range u.preds[i] {
+				if u.of[p] != unit {
+					preds[at] = append(preds[at], place[u.of[p]])
+				}
+			}
+		}
+	}
+	return preds, supported, place
+}

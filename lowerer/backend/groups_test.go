@@ -1,0 +1,66 @@
+package backend
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/lowerer/internal/symint"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+const crossed = `method forward
+input %x: f32[3]
+%a: f32[3] = aten::relu(%x)  # 1 model.py:1
+%b: f32[3] = aten::relu(%a)  # 2 model.py:2
+%c: f32[3] = aten::neg(%b)  # 3 model.py:3
+%d: f32[3] = aten::relu(%c)  # 4 model.py:4
+%e: f32[3] = aten::relu(%d)  # 5 model.py:5
+output %e
+`
+
+// TestGroups checks groups on a chain a b c d e: which nodes end in one partition, written as letters by tag.
+func TestGroups(t *testing.T) {
+	for _, c := range []struct{ groups, want string }{
+		{"ab de", "00.11"},
+		{"ab bc de", "00000"},
+		{"ab", "00..."},
+		{"a d", "0..1."},
+		{"abd", "....."},   // c lies between
+		{"abd e", "....0"}, // e is alone
+		{"ac bd", "....."}, // each needs the other
+		{"", "....."},
+	} {
+		table := symint.NewTable()
+		m, err := exir.ParseMethod(crossed, table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		program := &exir.Program{Methods: []*exir.Method{m}, Shapes: &tensor.Shapes{Table: table}}
+		p := NewTaggedProgram(program, m, Scope{Backend: "B"})
+		r := PartitionByGroups(p, DelegationSpec{BackendID: "B"}, func(g *exir.Graph) (groups [][]*exir.Node) {
+			for _, letters := range strings.Fields(c.groups) {
+				var group []*exir.Node
+				for _, l := range letters {
+					group = append(group, g.Nodes[l-'a'])
+				}
+				groups = append(groups, group)
+			}
+			return groups
+		})
+		if err := p.Check(r); err != nil {
+			t.Errorf("%s: %v", c.groups, err)
+		}
+		got := ""
+		for _, n := range m.Graph.Nodes {
+			if tag := p.TagOf(n); tag != "" {
+				got += strings.TrimPrefix(tag, "tag")
+			} else {
+				got += "."
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: got %s, want %s", c.groups, got, c.want)
+		}
+	}
+}
