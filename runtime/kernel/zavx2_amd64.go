@@ -5,22 +5,34 @@
 package kernel
 
 //go:noescape
-func gemmF32AVX2x1(t *Tile)
+func gemmF32AVX2x1(a *Tile)
 
 //go:noescape
-func gemmF32AVX2x2(t *Tile)
+func gemmF32AVX2x2(a *Tile)
 
 //go:noescape
-func gemmF32AVX2x3(t *Tile)
+func gemmF32AVX2x3(a *Tile)
 
 //go:noescape
-func gemmF32AVX2x4(t *Tile)
+func gemmF32AVX2x4(a *Tile)
 
 //go:noescape
-func gemmF32AVX2x5(t *Tile)
+func gemmF32AVX2x5(a *Tile)
 
 //go:noescape
-func gemmF32AVX2x6(t *Tile)
+func gemmF32AVX2x6(a *Tile)
+
+//go:noescape
+func tapsLineX1AVX2(a *Taps)
+
+//go:noescape
+func tapsLineX4AVX2(a *Taps)
+
+//go:noescape
+func tapsEachX1AVX2(a *Taps)
+
+//go:noescape
+func tapsEachX4AVX2(a *Taps)
 
 // gemmF32AVX2 computes t, which has this many rows.
 func gemmF32AVX2(t *Tile, rows int) {

@@ -5,28 +5,40 @@
 package kernel
 
 //go:noescape
-func gemmF32AVX512x1(t *Tile)
+func gemmF32AVX512x1(a *Tile)
 
 //go:noescape
-func gemmF32AVX512x2(t *Tile)
+func gemmF32AVX512x2(a *Tile)
 
 //go:noescape
-func gemmF32AVX512x3(t *Tile)
+func gemmF32AVX512x3(a *Tile)
 
 //go:noescape
-func gemmF32AVX512x4(t *Tile)
+func gemmF32AVX512x4(a *Tile)
 
 //go:noescape
-func gemmF32AVX512x5(t *Tile)
+func gemmF32AVX512x5(a *Tile)
 
 //go:noescape
-func gemmF32AVX512x6(t *Tile)
+func gemmF32AVX512x6(a *Tile)
 
 //go:noescape
-func gemmF32AVX512x7(t *Tile)
+func gemmF32AVX512x7(a *Tile)
 
 //go:noescape
-func gemmF32AVX512x8(t *Tile)
+func gemmF32AVX512x8(a *Tile)
+
+//go:noescape
+func tapsLineX1AVX512(a *Taps)
+
+//go:noescape
+func tapsLineX4AVX512(a *Taps)
+
+//go:noescape
+func tapsEachX1AVX512(a *Taps)
+
+//go:noescape
+func tapsEachX4AVX512(a *Taps)
 
 // gemmF32AVX512 computes t, which has this many rows.
 func gemmF32AVX512(t *Tile, rows int) {

@@ -5,28 +5,40 @@
 package kernel
 
 //go:noescape
-func gemmF32NEONx1(t *Tile)
+func gemmF32NEONx1(a *Tile)
 
 //go:noescape
-func gemmF32NEONx2(t *Tile)
+func gemmF32NEONx2(a *Tile)
 
 //go:noescape
-func gemmF32NEONx3(t *Tile)
+func gemmF32NEONx3(a *Tile)
 
 //go:noescape
-func gemmF32NEONx4(t *Tile)
+func gemmF32NEONx4(a *Tile)
 
 //go:noescape
-func gemmF32NEONx5(t *Tile)
+func gemmF32NEONx5(a *Tile)
 
 //go:noescape
-func gemmF32NEONx6(t *Tile)
+func gemmF32NEONx6(a *Tile)
 
 //go:noescape
-func gemmF32NEONx7(t *Tile)
+func gemmF32NEONx7(a *Tile)
 
 //go:noescape
-func gemmF32NEONx8(t *Tile)
+func gemmF32NEONx8(a *Tile)
+
+//go:noescape
+func tapsLineX1NEON(a *Taps)
+
+//go:noescape
+func tapsLineX4NEON(a *Taps)
+
+//go:noescape
+func tapsEachX1NEON(a *Taps)
+
+//go:noescape
+func tapsEachX4NEON(a *Taps)
 
 // gemmF32NEON computes t, which has this many rows.
 func gemmF32NEON(t *Tile, rows int) {

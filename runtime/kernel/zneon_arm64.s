@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func gemmF32NEONx1(t *Tile)
+// func gemmF32NEONx1(a *Tile)
 TEXT ·gemmF32NEONx1(SB), NOSPLIT, $0-8
-	MOVD t+0(FP), R0
+	MOVD a+0(FP), R0
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -87,9 +87,9 @@ next:
 	FMOVQ F1, 16(R1)
 	RET
 
-// func gemmF32NEONx2(t *Tile)
+// func gemmF32NEONx2(a *Tile)
 TEXT ·gemmF32NEONx2(SB), NOSPLIT, $0-8
-	MOVD t+0(FP), R0
+	MOVD a+0(FP), R0
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -205,9 +205,9 @@ next:
 	FMOVQ F3, 16(R3)
 	RET
 
-// func gemmF32NEONx3(t *Tile)
+// func gemmF32NEONx3(a *Tile)
 TEXT ·gemmF32NEONx3(SB), NOSPLIT, $0-8
-	MOVD t+0(FP), R0
+	MOVD a+0(FP), R0
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -358,9 +358,9 @@ next:
 	FMOVQ F5, 16(R4)
 	RET
 
-// func gemmF32NEONx4(t *Tile)
+// func gemmF32NEONx4(a *Tile)
 TEXT ·gemmF32NEONx4(SB), NOSPLIT, $0-8
-	MOVD t+0(FP), R0
+	MOVD a+0(FP), R0
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -546,9 +546,9 @@ next:
 	FMOVQ F7, 16(R5)
 	RET
 
-// func gemmF32NEONx5(t *Tile)
+// func gemmF32NEONx5(a *Tile)
 TEXT ·gemmF32NEONx5(SB), NOSPLIT, $0-8
-	MOVD t+0(FP), R0
+	MOVD a+0(FP), R0
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -769,9 +769,9 @@ next:
 	FMOVQ F9, 16(R6)
 	RET
 
-// func gemmF32NEONx6(t *Tile)
+// func gemmF32NEONx6(a *Tile)
 TEXT ·gemmF32NEONx6(SB), NOSPLIT, $0-8
-	MOVD t+0(FP), R0
+	MOVD a+0(FP), R0
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -1027,9 +1027,9 @@ next:
 	FMOVQ F11, 16(R7)
 	RET
 
-// func gemmF32NEONx7(t *Tile)
+// func gemmF32NEONx7(a *Tile)
 TEXT ·gemmF32NEONx7(SB), NOSPLIT, $0-8
-	MOVD t+0(FP), R0
+	MOVD a+0(FP), R0
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -1320,9 +1320,9 @@ next:
 	FMOVQ F13, 16(R8)
 	RET
 
-// func gemmF32NEONx8(t *Tile)
+// func gemmF32NEONx8(a *Tile)
 TEXT ·gemmF32NEONx8(SB), NOSPLIT, $0-8
-	MOVD t+0(FP), R0
+	MOVD a+0(FP), R0
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -1646,4 +1646,209 @@ next:
 	WORD $0x4e32f5ef // FMAX V15.4S, V18.4S, V15.4S
 	WORD $0x4eb3f5ef // FMIN V15.4S, V19.4S, V15.4S
 	FMOVQ F15, 16(R9)
+	RET
+
+// func tapsLineX1NEON(a *Taps)
+TEXT ·tapsLineX1NEON(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	ADD $64, R0, R26
+	VLD1R (R26), [V3.S4]
+	ADD $68, R0, R26
+	VLD1R (R26), [V4.S4]
+	MOVD 32(R0), R1
+	MOVD 48(R0), R5
+	MOVD 56(R0), R6
+	MOVD 16(R0), R8
+block:
+	MOVD 40(R0), R7
+	VLD1R (R7), [V0.S4]
+	MOVD 0(R0), R2
+	MOVD 8(R0), R3
+	MOVD 24(R0), R4
+tap:
+	MOVD 0(R2), R7
+	VLD1R (R3), [V2.S4]
+	ADD R5, R7, R26
+	FMOVQ 0(R26), F1
+	VFMLA V1.S4, V2.S4, V0.S4
+	ADD $8, R2, R2
+	ADD R8, R3, R3
+	SUBS $1, R4, R4
+	BNE tap
+	WORD $0x4e23f400 // FMAX V0.4S, V3.4S, V0.4S
+	WORD $0x4ea4f400 // FMIN V0.4S, V4.4S, V0.4S
+	ADD R5, R1, R26
+	FMOVQ F0, 0(R26)
+	ADD $16, R5, R5
+	SUBS $1, R6, R6
+	BNE block
+	RET
+
+// func tapsLineX4NEON(a *Taps)
+TEXT ·tapsLineX4NEON(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	ADD $64, R0, R26
+	VLD1R (R26), [V6.S4]
+	ADD $68, R0, R26
+	VLD1R (R26), [V7.S4]
+	MOVD 32(R0), R1
+	MOVD 48(R0), R5
+	MOVD 56(R0), R6
+	MOVD 16(R0), R8
+block:
+	MOVD 40(R0), R7
+	VLD1R (R7), [V0.S4]
+	VMOV V0.B16, V1.B16
+	VMOV V0.B16, V2.B16
+	VMOV V0.B16, V3.B16
+	MOVD 0(R0), R2
+	MOVD 8(R0), R3
+	MOVD 24(R0), R4
+tap:
+	MOVD 0(R2), R7
+	VLD1R (R3), [V5.S4]
+	ADD R5, R7, R26
+	FMOVQ 0(R26), F4
+	VFMLA V4.S4, V5.S4, V0.S4
+	ADD R5, R7, R26
+	FMOVQ 16(R26), F4
+	VFMLA V4.S4, V5.S4, V1.S4
+	ADD R5, R7, R26
+	FMOVQ 32(R26), F4
+	VFMLA V4.S4, V5.S4, V2.S4
+	ADD R5, R7, R26
+	FMOVQ 48(R26), F4
+	VFMLA V4.S4, V5.S4, V3.S4
+	ADD $8, R2, R2
+	ADD R8, R3, R3
+	SUBS $1, R4, R4
+	BNE tap
+	WORD $0x4e26f400 // FMAX V0.4S, V6.4S, V0.4S
+	WORD $0x4ea7f400 // FMIN V0.4S, V7.4S, V0.4S
+	ADD R5, R1, R26
+	FMOVQ F0, 0(R26)
+	WORD $0x4e26f421 // FMAX V1.4S, V6.4S, V1.4S
+	WORD $0x4ea7f421 // FMIN V1.4S, V7.4S, V1.4S
+	ADD R5, R1, R26
+	FMOVQ F1, 16(R26)
+	WORD $0x4e26f442 // FMAX V2.4S, V6.4S, V2.4S
+	WORD $0x4ea7f442 // FMIN V2.4S, V7.4S, V2.4S
+	ADD R5, R1, R26
+	FMOVQ F2, 32(R26)
+	WORD $0x4e26f463 // FMAX V3.4S, V6.4S, V3.4S
+	WORD $0x4ea7f463 // FMIN V3.4S, V7.4S, V3.4S
+	ADD R5, R1, R26
+	FMOVQ F3, 48(R26)
+	ADD $64, R5, R5
+	SUBS $1, R6, R6
+	BNE block
+	RET
+
+// func tapsEachX1NEON(a *Taps)
+TEXT ·tapsEachX1NEON(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	ADD $64, R0, R26
+	VLD1R (R26), [V3.S4]
+	ADD $68, R0, R26
+	VLD1R (R26), [V4.S4]
+	MOVD 32(R0), R1
+	MOVD 48(R0), R5
+	MOVD 56(R0), R6
+	MOVD 16(R0), R8
+block:
+	MOVD 40(R0), R7
+	ADD R5, R7, R26
+	FMOVQ 0(R26), F0
+	MOVD 0(R0), R2
+	MOVD 8(R0), R3
+	MOVD 24(R0), R4
+tap:
+	MOVD 0(R2), R7
+	ADD R5, R7, R26
+	FMOVQ 0(R26), F1
+	ADD R5, R3, R26
+	FMOVQ 0(R26), F2
+	VFMLA V1.S4, V2.S4, V0.S4
+	ADD $8, R2, R2
+	ADD R8, R3, R3
+	SUBS $1, R4, R4
+	BNE tap
+	WORD $0x4e23f400 // FMAX V0.4S, V3.4S, V0.4S
+	WORD $0x4ea4f400 // FMIN V0.4S, V4.4S, V0.4S
+	ADD R5, R1, R26
+	FMOVQ F0, 0(R26)
+	ADD $16, R5, R5
+	SUBS $1, R6, R6
+	BNE block
+	RET
+
+// func tapsEachX4NEON(a *Taps)
+TEXT ·tapsEachX4NEON(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	ADD $64, R0, R26
+	VLD1R (R26), [V6.S4]
+	ADD $68, R0, R26
+	VLD1R (R26), [V7.S4]
+	MOVD 32(R0), R1
+	MOVD 48(R0), R5
+	MOVD 56(R0), R6
+	MOVD 16(R0), R8
+block:
+	MOVD 40(R0), R7
+	ADD R5, R7, R26
+	FMOVQ 0(R26), F0
+	ADD R5, R7, R26
+	FMOVQ 16(R26), F1
+	ADD R5, R7, R26
+	FMOVQ 32(R26), F2
+	ADD R5, R7, R26
+	FMOVQ 48(R26), F3
+	MOVD 0(R0), R2
+	MOVD 8(R0), R3
+	MOVD 24(R0), R4
+tap:
+	MOVD 0(R2), R7
+	ADD R5, R7, R26
+	FMOVQ 0(R26), F4
+	ADD R5, R3, R26
+	FMOVQ 0(R26), F5
+	VFMLA V4.S4, V5.S4, V0.S4
+	ADD R5, R7, R26
+	FMOVQ 16(R26), F4
+	ADD R5, R3, R26
+	FMOVQ 16(R26), F5
+	VFMLA V4.S4, V5.S4, V1.S4
+	ADD R5, R7, R26
+	FMOVQ 32(R26), F4
+	ADD R5, R3, R26
+	FMOVQ 32(R26), F5
+	VFMLA V4.S4, V5.S4, V2.S4
+	ADD R5, R7, R26
+	FMOVQ 48(R26), F4
+	ADD R5, R3, R26
+	FMOVQ 48(R26), F5
+	VFMLA V4.S4, V5.S4, V3.S4
+	ADD $8, R2, R2
+	ADD R8, R3, R3
+	SUBS $1, R4, R4
+	BNE tap
+	WORD $0x4e26f400 // FMAX V0.4S, V6.4S, V0.4S
+	WORD $0x4ea7f400 // FMIN V0.4S, V7.4S, V0.4S
+	ADD R5, R1, R26
+	FMOVQ F0, 0(R26)
+	WORD $0x4e26f421 // FMAX V1.4S, V6.4S, V1.4S
+	WORD $0x4ea7f421 // FMIN V1.4S, V7.4S, V1.4S
+	ADD R5, R1, R26
+	FMOVQ F1, 16(R26)
+	WORD $0x4e26f442 // FMAX V2.4S, V6.4S, V2.4S
+	WORD $0x4ea7f442 // FMIN V2.4S, V7.4S, V2.4S
+	ADD R5, R1, R26
+	FMOVQ F2, 32(R26)
+	WORD $0x4e26f463 // FMAX V3.4S, V6.4S, V3.4S
+	WORD $0x4ea7f463 // FMIN V3.4S, V7.4S, V3.4S
+	ADD R5, R1, R26
+	FMOVQ F3, 48(R26)
+	ADD $64, R5, R5
+	SUBS $1, R6, R6
+	BNE block
 	RET

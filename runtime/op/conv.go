@@ -295,8 +295,7 @@ func convolve[T number](call *Call, c conv, x, w []T) error {
 		return nil
 	}
 	if c.depthwise() {
-		convDepthwise(call, j)
-		return nil
+		return convDepthwise(call, j)
 	}
 	return convGemm(call, j)
 }

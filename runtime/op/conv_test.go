@@ -30,6 +30,17 @@ var convCases = []convCase{
 	{"1-D transposed", dims{1, 4, 5}, dims{4, 3, 3}, dims{2}, dims{1}, dims{1}, dims{1}, true, 1},
 	{"2-D transposed", dims{2, 4, 5, 3}, dims{4, 3, 3, 2}, dims{2, 3}, dims{1, 0}, dims{2, 1}, dims{1, 2}, true, 1},
 	{"2-D transposed groups", dims{1, 4, 3, 3}, dims{4, 2, 3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, dims{0, 0}, true, 2},
+	{"2-D wide", dims{1, 5, 9, 37}, dims{19, 5, 3, 3}, dims{1, 1}, dims{1, 1}, dims{1, 1}, dims{0, 0}, false, 1},
+	{"2-D wide strides", dims{2, 3, 33, 35}, dims{40, 3, 3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, dims{0, 0}, false, 1},
+	{"2-D wide groups", dims{1, 8, 11, 13}, dims{36, 4, 2, 3}, dims{1, 3}, dims{2, 1}, dims{2, 1}, dims{0, 0}, false, 2},
+	{"2-D depthwise wide", dims{1, 35, 20, 23}, dims{35, 1, 3, 3}, dims{1, 1}, dims{1, 1}, dims{1, 1}, dims{0, 0}, false, 35},
+	{"2-D depthwise strides", dims{2, 18, 17, 30}, dims{18, 1, 5, 5}, dims{2, 2}, dims{2, 2}, dims{1, 1}, dims{0, 0}, false, 18},
+	{"2-D depthwise dilated", dims{1, 20, 19, 22}, dims{40, 1, 3, 3}, dims{2, 3}, dims{3, 0}, dims{3, 2}, dims{0, 0}, false, 20},
+	{"2-D depthwise far padding", dims{1, 16, 4, 4}, dims{16, 1, 3, 3}, dims{3, 3}, dims{7, 9}, dims{1, 1}, dims{0, 0}, false, 16},
+	{"2-D depthwise no bottom", dims{1, 16, 9, 31}, dims{16, 1, 2, 2}, dims{4, 4}, dims{0, 0}, dims{1, 1}, dims{0, 0}, false, 16},
+	{"2-D transposed wide", dims{1, 6, 9, 21}, dims{6, 17, 3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, dims{1, 1}, true, 1},
+	{"1-D wide", dims{2, 20, 100}, dims{33, 20, 5}, dims{1}, dims{2}, dims{1}, dims{0}, false, 1},
+	{"1-D depthwise", dims{2, 20, 100}, dims{20, 1, 5}, dims{2}, dims{2}, dims{1}, dims{0}, false, 20},
 	{"no image", dims{0, 3, 5, 5}, dims{2, 3, 3, 3}, dims{1, 1}, dims{0, 0}, dims{1, 1}, dims{0, 0}, false, 1},
 }
 

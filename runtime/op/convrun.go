@@ -146,16 +146,20 @@ func (j *convJob[T]) tap(row, x []T, t int) {
 }
 
 // convDepthwise computes a convolution of single channels, tap by tap.
-func convDepthwise[T number](call *Call, j convJob[T]) {
+func convDepthwise[T number](call *Call, j convJob[T]) error {
+	if done, err := vectorLines(call, &j); done || err != nil {
+		return err
+	}
 	rows := j.out.batch * j.out.size[0] * j.out.size[1]
 	if !j.channelsInner {
 		rows *= j.out.channels
 	}
 	if call.Parallel == nil || len(j.y)*j.taps() < gemmParallelMin {
 		j.depthwiseRows(0, rows)
-		return
+		return nil
 	}
 	parallelDepthwise(call, j, rows)
+	return nil
 }
 
 // parallelDepthwise is apart so that only it lets j escape.

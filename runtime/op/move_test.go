@@ -1,10 +1,15 @@
 package op
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"unsafe"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -82,21 +87,58 @@ func vals(xs ...any) []Value {
 	return vs
 }
 
-// call runs k with n outs on args; constant also calls Prepare with the tensors' data.
+// call runs k with n outs on args, in every tier; constant also calls Prepare with the tensors' data.
 func call(k *Kernel, n int, constant bool, args ...any) ([]*tensor.Tensor, error) {
+	outs, err := callIn(kernel.Scalar, k, n, constant, args...)
+	if err != nil {
+		return nil, err
+	}
+	for tier := kernel.Best(); tier > kernel.Scalar && kernel.GemmF32(tier) != nil; tier-- {
+		other, err := callIn(tier, k, n, constant, args...)
+		if err != nil {
+			return nil, err
+		}
+		for i, o := range outs {
+			if err := sameResults(o, other[i]); err != nil {
+				return nil, fmt.Errorf("tier %v: out %d: %w", tier, i, err)
+			}
+		}
+	}
+	return outs, nil
+}
+
+// sameResults holds what a tier gives against what Scalar gives: floats to some bits, the rest exactly.
+func sameResults(want, got *tensor.Tensor) error {
+	if want.DType != tensor.Float {
+		if !bytes.Equal(want.Data, got.Data) {
+			return errors.New("other bytes than scalar")
+		}
+		return nil
+	}
+	x, y := elems[float32](want), elems[float32](got)
+	for i := range x {
+		a, b := float64(x[i]), float64(y[i])
+		if a != b && !(a != a && b != b) && !(math.Abs(a-b) <= 1e-5*max(1, math.Abs(a))) {
+			return fmt.Errorf("element %d: got %v, scalar gives %v", i, b, a)
+		}
+	}
+	return nil
+}
+
+func callIn(tier kernel.Tier, k *Kernel, n int, constant bool, args ...any) ([]*tensor.Tensor, error) {
 	inf := &Infer{Args: vals(args...), Out: make([]tensor.Meta, n)}
 	if err := k.Def.Infer(inf); err != nil {
 		return nil, err
 	}
 	var temp Temp
-	c := &Call{Args: inf.Args, Alloc: temp.Alloc, Parallel: func(n, _ int, f func(lo, hi int)) { f(0, n) }}
+	c := &Call{Args: inf.Args, Alloc: temp.Alloc, Tier: tier, Parallel: func(n, _ int, f func(lo, hi int)) { f(0, n) }}
 	for i := range inf.Out {
 		m := inf.Out[i]
 		c.Out = append(c.Out, &tensor.Tensor{Meta: m, Data: make([]byte, m.Nbytes())})
 	}
 	var s State
 	if k.Prepare != nil {
-		p := &Prep{Args: inf.Args, Out: inf.Out}
+		p := &Prep{Args: inf.Args, Out: inf.Out, Tier: tier}
 		if !constant {
 			p.Args = slices.Clone(p.Args)
 			for i, a := range p.Args {

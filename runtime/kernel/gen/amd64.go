@@ -38,9 +38,9 @@ func (m *x86) v(v vec) string {
 
 func (m *x86) p(p ptr) string { return x86Ptr[p] }
 
-func (m *x86) begin(name string) {
-	m.source.begin(name)
-	m.line("MOVQ t+0(FP), DI")
+func (m *x86) begin(name, arg string) {
+	m.source.begin(name, arg)
+	m.line("MOVQ a+0(FP), DI")
 }
 
 func (m *x86) end() {
@@ -81,6 +81,14 @@ func (m *x86) store(p ptr, off int, v vec) { m.line("VMOVUPS %s, %d(%s)", m.v(v)
 
 func (m *x86) broadcast(v vec, p ptr, off int) {
 	m.line("VBROADCASTSS %d(%s), %s", off, m.p(p), m.v(v))
+}
+
+func (m *x86) loadAt(v vec, p, index ptr, off int) {
+	m.line("VMOVUPS %d(%s)(%s*1), %s", off, m.p(p), m.p(index), m.v(v))
+}
+
+func (m *x86) storeAt(p, index ptr, off int, v vec) {
+	m.line("VMOVUPS %s, %d(%s)(%s*1)", m.v(v), off, m.p(p), m.p(index))
 }
 
 func (m *x86) fma(acc, x, y vec) { m.line("VFMADD231PS %s, %s, %s", m.v(x), m.v(y), m.v(acc)) }

@@ -16,9 +16,9 @@ const scratch = "R26"
 func (m *neon) v(v vec) string { return fmt.Sprintf("V%d", v) }
 func (m *neon) p(p ptr) string { return fmt.Sprintf("R%d", p) }
 
-func (m *neon) begin(name string) {
-	m.source.begin(name)
-	m.line("MOVD t+0(FP), R0")
+func (m *neon) begin(name, arg string) {
+	m.source.begin(name, arg)
+	m.line("MOVD a+0(FP), R0")
 }
 
 func (m *neon) end() { m.line("RET") }
@@ -57,6 +57,16 @@ func (m *neon) broadcast(v vec, p ptr, off int) {
 		at = scratch
 	}
 	m.line("VLD1R (%s), [%s.S4]", at, m.v(v))
+}
+
+func (m *neon) loadAt(v vec, p, index ptr, off int) {
+	m.line("ADD %s, %s, %s", m.p(index), m.p(p), scratch)
+	m.line("FMOVQ %d(%s), F%d", off, scratch, v)
+}
+
+func (m *neon) storeAt(p, index ptr, off int, v vec) {
+	m.line("ADD %s, %s, %s", m.p(index), m.p(p), scratch)
+	m.line("FMOVQ F%d, %d(%s)", v, off, scratch)
 }
 
 func (m *neon) fma(acc, x, y vec) { m.line("VFMLA %s.S4, %s.S4, %s.S4", m.v(x), m.v(y), m.v(acc)) }

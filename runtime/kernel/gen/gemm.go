@@ -52,7 +52,7 @@ type gemm struct {
 func gemmF32(m machine, mr, nv int) {
 	for n := 1; n <= mr; n++ {
 		g := &gemm{machine: m, mr: n, nv: nv}
-		g.begin(fmt.Sprintf("gemmF32%sx%d", m.tier(), n))
+		g.begin(fmt.Sprintf("gemmF32%sx%d", m.tier(), n), "Tile")
 		g.sum()
 		g.finish()
 		g.end()

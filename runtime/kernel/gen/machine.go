@@ -20,8 +20,8 @@ type machine interface {
 	lanes() int
 	vectors() int
 
-	// begin starts a function that gets a pointer, which lies in register 0.
-	begin(name string)
+	// begin starts a function that gets a pointer to arg, which lies in register 0.
+	begin(name, arg string)
 	end()
 	label(name string)
 
@@ -43,6 +43,9 @@ type machine interface {
 	load(v vec, p ptr, off int)
 	store(p ptr, off int, v vec)
 	broadcast(v vec, p ptr, off int)
+	// loadAt and storeAt are at p plus what index holds plus off.
+	loadAt(v vec, p, index ptr, off int)
+	storeAt(p, index ptr, off int, v vec)
 	// fma adds x*y to acc, rounded once.
 	fma(acc, x, y vec)
 	// clamp gives acc at least lo and at most hi; NaN stays.
@@ -66,14 +69,17 @@ type rows interface {
 // source is what machines have in common: the lines of a file, and the names of its functions.
 type source struct {
 	bytes.Buffer
-	names []string
+	funcs []function
 }
+
+// function is a function that gets a pointer to arg, a type of package kernel.
+type function struct{ name, arg string }
 
 func (s *source) line(format string, args ...any) { fmt.Fprintf(s, "\t"+format+"\n", args...) }
 
 func (s *source) label(name string) { fmt.Fprintf(s, "%s:\n", name) }
 
-func (s *source) begin(name string) {
-	s.names = append(s.names, name)
-	fmt.Fprintf(s, "\n// func %s(t *Tile)\nTEXT ·%[1]s(SB), NOSPLIT, $0-8\n", name)
+func (s *source) begin(name, arg string) {
+	s.funcs = append(s.funcs, function{name, arg})
+	fmt.Fprintf(s, "\n// func %s(a *%s)\nTEXT ·%[1]s(SB), NOSPLIT, $0-8\n", name, arg)
 }

@@ -21,6 +21,9 @@ func main() {
 	gemmF32(avx2, 6, 2)
 	gemmF32(avx512, 8, 2)
 	gemmF32(arm, 8, 2)
+	for _, m := range []machine{avx2, avx512, arm} {
+		tapsF32(m)
+	}
 	for _, f := range []struct {
 		m machine
 		s *source
@@ -31,16 +34,18 @@ func main() {
 	}
 }
 
-// declarations are the Go side of a machine's functions, and the lists of them by family.
+// declarations are the Go side of a machine's functions.
 func declarations(m machine, s *source) []byte {
 	var b bytes.Buffer
 	b.WriteString(header + "package kernel\n")
-	for _, name := range s.names {
-		fmt.Fprintf(&b, "\n//go:noescape\nfunc %s(t *Tile)\n", name)
+	for _, f := range s.funcs {
+		fmt.Fprintf(&b, "\n//go:noescape\nfunc %s(a *%s)\n", f.name, f.arg)
 	}
 	fmt.Fprintf(&b, "\n// gemmF32%s computes t, which has this many rows.\nfunc gemmF32%[1]s(t *Tile, rows int) {\nswitch rows {\n", m.tier())
-	for i, name := range s.names {
-		fmt.Fprintf(&b, "case %d:\n%s(t)\n", i+1, name)
+	for i, f := range s.funcs {
+		if f.arg == "Tile" {
+			fmt.Fprintf(&b, "case %d:\n%s(t)\n", i+1, f.name)
+		}
 	}
 	b.WriteString("}\n}\n")
 	text, err := format.Source(b.Bytes())

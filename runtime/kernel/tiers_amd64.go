@@ -1,0 +1,86 @@
+//go:build !purego
+
+package kernel
+
+import "golang.org/x/sys/cpu"
+
+func machineTier() Tier {
+	x := &cpu.X86
+	switch {
+	case x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL && x.HasFMA:
+		return AVX512
+	case x.HasAVX2 && x.HasFMA:
+		return AVX2
+	}
+	return Scalar
+}
+
+var (
+	avx2   = Gemm{Rows: 6, Cols: 16, tier: AVX2}
+	avx512 = Gemm{Rows: 8, Cols: 32, tier: AVX512}
+)
+
+// GemmF32 are the tiles of t, nil for Scalar.
+func GemmF32(t Tier) *Gemm {
+	switch t {
+	case AVX512:
+		return &avx512
+	case AVX2:
+		return &avx2
+	}
+	return nil
+}
+
+// Run computes t, of 1 to Rows rows.
+//
+// It has a frame of its own, where the garbage collector can stop a loop over tiles; in assembly it cannot.
+//
+//go:noinline
+func (g *Gemm) Run(t *Tile, rows int) {
+	if g.tier == AVX512 {
+		gemmF32AVX512(t, rows)
+		return
+	}
+	gemmF32AVX2(t, rows)
+}
+
+// TapsKernels are the kernels of t, nil for Scalar.
+func TapsKernels(t Tier) *TapsF32 {
+	switch t {
+	case AVX512:
+		return &tapsAVX512
+	case AVX2:
+		return &tapsAVX2
+	}
+	return nil
+}
+
+var (
+	tapsAVX2   = TapsF32{Lanes: 8, tier: AVX2}
+	tapsAVX512 = TapsF32{Lanes: 16, tier: AVX512}
+)
+
+// call computes blocks of size vectors; like Gemm.Run it has a frame of its own.
+//
+//go:noinline
+func (f *TapsF32) call(t *Taps, size int, each bool) {
+	wide, large := f.tier == AVX512, size > 1
+	switch {
+	case wide && each && large:
+		tapsEachX4AVX512(t)
+	case wide && each:
+		tapsEachX1AVX512(t)
+	case wide && large:
+		tapsLineX4AVX512(t)
+	case wide:
+		tapsLineX1AVX512(t)
+	case each && large:
+		tapsEachX4AVX2(t)
+	case each:
+		tapsEachX1AVX2(t)
+	case large:
+		tapsLineX4AVX2(t)
+	default:
+		tapsLineX1AVX2(t)
+	}
+}

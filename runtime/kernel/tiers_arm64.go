@@ -1,0 +1,48 @@
+//go:build !purego
+
+package kernel
+
+func machineTier() Tier { return NEON }
+
+var neon = Gemm{Rows: 8, Cols: 8, tier: NEON}
+
+// GemmF32 are the tiles of t, nil for Scalar.
+func GemmF32(t Tier) *Gemm {
+	if t == NEON {
+		return &neon
+	}
+	return nil
+}
+
+// Run computes t, of 1 to Rows rows.
+//
+// It has a frame of its own, where the garbage collector can stop a loop over tiles; in assembly it cannot.
+//
+//go:noinline
+func (g *Gemm) Run(t *Tile, rows int) { gemmF32NEON(t, rows) }
+
+// TapsKernels are the kernels of t, nil for Scalar.
+func TapsKernels(t Tier) *TapsF32 {
+	if t == NEON {
+		return &tapsNEON
+	}
+	return nil
+}
+
+var tapsNEON = TapsF32{Lanes: 4, tier: NEON}
+
+// call computes blocks of size vectors; like Gemm.Run it has a frame of its own.
+//
+//go:noinline
+func (f *TapsF32) call(t *Taps, size int, each bool) {
+	switch large := size > 1; {
+	case each && large:
+		tapsEachX4NEON(t)
+	case each:
+		tapsEachX1NEON(t)
+	case large:
+		tapsLineX4NEON(t)
+	default:
+		tapsLineX1NEON(t)
+	}
+}

@@ -1,0 +1,16 @@
+//go:build purego || !(amd64 || arm64)
+
+package kernel
+
+func machineTier() Tier { return Scalar }
+
+// GemmF32 are the tiles of t, nil for Scalar.
+func GemmF32(Tier) *Gemm { return nil }
+
+// Run has nothing to run: there is no Gemm.
+func (g *Gemm) Run(*Tile, int) {}
+
+// TapsKernels are the kernels of t, nil for Scalar.
+func TapsKernels(Tier) *TapsF32 { return nil }
+
+func (f *TapsF32) call(*Taps, int, bool) {}
