@@ -75,7 +75,6 @@ STD = [
     "testing/fstest",
     "time",
     "unicode",
-    "unicode/utf8",
 ]
 
 MODULES = [
