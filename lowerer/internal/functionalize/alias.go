@@ -16,8 +16,8 @@ type cell struct {
 	// src is the tensor that this one is a view of, how is the view; nil for a tensor with memory of its own.
 	src *cell
 	how view
-	// strided says that its elements do not lie in row-major order one after another.
-	strided bool
+	// order is the dim order of a tensor with memory of its own; nil is row-major.
+	order []uint8
 }
 
 // storage is the memory of a tensor and its views.
@@ -32,13 +32,13 @@ type view struct {
 	args []exir.Arg // after self
 	// back is src with val in the place of what the view shows; nil where there is no such operator.
 	back func(s *state, src, val *exir.Value) *exir.Value
-	// strided says that the view's elements do not follow each other in memory.
-	strided bool
+	// lay gives the view's strides; nil where they are not known.
+	lay layout
 }
 
 // fresh makes v a tensor with memory of its own.
 func (s *state) fresh(v *exir.Value) *cell {
-	c := &cell{val: v, store: &storage{}}
+	c := &cell{val: v, store: &storage{}, order: v.Spec.DimOrder}
 	s.cells[v] = c
 	return c
 }

@@ -125,6 +125,43 @@ output %0
 input %4 x
 output %5 
 `},
+		{"a view of columns shows them, a reshape of a transpose does not", func(p *program) {
+			p.input("n", exir.Buffer, 4, 4)
+			p.call("columns", "aten::slice.Tensor", []int64{4, 2}, "n", 1, 0, 2)
+			p.call("pairs", "aten::reshape", []int64{2, 2, 2}, "columns", []int64{2, 2, 2})
+			p.call("shown", "aten::relu_", []int64{2, 2, 2}, "pairs")
+			p.call("t", "aten::t", []int64{4, 4}, "n")
+			p.call("row", "aten::reshape", []int64{16}, "t", []int64{16})
+			p.call("copied", "aten::relu_", []int64{16}, "row")
+			p.output("copied")
+		}, `
+%0 = slice_copy.Tensor n 1 0 2 1
+%1 = view_copy %0 [2 2 2]
+%2 = relu %1
+%3 = view_copy %2 [4 2]
+%4 = slice_scatter n %3 1 0 2 1
+%5 = permute_copy %4 [1 0]
+%6 = view_copy %5 [16]
+%7 = relu %6
+buffer %4 n
+output %7 
+`},
+		{"a power written in place", func(p *program) {
+			p.input("n", exir.Buffer, 2)
+			p.call("a", "aten::pow_.Scalar", []int64{2}, "n", 3)
+		}, `
+%0 = pow.Tensor_Scalar n 3
+buffer %0 n
+`},
+		{"the diagonal of a matrix", func(p *program) {
+			p.input("n", exir.Buffer, 3, 2)
+			p.call("a", "aten::fill_diagonal_", []int64{3, 2}, "n", 7)
+		}, `
+%0 = diagonal_copy n 0 0 1
+%1 = full_like %0 7 None None None None None
+%2 = diagonal_scatter n %1 0 0 1
+buffer %2 n
+`},
 		{"a copy keeps what was", func(p *program) {
 			p.input("x", exir.Buffer, 2)
 			p.call("old", "aten::clone", []int64{2}, "x")

@@ -12,7 +12,8 @@ var handlers map[string]func(s *state, n *exir.Node) error
 func init() {
 	handlers = map[string]func(s *state, n *exir.Node) error{
 		"aten::copy_": copyInto, "aten::fill_.Tensor": copyInto, "aten::fill_.Scalar": fillWith, "aten::zero_": fillWith,
-		"aten::resize_": resized, "aten::resize_as_": resized, "aten::lift_fresh_copy": lifted, "aten::contiguous": contiguous,
+		"aten::fill_diagonal_": fillDiagonal,
+		"aten::resize_":        resized, "aten::resize_as_": resized, "aten::lift_fresh": lifted, "aten::lift_fresh_copy": lifted, "aten::contiguous": contiguous,
 		"aten::to.dtype": converted, "aten::to.device": converted, "aten::to.dtype_layout": converted,
 		"aten::to.other": converted, "aten::to.prim_Device": converted, "aten::to.prim_dtype": converted,
 		"aten::to.prim_other": converted, "aten::type_as": converted, "aten::_to_copy": converted, "aten::cpu": converted,
@@ -69,10 +70,10 @@ func format(n *exir.Node) exir.Arg {
 func contiguous(s *state, n *exir.Node) error {
 	f := format(n)
 	if f.Kind == exir.ArgNone {
-		if s.cell(n.Args[0].Value).strided {
-			s.copied(n.Outs[0], n.Args[0].Value)
-		} else {
+		if s.rowMajor(s.cell(n.Args[0].Value)) {
 			s.alias(n.Outs[0], n.Args[0].Value)
+		} else {
+			s.copied(n.Outs[0], n.Args[0].Value)
 		}
 		return nil
 	}

@@ -41,6 +41,9 @@ func (s *state) rebind(n *exir.Node, val *exir.Value) error {
 // irregular are in-place operators whose functional form has another name.
 var irregular = map[string]string{
 	"aten::floor_divide_.Tensor": "aten::floor_divide", "aten::normal_": "aten::normal_functional",
+	"aten::pow_.Scalar": "aten::pow.Tensor_Scalar", "aten::pow_.Tensor": "aten::pow.Tensor_Tensor",
+	"aten::float_power_.Scalar": "aten::float_power.Tensor_Scalar", "aten::float_power_.Tensor": "aten::float_power.Tensor_Tensor",
+	"aten::ldexp_": "aten::ldexp.Tensor", "aten::bernoulli_.float": "aten::bernoulli.p",
 	"aten::_index_put_impl_": "aten::index_put",
 	"aten::__iand__.Tensor":  "aten::bitwise_and.Tensor", "aten::__iand__.Scalar": "aten::bitwise_and.Scalar",
 	"aten::__ior__.Tensor": "aten::bitwise_or.Tensor", "aten::__ior__.Scalar": "aten::bitwise_or.Scalar",
@@ -144,6 +147,20 @@ func copyInto(s *state, n *exir.Node) error {
 		return nil
 	}
 	return s.rebind(n, s.fit(src, self(n)))
+}
+
+// fillDiagonal rewrites fill_diagonal_ of a matrix; one that is taller than wide must not wrap around.
+func fillDiagonal(s *state, n *exir.Node) error {
+	spec := *self(n)
+	if spec.Rank() != 2 || argOf(n, "wrap").Int != 0 && s.shapes.Less(spec.Sizes[1], spec.Sizes[0]) != tensor.No {
+		return fmt.Errorf("rewrite write: fill_diagonal_ takes a matrix here, without wrap; write torch.where with an index comparison")
+	}
+	now := value(s.read(n.Args[0].Value))
+	at := []exir.Arg{integer(0), integer(0), integer(1)}
+	like := tensor.Meta{DType: spec.DType, Sizes: []tensor.Dim{s.shapes.Min(spec.Sizes[0], spec.Sizes[1])}}
+	diagonal := s.emit("aten::diagonal_copy", like, append([]exir.Arg{now}, at...)...)
+	filled := s.emit("aten::full_like", like, value(diagonal), argOf(n, "fill_value"))
+	return s.rebind(n, s.emit("aten::diagonal_scatter", spec, append([]exir.Arg{now, value(filled)}, at...)...))
 }
 
 // fillWith rewrites fill_.Scalar and zero_.

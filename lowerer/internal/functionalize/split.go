@@ -58,7 +58,7 @@ func part(s *state, n *exir.Node, i int) (view, error) {
 	for j := range i {
 		start = s.shapes.Add(start, size(n, j, dim))
 	}
-	return slice(dim, integer(start), integer(s.shapes.Add(start, size(n, i, dim))), integer(1)), nil
+	return s.slice(dim, integer(start), integer(s.shapes.Add(start, size(n, i, dim))), integer(1)), nil
 }
 
 func unbindAll(s *state, n *exir.Node, src *exir.Value) {

@@ -18,7 +18,7 @@ var views = map[string]viewRule{
 
 	"aten::alias": same, "aten::detach": same, "aten::detach_": same, "aten::positive": same, "aten::real": same,
 	"aten::resolve_conj": same, "aten::resolve_neg": same, "aten::_conj": same, "aten::conj": same,
-	"aten::requires_grad_": same, "aten::lift": same, "aten::lift_fresh": same,
+	"aten::requires_grad_": same, "aten::lift": same,
 
 	"aten::permute": permuted, "aten::transpose.int": permuted, "aten::t": permuted, "aten::numpy_T": permuted,
 	"aten::mT": permuted, "aten::mH": permuted, "aten::adjoint": permuted, "aten::matrix_H": permuted,
@@ -63,14 +63,14 @@ func (s *state) view(n *exir.Node, rule viewRule) error {
 		case how.op == "":
 			s.alias(out, in)
 			continue
-		case how.op == "aten::view_copy" && src.strided:
+		case how.op == "aten::view_copy" && !s.shares(n, src, out.Spec.Sizes):
 			s.emitTo([]*exir.Value{out}, how.op, append([]exir.Arg{value(now)}, how.args...)...)
 			s.fresh(out)
 			continue
 		case !whole:
 			s.emitTo([]*exir.Value{out}, how.op, append([]exir.Arg{value(now)}, how.args...)...)
 		}
-		s.cells[out] = &cell{val: out, stamp: src.store.version, store: src.store, src: src, how: how, strided: how.strided || src.strided}
+		s.cells[out] = &cell{val: out, stamp: src.store.version, store: src.store, src: src, how: how}
 	}
 	return nil
 }
@@ -79,9 +79,9 @@ func self(n *exir.Node) *tensor.Meta { return &n.Args[0].Value.Spec }
 
 func same(*state, *exir.Node, int) (view, error) { return view{}, nil }
 
-// reshapedTo is the view with these sizes of a tensor with those of in.
-func reshapedTo(sizes []tensor.Dim) view {
-	return view{op: "aten::view_copy", args: []exir.Arg{viewSizes(sizes)}, back: backReshape}
+// reshapedTo is the view with these sizes of a tensor with sizes in.
+func (s *state) reshapedTo(in, sizes []tensor.Dim) view {
+	return view{op: "aten::view_copy", args: []exir.Arg{viewSizes(sizes)}, back: backReshape, lay: s.reshapeLayout(in, sizes)}
 }
 
 func backReshape(s *state, src, val *exir.Value) *exir.Value {
@@ -93,7 +93,7 @@ func reshaped(s *state, n *exir.Node, i int) (view, error) {
 	if s.sameSizes(out, self(n).Sizes) {
 		return view{}, nil
 	}
-	return reshapedTo(out), nil
+	return s.reshapedTo(self(n).Sizes, out), nil
 }
 
 func (s *state) sameSizes(a, b []tensor.Dim) bool {
@@ -123,7 +123,7 @@ func permuted(_ *state, n *exir.Node, _ int) (view, error) {
 	back := func(s *state, src, val *exir.Value) *exir.Value {
 		return s.emit("aten::permute_copy", src.Spec, value(val), integers(inverse))
 	}
-	return view{op: "aten::permute_copy", args: []exir.Arg{integers(dims)}, back: back, strided: true}, nil
+	return view{op: "aten::permute_copy", args: []exir.Arg{integers(dims)}, back: back, lay: picked(dims)}, nil
 }
 
 func permutation(n *exir.Node, rank int) []int64 {
@@ -187,7 +187,7 @@ func expanded(s *state, n *exir.Node, i int) (view, error) {
 	if s.sameSizes(in, out) {
 		return view{}, nil
 	}
-	return view{op: "aten::expand_copy", args: []exir.Arg{expandSizes(s, in, out)}, strided: true}, nil
+	return view{op: "aten::expand_copy", args: []exir.Arg{expandSizes(s, in, out)}, lay: s.widened(in, out)}, nil
 }
 
 // expandSizes are the sizes for expand_copy: -1 where the size stays.
@@ -209,16 +209,16 @@ func sliced(s *state, n *exir.Node, i int) (view, error) {
 		if !tensor.IsSymbol(start) && start < 0 {
 			start = s.shapes.Add(start, self(n).Sizes[dim])
 		}
-		return slice(dim, integer(start), integer(s.shapes.Add(start, length)), integer(1)), nil
+		return s.slice(dim, integer(start), integer(s.shapes.Add(start, length)), integer(1)), nil
 	}
 	if s.sameSizes(self(n).Sizes, n.Outs[i].Spec.Sizes) && intOf(n, "step") == 1 {
 		return view{}, nil
 	}
-	return slice(dim, argOf(n, "start"), argOf(n, "end"), argOf(n, "step")), nil
+	return s.slice(dim, argOf(n, "start"), argOf(n, "end"), argOf(n, "step")), nil
 }
 
 // slice is the view of dimension dim from start to end.
-func slice(dim int, start, end, step exir.Arg) view {
+func (s *state) slice(dim int, start, end, step exir.Arg) view {
 	args := []exir.Arg{integer(int64(dim)), start, end, step}
 	back := func(s *state, src, val *exir.Value) *exir.Value {
 		if s.sameSizes(src.Spec.Sizes, val.Spec.Sizes) {
@@ -226,8 +226,7 @@ func slice(dim int, start, end, step exir.Arg) view {
 		}
 		return s.emit("aten::slice_scatter", src.Spec, append([]exir.Arg{value(src), value(val)}, args...)...)
 	}
-	strided := dim != 0 || step.Int != 1
-	return view{op: "aten::slice_copy.Tensor", args: args, back: back, strided: strided}
+	return view{op: "aten::slice_copy.Tensor", args: args, back: back, lay: s.stepped(dim, step)}
 }
 
 func selected(_ *state, n *exir.Node, _ int) (view, error) {
@@ -240,7 +239,7 @@ func choice(dim int, index exir.Arg) view {
 	back := func(s *state, src, val *exir.Value) *exir.Value {
 		return s.emit("aten::select_scatter", src.Spec, append([]exir.Arg{value(src), value(val)}, args...)...)
 	}
-	return view{op: "aten::select_copy.int", args: args, back: back, strided: dim != 0}
+	return view{op: "aten::select_copy.int", args: args, back: back, lay: without(dim)}
 }
 
 // squeezed removes the dimensions that the result lacks.
@@ -264,29 +263,29 @@ func squeezed(s *state, n *exir.Node, i int) (view, error) {
 	if len(in)-len(dims) != len(out) {
 		return view{}, fmt.Errorf("rewrite squeeze: sizes %v do not give %v", in, out)
 	}
-	return view{op: "aten::squeeze_copy.dims", args: []exir.Arg{integers(dims)}, back: backReshape}, nil
+	return view{op: "aten::squeeze_copy.dims", args: []exir.Arg{integers(dims)}, back: backReshape, lay: s.reshapeLayout(in, out)}, nil
 }
 
-func unsqueezed(_ *state, n *exir.Node, i int) (view, error) {
+func unsqueezed(s *state, n *exir.Node, i int) (view, error) {
 	dim := integer(int64(dimOf(n, "dim", n.Outs[i].Spec.Rank())))
 	back := func(s *state, src, val *exir.Value) *exir.Value {
 		return s.emit("aten::squeeze_copy.dims", src.Spec, value(val), exir.Arg{Kind: exir.ArgList, List: []exir.Arg{dim}})
 	}
-	return view{op: "aten::unsqueeze_copy", args: []exir.Arg{dim}, back: back}, nil
+	return view{op: "aten::unsqueeze_copy", args: []exir.Arg{dim}, back: back, lay: s.reshapeLayout(self(n).Sizes, n.Outs[i].Spec.Sizes)}, nil
 }
 
-func diagonal(_ *state, n *exir.Node, _ int) (view, error) {
+func diagonal(s *state, n *exir.Node, _ int) (view, error) {
 	args := []exir.Arg{argOf(n, "offset"), argOf(n, "dim1"), argOf(n, "dim2")}
 	back := func(s *state, src, val *exir.Value) *exir.Value {
 		return s.emit("aten::diagonal_scatter", src.Spec, append([]exir.Arg{value(src), value(val)}, args...)...)
 	}
-	return view{op: "aten::diagonal_copy", args: args, back: back, strided: true}, nil
+	return view{op: "aten::diagonal_copy", args: args, back: back, lay: s.onDiagonal(dimOf(n, "dim1", self(n).Rank()), dimOf(n, "dim2", self(n).Rank()))}, nil
 }
 
 func windows(_ *state, n *exir.Node, _ int) (view, error) {
-	return view{op: "aten::unfold_copy", args: n.Args[1:], strided: true}, nil
+	return view{op: "aten::unfold_copy", args: n.Args[1:]}, nil
 }
 
 func strided(_ *state, n *exir.Node, _ int) (view, error) {
-	return view{op: "aten::as_strided_copy", args: n.Args[1:], strided: true}, nil
+	return view{op: "aten::as_strided_copy", args: n.Args[1:]}, nil
 }
