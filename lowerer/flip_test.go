@@ -264,8 +264,9 @@ func walkFields(v cue.Value, path string, found map[string]bool) {
 		for err == nil && iter.Next() {
 			below(iter.Value(), iter.Selector().Unquoted())
 		}
-		if named := v.FillPath(cue.MakePath(cue.Str("0")), v.Context().CompileString("_")).LookupPath(cue.MakePath(cue.Str("0"))); !inner &&
-			named.Err() == nil && named.IncompleteKind() != cue.TopKind {
+		name := cue.MakePath(cue.Str("0"))
+		named := v.FillPath(name, cuecontext.New().CompileString("_")).LookupPath(name)
+		if !inner && named.Err() == nil && named.IncompleteKind() != cue.TopKind {
 			below(named, "*")
 		}
 	case cue.ListKind:
