@@ -5,6 +5,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/executor/npy"
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
 const usage = `usage: PROGRAM.pte [--method NAME] [--input FILE.npy|int:N|float:X|bool:B|str:S|none]...
@@ -174,7 +177,7 @@ func WriteOutputs(dir string, outs []executor.Value) error {
 	return nil
 }
 
-// Describe is a value in one line: a number, or a tensor's type and sizes.
+// Describe is a value in one line: a number, or a tensor's type, sizes and first elements in row-major order.
 func Describe(v *executor.Value) string {
 	switch v.Kind {
 	case executor.Tensor:
@@ -185,7 +188,7 @@ func Describe(v *executor.Value) string {
 			}
 			s += strconv.FormatInt(n, 10)
 		}
-		return s + "]"
+		return s + "]" + elements(v.Tensor)
 	case executor.Int:
 		return strconv.FormatInt(v.Int, 10)
 	case executor.Float:
@@ -196,6 +199,53 @@ func Describe(v *executor.Value) string {
 		return strconv.Quote(v.Str)
 	}
 	return "none"
+}
+
+// shown is how many elements of a tensor Describe shows.
+const shown = 6
+
+// elements are the first elements of t, floating-point ones with four digits.
+func elements(t *tensor.Tensor) string {
+	n := min(t.Numel(), shown)
+	if n == 0 {
+		return ""
+	}
+	if !t.Contiguous() {
+		t = npy.Ordered(t, nil)
+	}
+	s := ":"
+	for i := range n {
+		s += " " + element(t.Data[i*t.DType.Size():], t.DType)
+	}
+	if n < t.Numel() {
+		s += " …"
+	}
+	return s
+}
+
+// element is the first element of data.
+func element(data []byte, dtype tensor.ScalarType) string {
+	var b [8]byte
+	if dtype.IsFloat() {
+		op.CastBytes(b[:], tensor.Double, data, dtype, 1)
+		return strconv.FormatFloat(math.Float64frombits(binary(b)), 'g', 4, 64)
+	}
+	op.CastBytes(b[:], tensor.Long, data, dtype, 1)
+	if dtype == tensor.Bool {
+		return strconv.FormatBool(b[0] != 0)
+	}
+	if dtype == tensor.UInt64 {
+		return strconv.FormatUint(binary(b), 10)
+	}
+	return strconv.FormatInt(int64(binary(b)), 10)
+}
+
+// binary is the little-endian number in b.
+func binary(b [8]byte) (x uint64) {
+	for i, c := range b {
+		x |= uint64(c) << (8 * i)
+	}
+	return x
 }
 
 // bench runs n times and prints the mean and the best time.
