@@ -32,7 +32,7 @@ func (r *Generator) Uniform(bits int) float64 {
 // Normal is a number of the standard normal distribution, by Box and Muller's method.
 func (r *Generator) Normal() float64 {
 	radius := math.Sqrt(-2 * scalarmath.Log(1-r.Uniform(53)))
-	return radius * scalarmath.Cos(2*math.Pi*r.Uniform(53))
+	return float64(radius * scalarmath.Cos(2*math.Pi*r.Uniform(53)))
 }
 
 // Rand is aten::rand.out: uniform numbers in [0, 1).

@@ -15,16 +15,16 @@ func chebyshev(x float64, coefficients []float64) float64 {
 			continue
 		}
 		p, q = q, a
-		a = x*q - p + c
+		a = float64(x*q) - p + c
 	}
-	return 0.5 * (a - p)
+	return float64(0.5 * (a - p))
 }
 
 // besselI0e is the modified Bessel function I₀, times e^-|x|.
 func besselI0e(x float64) float64 {
 	x = math.Abs(x)
 	if x <= 8 {
-		return chebyshev(x/2-2, besselI0A[:])
+		return chebyshev(float64(x/2)-2, besselI0A[:])
 	}
 	return chebyshev(32/x-2, besselI0B[:]) / math.Sqrt(x)
 }
@@ -34,7 +34,7 @@ func besselI1e(x float64) float64 {
 	z := math.Abs(x)
 	y := 0.0
 	if z <= 8 {
-		y = chebyshev(z/2-2, besselI1A[:]) * z
+		y = chebyshev(float64(z/2)-2, besselI1A[:]) * z
 	} else {
 		y = chebyshev(32/z-2, besselI1B[:]) / math.Sqrt(z)
 	}
@@ -53,7 +53,7 @@ func besselK0e(x float64) float64 {
 	case x < 0:
 		return math.NaN()
 	case x <= 2:
-		return (chebyshev(x*x-2, besselK0A[:]) - scalarmath.Log(0.5*x)*besselI0(x)) * scalarmath.Exp(x)
+		return (chebyshev(float64(x*x)-2, besselK0A[:]) - float64(scalarmath.Log(0.5*x)*besselI0(x))) * scalarmath.Exp(x)
 	}
 	return chebyshev(8/x-2, besselK0B[:]) / math.Sqrt(x)
 }
@@ -66,7 +66,7 @@ func besselK1e(x float64) float64 {
 	case x < 0:
 		return math.NaN()
 	case x <= 2:
-		return (scalarmath.Log(0.5*x)*besselI1(x) + chebyshev(x*x-2, besselK1A[:])/x) * scalarmath.Exp(x)
+		return (float64(scalarmath.Log(0.5*x)*besselI1(x)) + chebyshev(float64(x*x)-2, besselK1A[:])/x) * scalarmath.Exp(x)
 	}
 	return chebyshev(8/x-2, besselK1B[:]) / math.Sqrt(x)
 }
@@ -81,7 +81,7 @@ func sphericalJ0(x float64) float64 {
 	case math.IsInf(x, 0):
 		return 0
 	case math.Abs(x) < 1e-4:
-		return 1 - x*x/6
+		return 1 - float64(x*x)/6
 	}
 	return scalarmath.Sin(x) / x
 }
@@ -98,10 +98,10 @@ func airyAi(x float64) float64 {
 		root := math.Sqrt(-x)
 		t := -2 * x * root / 3
 		z := 1 / t
-		f := 1 + z*z*polynomial(z*z, airyAFN[:])/polynomial(z*z, airyAFD[:])
+		f := 1 + float64(z*z*polynomial(z*z, airyAFN[:]))/polynomial(z*z, airyAFD[:])
 		g := z * polynomial(z*z, airyAGN[:]) / polynomial(z*z, airyAGD[:])
 		s, c := scalarmath.Sin(t+math.Pi/4), scalarmath.Cos(t+math.Pi/4)
-		return rootPi / math.Sqrt(root) * (s*f - c*g)
+		return rootPi / math.Sqrt(root) * (float64(s*f) - float64(c*g))
 	case x >= 2.09:
 		t := 2 * x * math.Sqrt(x) / 3
 		y := polynomial(1/t, airyAN[:]) / polynomial(1/t, airyAD[:])
@@ -128,5 +128,5 @@ func airySeries(x float64) float64 {
 		g += n
 		t = math.Abs(m / f)
 	}
-	return 0.355028053887817239260*f - 0.258819403792806798405*g
+	return float64(0.355028053887817239260*f) - float64(0.258819403792806798405*g)
 }

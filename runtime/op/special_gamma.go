@@ -12,7 +12,7 @@ import (
 func polynomial(x float64, coefficients []float64) float64 {
 	y := 0.0
 	for _, c := range coefficients {
-		y = y*x + c
+		y = float64(y*x) + c
 	}
 	return y
 }
@@ -26,7 +26,7 @@ func lgamma(x float64) float64 {
 		if x == math.Floor(x) {
 			return math.Inf(1)
 		}
-		turn := x - 2*math.Floor(x/2)
+		turn := x - float64(2*math.Floor(x/2))
 		return scalarmath.Log(math.Pi/math.Abs(scalarmath.Sin(math.Pi*turn))) - lgamma(1-x)
 	}
 	if x == 1 || x == 2 {
@@ -102,7 +102,7 @@ func zeta(x, q float64) float64 {
 func zetaTail(s, x, w, b float64) float64 {
 	const eps = 1.11022302462515654042e-16
 	s += b * w / (x - 1)
-	s -= 0.5 * b
+	s -= float64(0.5 * b)
 	a, k := 1.0, 0.0
 	for _, c := range zetaA {
 		a *= x + k
@@ -163,7 +163,7 @@ func gammaSeries(a, x float64) float64 {
 	term := 1 / a
 	sum := term
 	for n := 1; n < maxTerms && math.Abs(term) > math.Abs(sum)*1e-17; n++ {
-		term *= x / (a + float64(n))
+		term = float64(term * (x / (a + float64(n))))
 		sum += term
 	}
 	return sum * gammaFactor(a, x)
@@ -178,7 +178,7 @@ func gammaFraction(a, x float64) float64 {
 	for i := 1.0; i < maxTerms; i++ {
 		n := -i * (i - a)
 		b += 2
-		if d = n*d + b; math.Abs(d) < tiny {
+		if d = float64(n*d) + b; math.Abs(d) < tiny {
 			d = tiny
 		}
 		if c = b + n/c; math.Abs(c) < tiny {
@@ -186,7 +186,7 @@ func gammaFraction(a, x float64) float64 {
 		}
 		d = 1 / d
 		h *= d * c
-		if math.Abs(d*c-1) < 1e-16 {
+		if math.Abs(float64(d*c)-1) < 1e-16 {
 			break
 		}
 	}
@@ -195,7 +195,7 @@ func gammaFraction(a, x float64) float64 {
 
 // gammaFactor is x^a·e^-x / Γ(a).
 func gammaFactor(a, x float64) float64 {
-	return scalarmath.Exp(a*scalarmath.Log(x) - x - lgamma(a))
+	return scalarmath.Exp(float64(a*scalarmath.Log(x)) - x - lgamma(a))
 }
 
 // erfcx is e^(x²)·erfc(x).
@@ -217,7 +217,7 @@ func erfcx(x float64) float64 {
 func logNdtr(x float64) float64 {
 	t := x / math.Sqrt2
 	if x < -1 {
-		return scalarmath.Log(erfcx(-t)/2) - t*t
+		return scalarmath.Log(erfcx(-t)/2) - float64(t*t)
 	}
 	return scalarmath.Log1p(-scalarmath.Erfc(t) / 2)
 }
@@ -265,7 +265,7 @@ func ndtriTail(y float64) float64 {
 func erfinv(y float64) float64 {
 	switch z := math.Abs(y); {
 	case z < 0.72:
-		return ndtriMiddle(y/2) / math.Sqrt2
+		return ndtriMiddle(float64(y/2)) / math.Sqrt2
 	case z < 1:
 		return math.Copysign(ndtriTail((1-z)/2)/math.Sqrt2, y)
 	case z == 1:
