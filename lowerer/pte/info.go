@@ -119,7 +119,8 @@ func runOps(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
-	rows := opRows(strings.ReplaceAll(strings.Join(rest, " "), "::", "."))
+	// The overload "default" has no name in a row.
+	rows := opRows(strings.TrimSuffix(strings.ReplaceAll(strings.Join(rest, " "), "::", "."), ".default"))
 	if len(rows) == 0 {
 		return unknownOp(rest[0])
 	}
@@ -148,7 +149,8 @@ func unknownOp(name string) error {
 	return e.WithHint("`pte ops` lists all; others lower by decomposition")
 }
 
-// opRows are the rows whose name is name or begins with it and a dot, all of them for "".
+// opRows are the rows whose name is name or begins with it and a dot, all of them for "". Rows without a functional
+// operator only run, in programs of others.
 func opRows(name string) (rows []opRow) {
 	dtypes := map[*op.Def][]string{}
 	for _, k := range op.Kernels {
@@ -156,6 +158,9 @@ func opRows(name string) (rows []opRow) {
 	}
 	for _, d := range op.Rows {
 		full := strings.ReplaceAll(d.Functional, "::", ".")
+		if full == "" {
+			continue
+		}
 		if name == "" || full == name || strings.HasPrefix(full, name+".") || strings.HasPrefix(full, "aten."+name+".") || full == "aten."+name {
 			rows = append(rows, opRow{full, d.Schema, dtypes[d]})
 		}

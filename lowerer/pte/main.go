@@ -87,7 +87,8 @@ func Run(b Backends, args []string, stdout, stderr io.Writer) (code int) {
 
 func dispatch(e *env, args []string) error {
 	if len(args) == 0 {
-		return usageError(help())
+		fmt.Fprintln(e.stderr, help())
+		return usageError("")
 	}
 	if name := args[0]; name == "help" || name == "-h" || name == "-help" || name == "--help" {
 		if name != "help" || len(args) == 1 {
@@ -156,7 +157,7 @@ func help() string {
 	return "usage: pte <command> [arguments]\n\n" + list(commands, "") + "\n`pte help <command>` says more about one"
 }
 
-// usageError is a wrong command line.
+// usageError is a wrong command line; "" if help was shown instead of a message.
 type usageError string
 
 func (u usageError) Error() string { return string(u) }
@@ -167,7 +168,9 @@ func exitCode(err error, stderr io.Writer) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		fmt.Fprintln(stderr, "pte:", usage)
+		if usage != "" {
+			fmt.Fprintln(stderr, "pte:", usage)
+		}
 		return exitUsage
 	}
 	diag.Print(stderr, err)
