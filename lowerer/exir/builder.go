@@ -31,6 +31,18 @@ func NewBuilder(p *Program, old *Graph) *Builder {
 	return b
 }
 
+// Reserve keeps the names of g's nodes and values free for Append.
+func (b *Builder) Reserve(g *Graph) {
+	for _, n := range g.Nodes {
+		b.names[n.Name]++
+		for _, v := range n.Outs {
+			if v != nil && v.Name != n.Name {
+				b.names[v.Name]++
+			}
+		}
+	}
+}
+
 // Fresh makes a name that no value or node of the graph has, from hint.
 func (b *Builder) Fresh(hint string) string {
 	for {

@@ -47,6 +47,8 @@ var Table = []Pass{
 		Needs: []Fact{CoreOps}, Breaks: []Fact{NoDeadCode}, Run: bodyConstants},
 	{Name: "dead-code", Doc: "removes nodes without users, and parameters that nothing reads",
 		Gives: []Fact{NoDeadCode}, Run: deadCode},
+	{Name: "fuse-batch-norm", Doc: "gives a convolution the weights of the batch norm behind it", Optional: true,
+		Needs: []Fact{CoreOps}, Breaks: []Fact{Folded}, Run: fuseBatchNorm},
 	{Name: "fold-constants", Doc: "turns nodes over constants into constant expressions, evaluated when packing", Optional: true,
 		Needs: []Fact{CoreOps, DimOrderOps}, Gives: []Fact{Folded}, Breaks: []Fact{NoDeadCode}, Run: fold},
 	{Name: "fold-rest", Doc: "folds constants that were offered to backends, and that none took", Optional: true, Late: true, Rest: true,
