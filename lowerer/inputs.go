@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"cuelang.org/go/cue/token"
-
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/lowerer/internal/config"
@@ -199,7 +197,7 @@ func (b *bounder) outside(v config.Value[int64], what string, lo, hi int64) *dia
 		b.r.Dim.V, b.r.Input.V, rangeText(lo, hi)).WithHint("stay within it, or export the model again")
 }
 
-func (b *bounder) errorAt(code diag.Code, pos token.Pos, format string, args ...any) *diag.Error {
+func (b *bounder) errorAt(code diag.Code, pos config.Pos, format string, args ...any) *diag.Error {
 	return diag.New(code, b.spec.Where(pos), format, args...)
 }
 

@@ -93,6 +93,18 @@ type helpRequest struct{ flags }
 
 func (helpRequest) Error() string { return "help requested" }
 
+// names is a repeatable flag.
+type names []string
+
+// String is the flag's value for flag.Value.
+func (n *names) String() string { return strings.Join(*n, " ") }
+
+// Set adds one name.
+func (n *names) Set(s string) error {
+	*n = append(*n, s)
+	return nil
+}
+
 // pairs is a repeatable flag of the form key=path.
 type pairs map[string]string
 

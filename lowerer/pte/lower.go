@@ -30,7 +30,7 @@ func runLower(e *env, args []string) error {
 	timingsPath := f.String("timings", "", "a `file` for the time that each part took")
 	program := f.String("program", "", "the `name` of the program, where the spec has several")
 	models := pairs{}
-	f.Var(models, "model", "a pair `key=path`: the file for a model of the spec; repeatable")
+	f.Var(models, "model", "the file of a model that the spec names, as `key=path`; repeatable")
 	rest, err := f.parse(args)
 	if err != nil {
 		return err
@@ -72,7 +72,12 @@ func lowerWhole(spec *config.Spec, models map[string]string, out lowerOutputs, t
 
 // loadSpec is config.Load, and the checks that the schema cannot make.
 func loadSpec(e *env, path, program string) (*config.Spec, error) {
-	spec, err := config.Load(path, config.Options{Program: program, Backends: e.backends.AOT})
+	return loadSpecOf(e, path, config.Options{Program: program})
+}
+
+func loadSpecOf(e *env, path string, opts config.Options) (*config.Spec, error) {
+	opts.Backends = e.backends.AOT
+	spec, err := config.Load(path, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,8 @@ import (
 // steps are the parts of lower, for build systems: each reads what the one before wrote.
 var steps = []command{
 	{"split", "--model key=path.pt2 -o graph.pt2s", "graph and weight table of a model", runSplit},
-	{"program", "--spec spec.cue [--program name] --graph key=graph.pt2s ... -o prog.ptep --report report.json", "lower to a program without weights", runProgram},
-	{"check", "--spec spec.cue [--program name] --report report.json -o ok.marker", "hold the report against expect", runCheck},
+	{"program", "(--spec spec.cue [--program name] | --values spec.json --places places.json) --graph key=graph.pt2s ... -o prog.ptep --report report.json", "lower to a program without weights", runProgram},
+	{"check", "--spec spec.cue [--src more.cue ...] [--program name] --report report.json -o ok.marker", "hold the report against expect", runCheck},
 	{"pack", "--program prog.ptep --model key=path.pt2 ... [--check ok.marker] -o out.pte --manifest manifest.json", "evaluate the constants and write the program", runPack},
 }
 
@@ -21,7 +21,7 @@ func runSplit(e *env, args []string) error {
 	f := newFlags()
 	out := f.String("o", "", "the `file` for the graph")
 	models := pairs{}
-	f.Var(models, "model", "a pair `key=path`: the .pt2 of a model")
+	f.Var(models, "model", "the .pt2 of a model, as `key=path`")
 	if err := parseOnlyFlags(f, args, "model", "o"); err != nil {
 		return err
 	}
@@ -34,14 +34,19 @@ func runSplit(e *env, args []string) error {
 
 func runProgram(e *env, args []string) error {
 	f := newFlags()
-	specPath, program := f.String("spec", "", "the spec, a `file` of CUE"), f.String("program", "", "the `name` of the program, where the spec has several")
+	src := specFlags(f)
+	resolved := resolvedFlags(f, "to read in place of a spec")
+	unused := f.String("unused", "", "the `file` for the names of inputs that the result does not depend on, for Bazel's unused_inputs_list")
 	out, reportPath := f.String("o", "", "the `file` for the lowered program, without its weights"), f.String("report", "", "the `file` of the report")
 	graphs := pairs{}
-	f.Var(graphs, "graph", "a pair `key=path`: what split wrote for a model; repeatable")
-	if err := parseOnlyFlags(f, args, "spec", "graph", "o", "report"); err != nil {
+	f.Var(graphs, "graph", "what split wrote for a model, as `key=path`; repeatable")
+	if err := parseOnlyFlags(f, args, "graph", "o", "report"); err != nil {
 		return err
 	}
-	spec, err := loadSpec(e, *specPath, *program)
+	if (*src.path == "") == (*resolved.values == "") || *resolved.values != "" && *resolved.places == "" {
+		return usageError("want --spec, or --values and --places")
+	}
+	spec, err := programSpec(e, src, resolved)
 	if err != nil {
 		return err
 	}
@@ -49,6 +54,9 @@ func runProgram(e *env, args []string) error {
 		return err
 	}
 	return writeFile(*out, func(w io.Writer) error {
+		if err := resolved.writeUnused(*unused); err != nil {
+			return err
+		}
 		rep, err := lowerer.ProgramStep(spec, graphs, w)
 		if err != nil {
 			return err
@@ -71,12 +79,12 @@ func checkGraphs(spec *config.Spec, graphs pairs) error {
 
 func runCheck(e *env, args []string) error {
 	f := newFlags()
-	specPath, program := f.String("spec", "", "the spec, a `file` of CUE"), f.String("program", "", "the `name` of the program, where the spec has several")
+	src := specFlags(f)
 	out, reportPath := f.String("o", "", "the `file` that says that the check passed"), f.String("report", "", "the `file` of the report")
 	if err := parseOnlyFlags(f, args, "spec", "report", "o"); err != nil {
 		return err
 	}
-	spec, err := loadSpec(e, *specPath, *program)
+	spec, err := src.load(e)
 	if err != nil {
 		return err
 	}
@@ -118,7 +126,7 @@ func runPack(e *env, args []string) error {
 	out := f.String("o", "", "the program's `file`")
 	check := f.String("check", "", "the `file` that check wrote")
 	models := pairs{}
-	f.Var(models, "model", "a pair `key=path`: the .pt2 of a model; repeatable")
+	f.Var(models, "model", "the .pt2 of a model, as `key=path`; repeatable")
 	if err := parseOnlyFlags(f, args, "program", "o", "manifest"); err != nil {
 		return err
 	}

@@ -23,9 +23,12 @@ func runVet(e *env, args []string) error {
 	marker := f.String("marker", "", "a `file` to write if all is well, for build systems")
 	program := f.String("program", "", "the `name` of the program to check, instead of all of them")
 	asJSON := f.Bool("json", false, "print the inputs as JSON")
+	resolved := resolvedFlags(f, "to write, for the step program")
+	var srcs names
+	f.Var(&srcs, "src", "another `file` of the spec's package; repeatable")
 	noModels := f.Bool("no-models", false, "check the spec alone; the models need not be there")
 	models := pairs{}
-	f.Var(models, "model", "a pair `key=path`: the file for a model of the spec; repeatable")
+	f.Var(models, "model", "the file of a model that the spec names, as `key=path`; repeatable")
 	rest, err := f.parse(args)
 	switch {
 	case err != nil:
@@ -35,7 +38,8 @@ func runVet(e *env, args []string) error {
 	case *noModels && (*asJSON || len(models) > 0):
 		return usageError("--no-models leaves nothing for --json or --model")
 	}
-	specs, err := config.LoadAll(rest[0], config.Options{Program: *program, Backends: e.backends.AOT})
+	options := config.Options{Program: *program, Srcs: srcs, Backends: e.backends.AOT}
+	specs, err := config.LoadAll(rest[0], options)
 	if err != nil {
 		return err
 	}
@@ -43,7 +47,10 @@ func runVet(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := printVetted(e, all, *asJSON); err != nil || *marker == "" {
+	if err := printVetted(e, all, *asJSON); err != nil {
+		return err
+	}
+	if err := resolved.write(specs, rest[0], options); err != nil || *marker == "" {
 		return err
 	}
 	return writeMarker(*marker, nil)

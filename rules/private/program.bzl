@@ -3,7 +3,7 @@
 load("//rules:compat.bzl", "TOOL_CFG")
 load("//rules:providers.bzl", "PteProgramInfo")
 
-def _run(ctx, step, arguments, inputs, outputs, mnemonic):
+def _run(ctx, step, arguments, inputs, outputs, mnemonic, unused = None):
     ctx.actions.run(
         executable = ctx.executable.lowerer,
         arguments = step + [arguments],
@@ -11,6 +11,7 @@ def _run(ctx, step, arguments, inputs, outputs, mnemonic):
         outputs = outputs,
         mnemonic = mnemonic,
         progress_message = "%s %s" % (mnemonic, ctx.label),
+        unused_inputs_list = unused,
     )
 
 def _file(ctx, suffix):
@@ -33,13 +34,19 @@ def _split(ctx, model):
     _run(ctx, ["lower", "split"], args, [model.file], [model.graph], "PteSplit")
 
 def _vet(ctx, spec, inputs):
-    marker = _file(ctx, ".vet")
+    """Checks the spec, and splits it into its values and their places; `expect` is in neither."""
+    out = struct(marker = _file(ctx, ".vet"), values = _file(ctx, ".spec.json"), places = _file(ctx, ".places.json"))
     args = ctx.actions.args()
-    args.add("--marker", marker)
+    args.add("--marker", out.marker)
+    args.add("--values", out.values)
+    args.add("--places", out.places)
+    args.add_all(ctx.files.srcs, before_each = "--src")
+    if ctx.attr.program:
+        args.add("--program", ctx.attr.program)
     args.add("--no-models")
     args.add(spec)
-    _run(ctx, ["vet"], args, inputs, [marker], "PteVet")
-    return marker
+    _run(ctx, ["vet"], args, inputs, [out.marker, out.values, out.places], "PteVet")
+    return out
 
 _DEFAULT_SPEC = """package spec
 
@@ -58,29 +65,29 @@ def _spec(ctx, models):
     ctx.actions.write(out, _DEFAULT_SPEC % methods)
     return out
 
-def _spec_args(ctx, spec):
-    """Arguments that name the spec, for the steps that read it."""
+def _program(ctx, models, vet):
+    """Lowers. The places of the spec's values are for errors alone, so that a program which lowered does not depend on them."""
+    out = struct(program = _file(ctx, ".ptep"), report = _file(ctx, ".report.json"))
+    unused = _file(ctx, ".unused")
     args = ctx.actions.args()
-    args.add("--spec", spec)
-    if ctx.attr.program:
-        args.add("--program", ctx.attr.program)
-    return args
-
-def _program(ctx, models, spec, inputs):
-    program = _file(ctx, ".ptep")
-    report = _file(ctx, ".report.json")
-    args = _spec_args(ctx, spec)
+    args.add("--values", vet.values)
+    args.add("--places", vet.places)
+    args.add("--unused", unused)
     for m in models:
         args.add("--graph", "%s=%s" % (m.key, m.graph.path))
-    args.add("-o", program)
-    args.add("--report", report)
-    graphs = [m.graph for m in models]
-    _run(ctx, ["lower", "program"], args, inputs + graphs, [program, report], "PteProgram")
-    return struct(program = program, report = report)
+    args.add("-o", out.program)
+    args.add("--report", out.report)
+    inputs = [vet.values, vet.places] + [m.graph for m in models]
+    _run(ctx, ["lower", "program"], args, inputs, [out.program, out.report, unused], "PteProgram", unused)
+    return out
 
 def _check(ctx, report, spec, inputs):
     marker = _file(ctx, ".check")
-    args = _spec_args(ctx, spec)
+    args = ctx.actions.args()
+    args.add("--spec", spec)
+    args.add_all(ctx.files.srcs, before_each = "--src")
+    if ctx.attr.program:
+        args.add("--program", ctx.attr.program)
     args.add("--report", report)
     args.add("-o", marker)
     _run(ctx, ["lower", "check"], args, inputs + [report], [marker], "PteCheck")
@@ -107,13 +114,13 @@ def _pte_program_impl(ctx):
     spec = _spec(ctx, models)
     inputs = [spec] + ctx.files.srcs + ctx.files.deps
     vet = _vet(ctx, spec, inputs)
-    lowered = _program(ctx, models, spec, inputs + [vet])
+    lowered = _program(ctx, models, vet)
     check = _check(ctx, lowered.report, spec, inputs)
     packed = _pack(ctx, models, lowered, check)
     return [
         DefaultInfo(files = depset([packed.out]), runfiles = ctx.runfiles([packed.out])),
         OutputGroupInfo(
-            _validation = depset([vet, check]),
+            _validation = depset([vet.marker, check]),
             manifest = depset([packed.manifest]),
             report = depset([lowered.report]),
         ),

@@ -134,7 +134,9 @@ func TestWhatRunsAgain(t *testing.T) {
 		{"first", func() { w.model(1) }, []string{"PteCheck", "PtePack", "PteProgram", "PteSplit", "PteVet"}},
 		{"nothing", func() {}, nil},
 		{"weights", func() { w.model(2) }, []string{"PtePack", "PteSplit"}},
-		{"expect", func() { w.replace("net.pte.cue", "<=1048576", "<=1048577") }, []string{"PteCheck", "PteProgram", "PteVet"}},
+		{"comment", func() { w.replace("net.pte.cue", "package net", "// A net.\n\npackage net") }, []string{"PteCheck", "PteVet"}},
+		{"value", func() { w.replace("net.pte.cue", "expect:", "emit_stacktrace: true\n\texpect:") }, []string{"PteCheck", "PtePack", "PteProgram", "PteVet"}},
+		{"expect", func() { w.replace("net.pte.cue", "<=1048576", "<=1048577") }, []string{"PteCheck", "PteVet"}},
 	} {
 		step.edit()
 		if got := w.build("//:net_pte"); !slices.Equal(got, step.want) {

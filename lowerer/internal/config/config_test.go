@@ -51,7 +51,7 @@ detector: lower.#Program & {
 		t.Fatal(msg)
 	}
 	m := s.Methods[0]
-	if m.Name.V != "forward" || m.Model.V != "detector.pt2" || m.Model.Pos.Line() != 12 || m.DynamicShapes[0].Max.V != 8 {
+	if m.Name.V != "forward" || m.Model.V != "detector.pt2" || m.Model.Pos != "spec.cue:12:10" || m.DynamicShapes[0].Max.V != 8 {
 		t.Errorf("method: %+v", m)
 	}
 	if s.Target.Name.V != "linux_arm64" || s.Target.MaxRank != 16 || len(s.Target.Banks) != 1 {

@@ -80,7 +80,7 @@ func (l *loader) decode(p named) (*Spec, error) {
 		return nil, err
 	}
 	s := &Spec{
-		Path: l.path, Name: Value[string]{p.name, p.pos, p.name != ""}, loader: l,
+		Path: l.path, Name: Value[string]{p.name, l.place(p.pos), p.name != ""}, loader: l,
 		Operators:               l.str(p.v, "operators"),
 		SegmentAlignment:        l.int(p.v, "segment_alignment"),
 		ConstantTensorAlignment: l.int(p.v, "constant_tensor_alignment"),
@@ -187,7 +187,7 @@ func (l *loader) methods(p cue.Value, s *Spec) {
 		s.Methods = append(s.Methods, m)
 	})
 	l.each(field(p, "constant_methods"), func(name Value[string], v cue.Value) {
-		c := Value[any]{constant(v), l.userPos(v), true}
+		c := Value[any]{constant(v), l.place(l.userPos(v)), true}
 		s.ConstantMethods = append(s.ConstantMethods, ConstantMethod{name, c})
 	})
 }
@@ -208,7 +208,7 @@ func (l *loader) target(p cue.Value, s *Spec) diag.List {
 	if !t.Exists() {
 		t = l.anyTarget
 	} else {
-		s.Target.Pos = l.userPos(t)
+		s.Target.Pos = l.place(l.userPos(t))
 	}
 	s.Target.Name, s.Target.OS, s.Target.Arch = l.str(t, "name"), l.str(t, "os"), l.str(t, "arch")
 	s.Target.CPUFeatures, s.Target.DTypes = strs(t, "cpu_features"), strs(t, "dtypes")
@@ -231,7 +231,7 @@ func (l *loader) narrowBanks(p cue.Value, s *Spec) (errs diag.List) {
 			}
 			size := l.int64(v, "size")
 			if size.Set && b.Size.V > 0 && size.V > b.Size.V {
-				errs = append(errs, diag.New(diag.IllegalTarget, l.where(size.Pos),
+				errs = append(errs, diag.New(diag.IllegalTarget, s.Where(size.Pos),
 					"bank %s: size %d is above the target's %d", b.Name, size.V, b.Size.V))
 			}
 			if size.Set {
@@ -239,7 +239,7 @@ func (l *loader) narrowBanks(p cue.Value, s *Spec) (errs diag.List) {
 			}
 			return
 		}
-		errs = append(errs, diag.New(diag.IllegalTarget, l.where(name.Pos), "target %s has no memory bank %q; it has %s",
+		errs = append(errs, diag.New(diag.IllegalTarget, s.Where(name.Pos), "target %s has no memory bank %q; it has %s",
 			s.Target.Name.V, name.V, list(names)).WithHint("%s", nearest(name.V, names)))
 	})
 	return errs
@@ -249,7 +249,7 @@ func (l *loader) checkRanges(s *Spec) (errs diag.List) {
 	for _, m := range s.Methods {
 		for _, d := range m.DynamicShapes {
 			if d.Min.Set && d.Max.Set && d.Min.V > d.Max.V {
-				errs = append(errs, diag.New(diag.BadRange, l.where(d.Max.Pos),
+				errs = append(errs, diag.New(diag.BadRange, s.Where(d.Max.Pos),
 					"methods.%s: input %s, dimension %d: max %d is below min %d", m.Name.V, d.Input.V, d.Dim.V, d.Max.V, d.Min.V))
 			}
 		}

@@ -39,9 +39,6 @@ func (l *loader) short(name string) string {
 	return name
 }
 
-// Where prints the user's position p, for errors that later stages find.
-func (s *Spec) Where(p token.Pos) string { return s.loader.where(p) }
-
 // errors turns CUE's errors into ours: one for each path, at the user's position.
 func (l *loader) errors(err error, code diag.Code) diag.List { return l.errorsAt(err, code, l.schema) }
 

@@ -1,11 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 
 	"cuelang.org/go/cue"
-	"cuelang.org/go/cue/token"
 
 	"github.com/rules-pte/rules_pte/lowerer/backend"
 	"github.com/rules-pte/rules_pte/lowerer/diag"
@@ -17,17 +17,17 @@ func (l *loader) partition(p cue.Value, s *Spec) (errs diag.List) {
 	seen := map[string]bool{}
 	for items.Next() {
 		v := items.Value()
-		b := BackendSpec{ID: l.str(v, "id"), Pos: l.userPos(v)}
+		b := BackendSpec{ID: l.str(v, "id"), Pos: l.place(l.userPos(v))}
 		if !b.ID.Pos.IsValid() {
 			b.ID.Pos = b.Pos
 		}
 		at := l.linked(b.ID.V)
 		switch {
 		case at < 0:
-			errs = append(errs, l.unknownBackend(b.ID))
+			errs = append(errs, l.unknownBackend(s, b.ID))
 			continue
 		case seen[b.ID.V]:
-			errs = append(errs, diag.New(diag.BadPartition, l.where(b.ID.Pos), "backend %q stands in partition twice", b.ID.V))
+			errs = append(errs, diag.New(diag.BadPartition, s.Where(b.ID.Pos), "backend %q stands in partition twice", b.ID.V))
 			continue
 		}
 		seen[b.ID.V] = true
@@ -47,12 +47,12 @@ func (l *loader) linked(id string) int {
 	return -1
 }
 
-func (l *loader) unknownBackend(id Value[string]) *diag.Error {
+func (l *loader) unknownBackend(s *Spec, id Value[string]) *diag.Error {
 	var names []string
 	for _, b := range l.backends {
 		names = append(names, b.ID())
 	}
-	return diag.New(diag.UnknownBackend, l.where(id.Pos), "no backend %q is linked into this tool; it has %s", id.V, list(names)).
+	return diag.New(diag.UnknownBackend, s.Where(id.Pos), "no backend %q is linked into this tool; it has %s", id.V, list(names)).
 		WithHint("build a pte with it: pte.Main takes the backends")
 }
 
@@ -72,21 +72,21 @@ func (l *loader) entry(v, schema cue.Value, b *BackendSpec) (errs diag.List) {
 	b.Pin, b.Skip = l.nodes(field(v, "pin"), b.Pos), l.nodes(field(v, "skip"), b.Pos)
 	specs, err := compileSpecs(v, schema)
 	if err != nil {
-		return diag.List{diag.New(diag.BadPartition, l.where(b.Pos), "compile_specs of %s: %w", b.ID.V, err)}
+		return diag.List{diag.New(diag.BadPartition, cmp.Or(string(b.Pos), l.path), "compile_specs of %s: %w", b.ID.V, err)}
 	}
 	b.Options.CompileSpecs = specs
 	return nil
 }
 
 // nodes reads a #Nodes or a list of them; pos is the entry's, for where a value has no place of its own.
-func (l *loader) nodes(v cue.Value, pos token.Pos) (all []Nodes) {
+func (l *loader) nodes(v cue.Value, pos Pos) (all []Nodes) {
 	if !v.Exists() {
 		return nil
 	}
 	one := func(v cue.Value) {
 		n := Nodes{Name: l.str(v, "name").V, Module: l.str(v, "module").V, Op: l.str(v, "op").V, Line: l.str(v, "line").V, Pos: pos}
 		l.each(v, func(_ Value[string], f cue.Value) {
-			if p := l.userPos(f); p.IsValid() {
+			if p := l.place(l.userPos(f)); p.IsValid() {
 				n.Pos = p
 			}
 		})

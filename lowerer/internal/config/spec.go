@@ -5,16 +5,21 @@ import (
 	"sort"
 
 	"cuelang.org/go/cue"
-	"cuelang.org/go/cue/token"
 
 	"github.com/rules-pte/rules_pte/lowerer/backend"
 )
+
+// Pos is a place in the user's files as errors print it, such as "net.cue:3:7"; "" is none.
+type Pos string
+
+// IsValid reports whether p is a place.
+func (p Pos) IsValid() bool { return p != "" }
 
 // Value is a value of a spec and where the user wrote it.
 type Value[T any] struct {
 	V T
 	// Pos is the user's position; it is not valid for a default.
-	Pos token.Pos
+	Pos Pos `json:"-"`
 	// Set reports whether the user gave the value; V is the default otherwise.
 	Set bool
 }
@@ -78,7 +83,7 @@ type Target struct {
 	PageSize int
 	Banks    []Bank
 	// Pos is where the user chose the target.
-	Pos token.Pos
+	Pos Pos `json:"-"`
 }
 
 // Bank is a memory of the target, after memory_planning.banks narrowed it; sorted by MemoryID.
@@ -93,9 +98,9 @@ type Bank struct {
 type BackendSpec struct {
 	ID Value[string]
 	// Pos is where the user wrote the entry.
-	Pos token.Pos
+	Pos Pos `json:"-"`
 	// Backend is the linked backend of this id.
-	Backend backend.Backend
+	Backend backend.Backend `json:"-"`
 	Options backend.Options
 	// Pin are the nodes that the backend must take, Skip those that it may not.
 	Pin, Skip []Nodes
@@ -104,7 +109,7 @@ type BackendSpec struct {
 // Nodes is a #Nodes: it selects nodes by what is not "".
 type Nodes struct {
 	Name, Module, Op, Line string
-	Pos                    token.Pos
+	Pos                    Pos `json:"-"`
 }
 
 // MemoryPlanning says which tensors lie in planned arenas.
@@ -144,6 +149,14 @@ func (s *Spec) Models() []string {
 	}
 	sort.Strings(models)
 	return models
+}
+
+// Where prints the user's position p, for errors that later stages find; without one it is the file's name.
+func (s *Spec) Where(p Pos) string {
+	if p.IsValid() {
+		return string(p)
+	}
+	return s.Path
 }
 
 // ModelPath is where model lies when nothing maps it to a file: beside the spec.

@@ -19,7 +19,7 @@ func (l *loader) each(v cue.Value, f func(name Value[string], v cue.Value)) {
 		return
 	}
 	for iter.Next() {
-		f(Value[string]{iter.Selector().Unquoted(), l.labelPos(iter.Value()), true}, iter.Value())
+		f(Value[string]{iter.Selector().Unquoted(), l.place(l.labelPos(iter.Value())), true}, iter.Value())
 	}
 }
 
@@ -27,7 +27,7 @@ func (l *loader) each(v cue.Value, f func(name Value[string], v cue.Value)) {
 func typed[T any](l *loader, v cue.Value, name string, get func(cue.Value) (T, error)) Value[T] {
 	x := field(v, name)
 	got, _ := get(x)
-	pos := l.userPos(x)
+	pos := l.place(l.userPos(x))
 	return Value[T]{got, pos, pos.IsValid()}
 }
 
@@ -110,6 +110,14 @@ func inTree(filename string) bool {
 		}
 	}
 	return strings.HasSuffix(filename, "/backend.cue")
+}
+
+// place is p as a spec keeps it.
+func (l *loader) place(p token.Pos) Pos {
+	if !p.IsValid() {
+		return ""
+	}
+	return Pos(l.where(p))
 }
 
 // userPos is where the user wrote v, among all the places that contribute to it.
