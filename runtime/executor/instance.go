@@ -73,7 +73,7 @@ func (p *Program) NewInstance() (inst *Instance, err error) {
 	for _, m := range p.methods {
 		im := &Method{inst: in, m: m, owned: make(map[*tensor.Tensor]bool), delegates: make(map[int32]*delegate)}
 		in.methods = append(in.methods, im)
-		if err := im.bind(); err != nil {
+		if err := im.traceInit(im.bind); err != nil {
 			return nil, wrap(pte.Internal, "make instance: method "+m.plan.Name, err)
 		}
 	}

@@ -31,7 +31,7 @@ type LoadOptions struct {
 	Backends []backend.Backend
 	// BackendOptions are run-time options by backend id.
 	BackendOptions map[string][]backend.Option
-	// Tracer gets the delegates' events; nil for none.
+	// Tracer gets the delegates' events, and the executor's if it is an EventTracer; nil for none.
 	Tracer backend.EventTracer
 	// MaxMemory is the most bytes that an instance may take; 0 means DefaultMaxMemory.
 	MaxMemory int64
@@ -51,6 +51,7 @@ type Program struct {
 	table   *op.Table
 	pool    *parallel.Pool
 	tier    kernel.Tier
+	tracer  EventTracer // opts.Tracer, if it is one
 	mapped  mapping
 	memory  int64 // bytes that an instance takes
 	named   map[string][]byte
@@ -102,6 +103,7 @@ func Load(src []byte, opts LoadOptions) (*Program, error) {
 	}
 	p := &Program{file: file, opts: opts, tier: kernel.Best(), table: op.NewTable(opts.Kernels), packs: make(map[packKey]any),
 		shared: make(map[string]*sharedEntry), named: make(map[string][]byte)}
+	p.tracer, _ = opts.Tracer.(EventTracer)
 	for _, d := range file.NamedData {
 		p.named[d.Key] = d.Data
 	}
@@ -127,6 +129,9 @@ func LoadFile(path string, opts LoadOptions) (*Program, error) {
 	p.mapped = mapped
 	return p, nil
 }
+
+// File is what the program was loaded from; nobody may change it.
+func (p *Program) File() *pte.Program { return p.file }
 
 // Close frees the program; its instances must be closed and unused.
 func (p *Program) Close() {

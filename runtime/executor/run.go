@@ -25,7 +25,7 @@ func (m *Method) Run(ctx context.Context, inputs []Value) ([]Value, error) {
 	if err := m.setInputs(inputs); err != nil {
 		return nil, wrap(pte.InvalidArgument, "run "+m.m.plan.Name, err)
 	}
-	if err := m.execute(ctx); err != nil {
+	if err := m.traced(ctx); err != nil {
 		return nil, wrap(pte.Internal, "run "+m.m.plan.Name, err)
 	}
 	m.writeBack(inputs)
@@ -45,6 +45,15 @@ func (m *Method) restore() {
 			val.Kind, val.Int, val.Float = from.Kind, from.Int, from.Float
 		}
 	}
+}
+
+// traced is execute, as events if somebody traces.
+func (m *Method) traced(ctx context.Context) error {
+	tr := m.m.prog.tracer
+	if tr == nil {
+		return m.execute(ctx)
+	}
+	return m.traceRun(tr, func() error { return m.execute(ctx) })
 }
 
 // execute runs the instructions; a panic in one becomes an error.
@@ -68,7 +77,7 @@ func (m *Method) execute(ctx context.Context) (err error) {
 			default:
 			}
 		}
-		next, err := m.step(m.pc)
+		next, err := m.next(m.pc)
 		if err != nil {
 			return wrap(pte.Internal, m.where(), err)
 		}
@@ -94,6 +103,14 @@ func panicText(r any) string {
 		return r
 	}
 	return "unknown value"
+}
+
+// next is step, as an event if somebody traces.
+func (m *Method) next(pc int) (int, error) {
+	if tr := m.m.prog.tracer; tr != nil {
+		return m.traceStep(tr, pc)
+	}
+	return m.step(pc)
 }
 
 // step runs instruction pc and gives the next one.

@@ -1,0 +1,112 @@
+package executor
+
+import (
+	"strings"
+
+	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+)
+
+// EventTracer is a backend.EventTracer that gets the executor's events, too, as ExecuTorch's EventTracer does. Its
+// methods are called by one goroutine at a time as long as no two instances of the program run at once.
+type EventTracer interface {
+	backend.EventTracer
+	// CreateEventBlock begins a block: "Default" for each method that an instance gets, "Execute" for each Run.
+	CreateEventBlock(name string)
+	// SetChainDebugHandle says that the events that follow belong to this instruction of this chain; chain -1 stands for
+	// none.
+	SetChainDebugHandle(chain, instruction int)
+	// StartProfiling begins an event: "Method::init", "Method::execute", or an instruction: "DELEGATE_CALL", "MOVE_CALL",
+	// "JF_CALL", "FREE_CALL", or "native_call_" with the name of a kernel.
+	StartProfiling(name string) backend.EventTracerEntry
+	// EndProfiling ends an event, also one that failed.
+	EndProfiling(e backend.EventTracerEntry)
+	// LogEvalue takes a value that an instruction made, of a delegate all arguments; or, if output is set, an output of
+	// the method. It keeps no reference to v.
+	LogEvalue(v *Value, output bool)
+}
+
+// traceInit runs f, which makes method m of an instance, as an event.
+func (m *Method) traceInit(f func() error) error {
+	tr := m.m.prog.tracer
+	if tr == nil {
+		return f()
+	}
+	tr.CreateEventBlock("Default")
+	tr.SetChainDebugHandle(-1, 0)
+	defer tr.EndProfiling(tr.StartProfiling("Method::init"))
+	return f()
+}
+
+// traceRun is execute as a block of events, which ends with the outputs.
+func (m *Method) traceRun(tr EventTracer, run func() error) error {
+	tr.CreateEventBlock("Execute")
+	tr.SetChainDebugHandle(-1, 0)
+	e := tr.StartProfiling("Method::execute")
+	err := run()
+	tr.SetChainDebugHandle(-1, 0)
+	tr.EndProfiling(e)
+	if err != nil {
+		return err
+	}
+	for _, v := range m.m.plan.Outputs {
+		tr.LogEvalue(&m.vals[v], true)
+	}
+	return nil
+}
+
+// traceStep is step as an event.
+func (m *Method) traceStep(tr EventTracer, pc int) (int, error) {
+	s := &m.m.steps[pc]
+	tr.SetChainDebugHandle(m.m.position(pc))
+	next, err := m.profile(tr, s, pc)
+	if err != nil {
+		return next, err
+	}
+	for _, v := range s.written() {
+		tr.LogEvalue(&m.vals[v], false)
+	}
+	return next, nil
+}
+
+func (m *Method) profile(tr EventTracer, s *step, pc int) (int, error) {
+	defer tr.EndProfiling(tr.StartProfiling(s.eventName()))
+	return m.step(pc)
+}
+
+// position is the chain of step pc and its place there.
+func (m *method) position(pc int) (chain, instruction int) {
+	for chain := range m.plan.Chains {
+		n := len(m.plan.Chains[chain].Instructions)
+		if pc < n {
+			return chain, pc
+		}
+		pc -= n
+	}
+	return -1, 0
+}
+
+// eventNames are ExecuTorch's names of instructions that call no kernel.
+var eventNames = map[pte.InstructionType]string{
+	pte.DelegateCall: "DELEGATE_CALL", pte.MoveCall: "MOVE_CALL", pte.JumpFalseCall: "JF_CALL", pte.FreeCall: "FREE_CALL",
+}
+
+func (s *step) eventName() string {
+	if s.kind == pte.KernelCall {
+		return "native_call_" + s.name[strings.LastIndexByte(s.name, ':')+1:]
+	}
+	return eventNames[s.kind]
+}
+
+// written are the values that a step may write: of a delegate all arguments, since only it knows which are outputs.
+func (s *step) written() []int32 {
+	switch {
+	case s.kind == pte.DelegateCall:
+		return s.args
+	case s.prim != nil && len(s.args) > 0:
+		return s.args[len(s.args)-1:]
+	case s.kind == pte.MoveCall:
+		return []int32{s.b}
+	}
+	return s.outs
+}

@@ -1,0 +1,110 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// scribe writes down every event of a trace.
+type scribe struct {
+	log  []string
+	open int
+}
+
+func (s *scribe) note(format string, args ...any) {
+	s.log = append(s.log, fmt.Sprintf(format, args...))
+}
+
+func (s *scribe) CreateEventBlock(name string)            { s.note("block %s", name) }
+func (s *scribe) SetChainDebugHandle(chain, instruct int) { s.note("at %d:%d", chain, instruct) }
+func (s *scribe) LogEvalue(_ *Value, output bool)         { s.note("value %t", output) }
+func (s *scribe) EndProfiling(backend.EventTracerEntry)   { s.open--; s.note("end") }
+func (s *scribe) StartProfiling(name string) backend.EventTracerEntry {
+	s.open++
+	s.note("start %s", name)
+	return 0
+}
+
+func (s *scribe) StartProfilingDelegate(name string, id int64) backend.EventTracerEntry {
+	s.open++
+	s.note("step %s%d", name, id)
+	return 0
+}
+
+func (s *scribe) EndProfilingDelegate(_ backend.EventTracerEntry, metadata []byte) {
+	s.open--
+	s.note("end step %s", metadata)
+}
+
+func (s *scribe) LogIntermediateOutputDelegate(name string, id int64, _ *backend.Value) {
+	s.note("step value %s%d", name, id)
+}
+
+// zeros is a tensor as an input wants it.
+func zeros(in *ValueInfo) Value {
+	x := &tensor.Tensor{Meta: in.Meta.Clone()}
+	x.Data = make([]byte, x.Nbytes())
+	return TensorOf(x)
+}
+
+func TestTraceOfDelegates(t *testing.T) {
+	tr := &scribe{}
+	p, err := Load(delegated(t), LoadOptions{Backends: []backend.Backend{newNegator()}, Tracer: tr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	inst, err := p.NewInstance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inst.Close()
+	info, _ := p.Method("forward")
+	if _, err := inst.Method("forward").Run(context.Background(), []Value{zeros(&info.Inputs[0])}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"block Default", "at -1:0", "start Method::init", "end", "block Execute", "at -1:0", "start Method::execute"}
+	for i := range 3 {
+		want = append(want, fmt.Sprintf("at 0:%d", i), "start DELEGATE_CALL", "step 7", "end step negate", "end", "value false", "value false")
+	}
+	want = append(want, "at -1:0", "end", "value true")
+	if diff := cmp.Diff(want, tr.log); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestTraceEnds runs methods with kernels, built-in operators, jumps and moves, also with an input that is refused: what
+// begins ends.
+func TestTraceEnds(t *testing.T) {
+	for _, name := range []string{"cond", "counter", "dynamic_batch"} {
+		tr := &scribe{}
+		p, err := LoadFile("testdata/"+name+"/portable.pte", LoadOptions{Kernels: op.Kernels, Tracer: tr})
+		if err != nil {
+			t.Fatal(err)
+		}
+		inst, err := p.NewInstance()
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, _ := p.Method("forward")
+		var in []Value
+		for i := range info.Inputs {
+			in = append(in, zeros(&info.Inputs[i]))
+		}
+		if _, err := inst.Method("forward").Run(context.Background(), in); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if tr.open != 0 {
+			t.Errorf("%s: %d events began and did not end: %q", name, tr.open, tr.log)
+		}
+		inst.Close()
+		p.Close()
+	}
+}
