@@ -107,6 +107,8 @@ type Context struct {
 	Constant func(c *exir.Constant) ([]byte, error)
 	// Bounds are the smallest and the largest value of a dimension; the largest is math.MaxInt64 if there is none.
 	Bounds func(d tensor.Dim) (lo, hi int64)
+	// Partitioner is the one that made the partitions, for options of it that do not go into the program.
+	Partitioner Partitioner
 }
 
 // PreprocessResult is what a backend made of a partition.

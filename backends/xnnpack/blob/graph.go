@@ -186,6 +186,7 @@ const (
 	Reshape2D        = 4 // of FullyConnected: all dimensions but the last are one
 	LegacyResize     = 4
 	AlignCorners     = 8
+	KeepDims         = 64 // of GlobalAvgPooling2d
 )
 
 // Conv is the Params of a convolution.

@@ -7,6 +7,7 @@ import (
 	demort "github.com/rules-pte/rules_pte/backends/demo/rt"
 	null "github.com/rules-pte/rules_pte/backends/null/aot"
 	nullrt "github.com/rules-pte/rules_pte/backends/null/rt"
+	xnnpack "github.com/rules-pte/rules_pte/backends/xnnpack/aot"
 	xnnpackrt "github.com/rules-pte/rules_pte/backends/xnnpack/rt"
 	"github.com/rules-pte/rules_pte/lowerer/backend"
 	"github.com/rules-pte/rules_pte/lowerer/pte"
@@ -15,7 +16,7 @@ import (
 
 func main() {
 	pte.Main(pte.Backends{
-		AOT:     []backend.Backend{demo.Backend{}, demo.All{}, null.Backend{}},
+		AOT:     []backend.Backend{demo.Backend{}, demo.All{}, null.Backend{}, xnnpack.Backend{}},
 		Runtime: []rtbackend.Backend{demort.Backend{}, demort.All{}, nullrt.Backend{}, xnnpackrt.New()},
 	})
 }

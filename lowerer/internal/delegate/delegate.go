@@ -112,7 +112,7 @@ func (r *runner) entry(i int) error {
 		}
 		r.result.Modules = append(r.result.Modules, pc.module)
 	}
-	return r.preprocess(r.entries[i].Backend, pieces)
+	return r.preprocess(&r.entries[i], pieces)
 }
 
 // partition lets entry i's partitioner tag m, and takes the partitions out.

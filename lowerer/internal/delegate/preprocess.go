@@ -9,12 +9,13 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 )
 
-// preprocess lets b make the payloads of its pieces, all at once if it can.
-func (r *runner) preprocess(b backend.Backend, pieces []*piece) error {
+// preprocess lets the entry's backend make the payloads of its pieces, all at once if it can.
+func (r *runner) preprocess(e *Entry, pieces []*piece) error {
 	if len(pieces) == 0 {
 		return nil
 	}
-	c := *r.context
+	b, c := e.Backend, *r.context
+	c.Partitioner = e.Partitioner
 	if !backend.ReadsWeights(b) {
 		c.Constant = nil
 	}

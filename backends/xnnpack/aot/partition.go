@@ -1,0 +1,141 @@
+package aot
+
+import (
+	"slices"
+
+	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
+	"github.com/rules-pte/rules_pte/lowerer/backend"
+	"github.com/rules-pte/rules_pte/lowerer/exir"
+)
+
+// partitioner takes what rules has.
+type partitioner struct {
+	options
+	spec backend.DelegationSpec
+}
+
+// Spec has the program's compile specs.
+func (p *partitioner) Spec() backend.DelegationSpec { return p.spec }
+
+// OpsToNotDecompose are operators that XNNPACK has and programs do not.
+func (p *partitioner) OpsToNotDecompose() ([]string, func(n *exir.Node) bool) {
+	return []string{"aten::prelu", "aten::hardswish"}, func(n *exir.Node) bool {
+		weight := valueOf(&n.Args[len(n.Args)-1])
+		return p.checkCommon(n, rules[n.Op.Name]) == "" && n.Outs[0].Spec.Rank() >= 2 && (len(n.Args) == 1 || weight.Const != nil)
+	}
+}
+
+// Partition tags the nodes of every rule that holds, with the quantization that is computed with them.
+func (p *partitioner) Partition(t *backend.TaggedProgram) (*backend.PartitionResult, error) {
+	return backend.PartitionByGroups(t, p.spec, func(g *exir.Graph) [][]*exir.Node { return p.groups(t, g) }), nil
+}
+
+// groups are the nodes of g that are taken, each with the quantize and dequantize nodes that belong to it.
+func (p *partitioner) groups(t *backend.TaggedProgram, g *exir.Graph) (groups [][]*exir.Node) {
+	x := newGraph(g, t.IsConstant)
+	grouped := map[*exir.Node]bool{}
+	reasons := map[*exir.Node]string{}
+	for _, n := range g.Nodes {
+		if !t.Offered(n) {
+			continue
+		}
+		if reasons[n] = p.takes(x, n); reasons[n] != "" {
+			continue
+		}
+		group := append([]*exir.Node{n}, x.around(n)...)
+		groups = append(groups, group)
+		for _, m := range group {
+			grouped[m] = true
+		}
+	}
+	for _, n := range g.Nodes {
+		if reasons[n] != "" && !grouped[n] {
+			t.Refuse(n, "%s", reasons[n])
+		}
+	}
+	return groups
+}
+
+// takes says why n is not taken by itself, or "".
+func (p *partitioner) takes(x *graph, n *exir.Node) string {
+	if q := quantizes(n); q != nil {
+		return p.takesBorder(x, q, n)
+	}
+	if dequantizers[n.Op.Name] != nil {
+		if q := dequantized(n.Outs[0]); q != nil && q.kind == blob.PerTensor {
+			return p.takesBorder(x, q, n)
+		}
+	}
+	r := x.rules[n.Op.Name]
+	if r == nil {
+		if quantizing[n.Op.Name] {
+			return "no linear layer or convolution that XNNPACK takes needs it"
+		}
+		return "XNNPACK has no such operator"
+	}
+	if reason := p.checkCommon(n, r); reason != "" {
+		return reason
+	}
+	if r.check != nil {
+		if reason := r.check(x, n); reason != "" {
+			return reason
+		}
+	}
+	return p.checkPrecision(x, n, r)
+}
+
+// quantizing are operators that are taken with others only.
+var quantizing = map[string]bool{
+	"quantized_decomposed::choose_qparams.tensor": true, "quantized_decomposed::quantize_per_tensor.tensor": true,
+	"quantized_decomposed::dequantize_per_tensor.tensor": true, "quantized_decomposed::dequantize_per_channel": true,
+	"torchao::choose_qparams_affine": true, "torchao::quantize_affine": true, "torchao::dequantize_affine": true,
+}
+
+// takesBorder says why a node that quantizes or dequantizes a whole tensor is no conversion, or "".
+func (p *partitioner) takesBorder(x *graph, q *quantized, n *exir.Node) string {
+	switch {
+	case !p.enabled(staticQuant):
+		return "config_precisions leaves out static_quant"
+	case x.isConstant(q.source):
+		return "no linear layer or convolution that XNNPACK takes needs it"
+	}
+	for _, v := range []*exir.Value{q.source, n.Outs[0]} {
+		if types[v.Spec.DType] == blob.InvalidType || v.Spec.Rank() > blob.MaxRank || slices.Contains(v.Spec.Sizes, 0) {
+			return "XNNPACK has no such conversion"
+		}
+	}
+	return ""
+}
+
+func (p *partitioner) enabled(want precision) bool {
+	return len(p.Precisions) == 0 || slices.Contains(p.Precisions, want)
+}
+
+// checkPrecision says why the options leave n out, or "".
+func (p *partitioner) checkPrecision(x *graph, n *exir.Node, r *rule) string {
+	is := float
+	for _, v := range tensorsOf(n) {
+		q := dequantized(v)
+		switch {
+		case q == nil:
+		case q.kind == blob.PerToken:
+			is = dynamicQuant
+		case is == float && (r.weighted || r.quantized != nil && x.static(tensorsOf(n)) != nil):
+			is = staticQuant
+		}
+	}
+	if !p.enabled(is) && (r.weighted || !p.enabled(float)) {
+		return "config_precisions leaves out " + string(is)
+	}
+	return ""
+}
+
+// around are the nodes that dequantize n's weights, and those that quantize its input at run time.
+func (g *graph) around(n *exir.Node) (nodes []*exir.Node) {
+	for _, v := range tensorsOf(n) {
+		if q := dequantized(v); q != nil && (q.kind != blob.PerTensor || g.isConstant(q.source)) {
+			nodes = append(nodes, q.nodes...)
+		}
+	}
+	return nodes
+}
