@@ -9,6 +9,7 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/lowerer/internal/config"
+	"github.com/rules-pte/rules_pte/lowerer/internal/debuginfo"
 	"github.com/rules-pte/rules_pte/lowerer/internal/decomp"
 	"github.com/rules-pte/rules_pte/lowerer/internal/delegate"
 	"github.com/rules-pte/rules_pte/lowerer/internal/emit"
@@ -28,7 +29,15 @@ type Options struct {
 	Dump string
 	// Timings takes the times of the parts from load on; nil for none.
 	Timings *Timings
+	// Debug takes what the instructions came from; nil for nothing.
+	Debug *DebugInfo
 }
+
+// DebugInfo is what instructions and backends' steps came from, the file of `pte lower --debug`.
+type DebugInfo = debuginfo.File
+
+// NewDebugInfo makes an empty DebugInfo.
+func NewDebugInfo() *DebugInfo { return debuginfo.New() }
 
 // Loaded is an exported program with what its symbols mean.
 type Loaded struct {
@@ -40,6 +49,7 @@ type Loaded struct {
 	entries    []delegate.Entry
 	delegation *delegate.Result
 	passes     *passes.Context
+	debug      *DebugInfo
 }
 
 // Load reads the methods of spec from models, which maps its model keys to files.
@@ -180,7 +190,12 @@ func (l *Loaded) ToExecutorch(spec *config.Spec, p *exir.EdgeProgram, dump *Dump
 	opts := emit.Options{
 		AllocInput: spec.MemoryPlanning.AllocGraphInput.V, AllocOutput: spec.MemoryPlanning.AllocGraphOutput.V,
 		Alignment: spec.MemoryPlanning.Alignment.V, Stacktrace: spec.EmitStacktrace.V, Official: spec.Operators.V == "official",
-		Banks: banksOf(spec), Stage: dump.Plan,
+		Banks: banksOf(spec), Stage: func(p *exir.Plan) error {
+			if p.Planned {
+				l.debug.Add(p)
+			}
+			return dump.Plan(p)
+		},
 	}
 	x, stats, err := emit.Program(&p.Program, l.table, opts)
 	if err != nil {
@@ -239,6 +254,7 @@ func lower(spec *config.Spec, models map[string]string, opts Options) (*exir.Exe
 	if err != nil {
 		return nil, nil, err
 	}
+	l.debug = opts.Debug
 	opts.Timings.Mark("load")
 	dump, err := NewDumper(opts.Dump)
 	if err != nil {
@@ -273,8 +289,8 @@ func SplitFile(path string, w io.Writer) error {
 
 // ProgramStep lowers graphs, which maps the spec's models to files of SplitFile, and writes the program without the
 // bytes of its constants to w: the input of PackStep.
-func ProgramStep(spec *config.Spec, graphs map[string]string, w io.Writer) (*report.Report, error) {
-	x, rep, err := lower(spec, graphs, Options{})
+func ProgramStep(spec *config.Spec, graphs map[string]string, w io.Writer, opts Options) (*report.Report, error) {
+	x, rep, err := lower(spec, graphs, opts)
 	if err != nil {
 		return nil, err
 	}

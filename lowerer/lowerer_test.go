@@ -55,7 +55,7 @@ func steps(t *testing.T, model string) []byte {
 		t.Fatal(err)
 	}
 	file := write("graph", &graph)
-	if _, err := ProgramStep(defaultSpec(t, model), map[string]string{model: file}, &program); err != nil {
+	if _, err := ProgramStep(defaultSpec(t, model), map[string]string{model: file}, &program, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := PackStep(write("program", &program), map[string]string{model: model}, nil, &out); err != nil {

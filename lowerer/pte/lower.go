@@ -26,6 +26,7 @@ func runLower(e *env, args []string) error {
 	f := newFlags()
 	out := f.String("o", "", "the program's `file`; by default the input's name with .pte, in this folder")
 	dump := f.String("dump", "", "a `folder` for the text of every stage, and a page with them side by side")
+	debug := f.String("debug", "", "a `file` for what each instruction came from, which run and compare read")
 	reportPath := f.String("report", "", "a `file` for the report that expect is held against")
 	timingsPath := f.String("timings", "", "a `file` for the time that each part took")
 	program := f.String("program", "", "the `name` of the program, where the spec has several")
@@ -49,25 +50,37 @@ func runLower(e *env, args []string) error {
 		return err
 	}
 	defer progress(e, "lowering "+rest[0])()
-	if err := lowerWhole(spec, paths, lowerOutputs{*out, *dump, *reportPath}, timings); err != nil || *timingsPath == "" {
+	if err := lowerWhole(spec, paths, lowerOutputs{*out, *dump, *reportPath, *debug}, timings); err != nil || *timingsPath == "" {
 		return err
 	}
 	return writeFile(*timingsPath, timings.WriteJSON)
 }
 
-type lowerOutputs struct{ program, dump, report string }
+type lowerOutputs struct{ program, dump, report, debug string }
 
 // lowerWhole lowers in one process. The report is written even if the program then misses `expect`.
 func lowerWhole(spec *config.Spec, models map[string]string, out lowerOutputs, t *lowerer.Timings) error {
+	debug := debugFor(out.debug)
 	return writeFile(out.program, func(w io.Writer) error {
-		rep, err := lowerer.LowerFile(context.Background(), spec, models, w, lowerer.Options{Dump: out.dump, Timings: t})
+		rep, err := lowerer.LowerFile(context.Background(), spec, models, w, lowerer.Options{Dump: out.dump, Timings: t, Debug: debug})
 		if rep != nil && out.report != "" {
 			if err := writeFile(out.report, rep.Write); err != nil {
 				return err
 			}
 		}
-		return err
+		if err != nil || debug == nil {
+			return err
+		}
+		return writeFile(out.debug, debug.Write)
 	})
+}
+
+// debugFor is where the lowering puts what goes into the file at path, or nil if there is none.
+func debugFor(path string) *lowerer.DebugInfo {
+	if path == "" {
+		return nil
+	}
+	return lowerer.NewDebugInfo()
 }
 
 // loadSpec is config.Load, and the checks that the schema cannot make.

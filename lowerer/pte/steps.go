@@ -38,6 +38,7 @@ func runProgram(e *env, args []string) error {
 	resolved := resolvedFlags(f, "to read in place of a spec")
 	unused := f.String("unused", "", "the `file` for the names of inputs that the result does not depend on, for Bazel's unused_inputs_list")
 	out, reportPath := f.String("o", "", "the `file` for the lowered program, without its weights"), f.String("report", "", "the `file` of the report")
+	debugPath := f.String("debug", "", "a `file` for what each instruction came from")
 	graphs := pairs{}
 	f.Var(graphs, "graph", "what split wrote for a model, as `key=path`; repeatable")
 	if err := parseOnlyFlags(f, args, "graph", "o", "report"); err != nil {
@@ -57,9 +58,15 @@ func runProgram(e *env, args []string) error {
 		if err := resolved.writeUnused(*unused); err != nil {
 			return err
 		}
-		rep, err := lowerer.ProgramStep(spec, graphs, w)
+		debug := debugFor(*debugPath)
+		rep, err := lowerer.ProgramStep(spec, graphs, w, lowerer.Options{Debug: debug})
 		if err != nil {
 			return err
+		}
+		if debug != nil {
+			if err := writeFile(*debugPath, debug.Write); err != nil {
+				return err
+			}
 		}
 		return writeFile(*reportPath, rep.Write)
 	})
