@@ -64,6 +64,7 @@ STD = [
     "runtime",
     "runtime/debug",
     "runtime/metrics",
+    "runtime/pprof",
     "slices",
     "sort",
     "strconv",

@@ -34,6 +34,72 @@ func tapsEachX1AVX2(a *Taps)
 //go:noescape
 func tapsEachX4AVX2(a *Taps)
 
+//go:noescape
+func blockAddAVX2(a *line)
+
+//go:noescape
+func oneAddAVX2(a *line)
+
+//go:noescape
+func blockSubAVX2(a *line)
+
+//go:noescape
+func oneSubAVX2(a *line)
+
+//go:noescape
+func blockMulAVX2(a *line)
+
+//go:noescape
+func oneMulAVX2(a *line)
+
+//go:noescape
+func blockDivAVX2(a *line)
+
+//go:noescape
+func oneDivAVX2(a *line)
+
+//go:noescape
+func blockClampAVX2(a *line)
+
+//go:noescape
+func oneClampAVX2(a *line)
+
+//go:noescape
+func blockExpAVX2(a *line)
+
+//go:noescape
+func oneExpAVX2(a *line)
+
+//go:noescape
+func blockSigmoidAVX2(a *line)
+
+//go:noescape
+func oneSigmoidAVX2(a *line)
+
+//go:noescape
+func blockTanhAVX2(a *line)
+
+//go:noescape
+func oneTanhAVX2(a *line)
+
+//go:noescape
+func blockErfAVX2(a *line)
+
+//go:noescape
+func oneErfAVX2(a *line)
+
+//go:noescape
+func blockGeluAVX2(a *line)
+
+//go:noescape
+func oneGeluAVX2(a *line)
+
+//go:noescape
+func blockGeluTanhAVX2(a *line)
+
+//go:noescape
+func oneGeluTanhAVX2(a *line)
+
 // gemmF32AVX2 computes t, which has this many rows.
 func gemmF32AVX2(t *Tile, rows int) {
 	switch rows {

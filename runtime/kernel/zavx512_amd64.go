@@ -40,6 +40,72 @@ func tapsEachX1AVX512(a *Taps)
 //go:noescape
 func tapsEachX4AVX512(a *Taps)
 
+//go:noescape
+func blockAddAVX512(a *line)
+
+//go:noescape
+func oneAddAVX512(a *line)
+
+//go:noescape
+func blockSubAVX512(a *line)
+
+//go:noescape
+func oneSubAVX512(a *line)
+
+//go:noescape
+func blockMulAVX512(a *line)
+
+//go:noescape
+func oneMulAVX512(a *line)
+
+//go:noescape
+func blockDivAVX512(a *line)
+
+//go:noescape
+func oneDivAVX512(a *line)
+
+//go:noescape
+func blockClampAVX512(a *line)
+
+//go:noescape
+func oneClampAVX512(a *line)
+
+//go:noescape
+func blockExpAVX512(a *line)
+
+//go:noescape
+func oneExpAVX512(a *line)
+
+//go:noescape
+func blockSigmoidAVX512(a *line)
+
+//go:noescape
+func oneSigmoidAVX512(a *line)
+
+//go:noescape
+func blockTanhAVX512(a *line)
+
+//go:noescape
+func oneTanhAVX512(a *line)
+
+//go:noescape
+func blockErfAVX512(a *line)
+
+//go:noescape
+func oneErfAVX512(a *line)
+
+//go:noescape
+func blockGeluAVX512(a *line)
+
+//go:noescape
+func oneGeluAVX512(a *line)
+
+//go:noescape
+func blockGeluTanhAVX512(a *line)
+
+//go:noescape
+func oneGeluTanhAVX512(a *line)
+
 // gemmF32AVX512 computes t, which has this many rows.
 func gemmF32AVX512(t *Tile, rows int) {
 	switch rows {

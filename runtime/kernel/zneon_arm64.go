@@ -40,6 +40,72 @@ func tapsEachX1NEON(a *Taps)
 //go:noescape
 func tapsEachX4NEON(a *Taps)
 
+//go:noescape
+func blockAddNEON(a *line)
+
+//go:noescape
+func oneAddNEON(a *line)
+
+//go:noescape
+func blockSubNEON(a *line)
+
+//go:noescape
+func oneSubNEON(a *line)
+
+//go:noescape
+func blockMulNEON(a *line)
+
+//go:noescape
+func oneMulNEON(a *line)
+
+//go:noescape
+func blockDivNEON(a *line)
+
+//go:noescape
+func oneDivNEON(a *line)
+
+//go:noescape
+func blockClampNEON(a *line)
+
+//go:noescape
+func oneClampNEON(a *line)
+
+//go:noescape
+func blockExpNEON(a *line)
+
+//go:noescape
+func oneExpNEON(a *line)
+
+//go:noescape
+func blockSigmoidNEON(a *line)
+
+//go:noescape
+func oneSigmoidNEON(a *line)
+
+//go:noescape
+func blockTanhNEON(a *line)
+
+//go:noescape
+func oneTanhNEON(a *line)
+
+//go:noescape
+func blockErfNEON(a *line)
+
+//go:noescape
+func oneErfNEON(a *line)
+
+//go:noescape
+func blockGeluNEON(a *line)
+
+//go:noescape
+func oneGeluNEON(a *line)
+
+//go:noescape
+func blockGeluTanhNEON(a *line)
+
+//go:noescape
+func oneGeluTanhNEON(a *line)
+
 // gemmF32NEON computes t, which has this many rows.
 func gemmF32NEON(t *Tile, rows int) {
 	switch rows {

@@ -35,6 +35,11 @@ func at32[T number](x []T, i int) *float32 {
 	return (*float32)(unsafe.Pointer(unsafe.SliceData(x[i:])))
 }
 
+// floats is x, whose elements are float32.
+func floats[T any](x []T) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}
+
 // fullStrip computes rows lo to hi of a panel that has all its columns.
 func (g *gemm[T]) fullStrip(t *kernel.Tile, lo, hi, p int) {
 	t.Start = &zeros[0]

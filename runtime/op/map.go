@@ -1,6 +1,9 @@
 package op
 
-import "github.com/rules-pte/rules_pte/runtime/tensor"
+import (
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
 
 // parallelMin is how many elements make an elementwise operator run on
 // several threads, and parallelGrain how many a thread takes at least.
@@ -13,6 +16,7 @@ const (
 type par struct {
 	x, y, z float64
 	i, j    int64
+	tier    kernel.Tier
 }
 
 // A row function computes o from operands that are as long, or have length 1
@@ -28,6 +32,7 @@ func parallel(c *Call, n int) bool { return n >= parallelMin && c.Parallel != ni
 
 // map1 computes Out[0] from a.
 func map1[T, U any](c *Call, a *tensor.Tensor, row rowFunc1[T, U], p par) error {
+	p.tier = c.Tier
 	out := c.Out[0]
 	var n nest
 	if err := n.setup(&out.Meta, &a.Meta); err != nil {
@@ -93,6 +98,7 @@ func scalarMap2[T, U any](c *Call, s T, b *tensor.Tensor, row rowFunc2[T, U], p 
 }
 
 func map2of[T, U any](c *Call, am *tensor.Meta, x []T, bm *tensor.Meta, y []T, row rowFunc2[T, U], p par) error {
+	p.tier = c.Tier
 	out := c.Out[0]
 	var n nest
 	if err := n.setup(&out.Meta, am, bm); err != nil {

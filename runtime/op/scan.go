@@ -3,6 +3,7 @@ package op
 import (
 	"math"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -95,6 +96,38 @@ func cumprodRow[T number](o, x []T) {
 		p *= v
 		o[i] = p
 	}
+}
+
+// softmax computes the softmax of the rows, by vector kernels where the tier has them.
+func softmax[T float](c *Call) error {
+	return scan(c, func(o, x []T) {
+		if !isFloat32[T]() || !vectorSoftmax(c.Tier, floats(o), floats(x)) {
+			softmaxRow(o, x)
+		}
+	})
+}
+
+// vectorSoftmax is softmaxRow with exponentials in float32, if t has kernels that are worth it.
+func vectorSoftmax(t kernel.Tier, o, x []float32) bool {
+	if len(x) == 0 {
+		return true
+	}
+	top := x[argMax(x)]
+	if !kernel.SubF32(t, o, x, []float32{top}) {
+		return false
+	}
+	kernel.ExpF32(t, o, o)
+	var sums [4]float64
+	for i := 0; i+len(sums) <= len(o); i += len(sums) {
+		for j := range sums {
+			sums[j] += float64(o[i+j])
+		}
+	}
+	for _, e := range o[len(o)&^(len(sums)-1):] {
+		sums[0] += float64(e)
+	}
+	kernel.MulF32(t, o, o, []float32{float32(1 / (sums[0] + sums[1] + sums[2] + sums[3]))})
+	return true
 }
 
 // softmaxRow subtracts the maximum first, so that nothing overflows.

@@ -701,16 +701,16 @@ var CumprodU8 = Kernel{Def: &Cumprod, DType: tensor.Byte, Run: func(c *Call, _ S
 var CumprodBool = Kernel{Def: &Cumprod, DType: tensor.Bool, Run: func(c *Call, _ State) error { return scanTo[uint8](c, cumprodRow[float64], cumprodRow[int64]) }}
 
 // SoftmaxF32 runs Softmax in Float.
-var SoftmaxF32 = Kernel{Def: &Softmax, DType: tensor.Float, Run: func(c *Call, _ State) error { return scan(c, softmaxRow[float32, float32]) }}
+var SoftmaxF32 = Kernel{Def: &Softmax, DType: tensor.Float, Run: func(c *Call, _ State) error { return softmax[float32](c) }}
 
 // SoftmaxF64 runs Softmax in Double.
-var SoftmaxF64 = Kernel{Def: &Softmax, DType: tensor.Double, Run: func(c *Call, _ State) error { return scan(c, softmaxRow[float64, float64]) }}
+var SoftmaxF64 = Kernel{Def: &Softmax, DType: tensor.Double, Run: func(c *Call, _ State) error { return softmax[float64](c) }}
 
 // SoftmaxF16 runs Softmax in Half.
-var SoftmaxF16 = Kernel{Def: &Softmax, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return scan(c, softmaxRow[float32, float32]) }}
+var SoftmaxF16 = Kernel{Def: &Softmax, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return softmax[float32](c) }}
 
 // SoftmaxBF16 runs Softmax in BFloat16.
-var SoftmaxBF16 = Kernel{Def: &Softmax, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return scan(c, softmaxRow[float32, float32]) }}
+var SoftmaxBF16 = Kernel{Def: &Softmax, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return softmax[float32](c) }}
 
 // LogSoftmaxF32 runs LogSoftmax in Float.
 var LogSoftmaxF32 = Kernel{Def: &LogSoftmax, DType: tensor.Float, Run: func(c *Call, _ State) error { return scan(c, logSoftmaxRow[float32, float32]) }}

@@ -5,11 +5,15 @@ package op
 import (
 	"math"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
 )
 
 func rowAdd[T number](o []T, a, b []T, p par) {
 
+	if isFloat32[T]() && kernel.AddF32(p.tier, floats(o), floats(a), floats(b)) {
+		return
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -72,6 +76,9 @@ func rowAddAlpha[T number](o []T, a, b []T, p par) {
 
 func rowSub[T number](o []T, a, b []T, p par) {
 
+	if isFloat32[T]() && kernel.SubF32(p.tier, floats(o), floats(a), floats(b)) {
+		return
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -165,6 +172,9 @@ func rowRsubAlpha[T number](o []T, a, b []T, p par) {
 
 func rowMul[T number](o []T, a, b []T, p par) {
 
+	if isFloat32[T]() && kernel.MulF32(p.tier, floats(o), floats(a), floats(b)) {
+		return
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -196,6 +206,9 @@ func rowMul[T number](o []T, a, b []T, p par) {
 
 func rowDiv[T float](o []T, a, b []T, p par) {
 
+	if isFloat32[T]() && kernel.DivF32(p.tier, floats(o), floats(a), floats(b)) {
+		return
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -1294,6 +1307,9 @@ func rowNeg[T number](o []T, a []T, p par) {
 
 func rowRelu[T number](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.ClampF32(p.tier, floats(o), floats(a), [2]float32{0, float32(math.Inf(1))}) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1444,6 +1460,9 @@ func rowIsinf[T float](o []uint8, a []T, p par) {
 
 func rowClamp[T number](o []T, a []T, p par) {
 	low, high := clampBounds[T](p)
+	if isFloat32[T]() && kernel.ClampF32(p.tier, floats(o), floats(a), [2]float32{float32(low), float32(high)}) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1504,6 +1523,9 @@ func rowLogit[T float](o []T, a []T, p par) {
 
 func rowGelu[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.GeluF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1519,6 +1541,9 @@ func rowGelu[T float](o []T, a []T, p par) {
 
 func rowGeluTanh[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.GeluTanhF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1699,6 +1724,9 @@ func rowCosh[T float](o []T, a []T, p par) {
 
 func rowErf[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.ErfF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1729,6 +1757,9 @@ func rowErfc[T float](o []T, a []T, p par) {
 
 func rowExp[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.ExpF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1864,6 +1895,9 @@ func rowRsqrt[T float](o []T, a []T, p par) {
 
 func rowSigmoid[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.SigmoidF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1939,6 +1973,9 @@ func rowTan[T float](o []T, a []T, p par) {
 
 func rowTanh[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.TanhF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {

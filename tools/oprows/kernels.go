@@ -214,7 +214,7 @@ var reductions = []kernel{
 	{"VarMeanCorrection", floats, "varCorrection[$T](c)"},
 	{"Cumsum", all, "scanTo[$T](c, cumsumRow[float64], cumsumRow[int64])"},
 	{"Cumprod", all, "scanTo[$T](c, cumprodRow[float64], cumprodRow[int64])"},
-	{"Softmax", floats, "scan(c, softmaxRow[$T, $T])"},
+	{"Softmax", floats, "softmax[$T](c)"},
 	{"LogSoftmax", floats, "scan(c, logSoftmaxRow[$T, $T])"},
 }
 

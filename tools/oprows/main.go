@@ -60,7 +60,7 @@ func write(dir, name, text string) error {
 
 func loopsText() string {
 	var b strings.Builder
-	b.WriteString("import (\n\"math\"\n\n\"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath\"\n)\n")
+	b.WriteString("import (\n\"math\"\n\n\"github.com/rules-pte/rules_pte/runtime/kernel\"\n\"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath\"\n)\n")
 	for _, l := range loops {
 		if l.operands == 1 {
 			loop1(&b, l)
@@ -73,12 +73,22 @@ func loopsText() string {
 
 func loop1(b *strings.Builder, l loop) {
 	fmt.Fprintf(b, "\nfunc row%s[T %s](o []%s, a []T, p par) {\n\t%s\n", l.name, l.over, l.out, l.pre)
+	vector(b, l)
 	fmt.Fprintf(b, "\tif len(a) == 1 {\n\t\tx := a[0]\n\t\tfor i := range o {\n\t\t\to[i] = %s\n\t\t}\n\t\treturn\n\t}\n", l.expr)
 	fmt.Fprintf(b, "\ta = a[:len(o)]\n\tfor i, x := range a {\n\t\to[i] = %s\n\t}\n}\n", l.expr)
 }
 
+// vector writes the call of a function's kernel, where it has one.
+func vector(b *strings.Builder, l loop) {
+	if call := vectors[l.name]; call != "" {
+		fmt.Fprintf(b, "\tif isFloat32[T]() && kernel.%s {\n\t\treturn\n\t}\n", call)
+	}
+}
+
 func loop2(b *strings.Builder, l loop) {
-	fmt.Fprintf(b, "\nfunc row%s[T %s](o []%s, a, b []T, p par) {\n\t%s\n\tswitch {\n", l.name, l.over, l.out, l.pre)
+	fmt.Fprintf(b, "\nfunc row%s[T %s](o []%s, a, b []T, p par) {\n\t%s\n", l.name, l.over, l.out, l.pre)
+	vector(b, l)
+	b.WriteString("\tswitch {\n")
 	fmt.Fprintf(b, "\tcase len(b) == 1:\n\t\ty := b[0]\n\t\tif len(a) == 1 {\n\t\t\tx := a[0]\n\t\t\tfor i := range o {\n\t\t\t\to[i] = %s\n\t\t\t}\n\t\t\treturn\n\t\t}\n", l.expr)
 	fmt.Fprintf(b, "\t\ta = a[:len(o)]\n\t\tfor i, x := range a {\n\t\t\to[i] = %s\n\t\t}\n", l.expr)
 	fmt.Fprintf(b, "\tcase len(a) == 1:\n\t\tx := a[0]\n\t\tb = b[:len(o)]\n\t\tfor i, y := range b {\n\t\t\to[i] = %s\n\t\t}\n", l.expr)

@@ -13,6 +13,17 @@ type loop struct {
 	expr string
 }
 
+// vectors are the calls of the kernels that row functions have for float32, in tiers other than Scalar.
+var vectors = map[string]string{
+	"Add": "AddF32(p.tier, floats(o), floats(a), floats(b))", "Sub": "SubF32(p.tier, floats(o), floats(a), floats(b))",
+	"Mul": "MulF32(p.tier, floats(o), floats(a), floats(b))", "Div": "DivF32(p.tier, floats(o), floats(a), floats(b))",
+	"Clamp": "ClampF32(p.tier, floats(o), floats(a), [2]float32{float32(low), float32(high)})",
+	"Relu":  "ClampF32(p.tier, floats(o), floats(a), [2]float32{0, float32(math.Inf(1))})",
+	"Exp":   "ExpF32(p.tier, floats(o), floats(a))", "Erf": "ErfF32(p.tier, floats(o), floats(a))",
+	"Sigmoid": "SigmoidF32(p.tier, floats(o), floats(a))", "Tanh": "TanhF32(p.tier, floats(o), floats(a))",
+	"Gelu": "GeluF32(p.tier, floats(o), floats(a))", "GeluTanh": "GeluTanhF32(p.tier, floats(o), floats(a))",
+}
+
 // loops are the row functions of cheap operators, whose expression is to be inlined.
 var loops = []loop{
 	{"Add", 2, "number", "T", "", "x + y"},

@@ -93,6 +93,35 @@ func (m *x86) storeAt(p, index ptr, off int, v vec) {
 
 func (m *x86) fma(acc, x, y vec) { m.line("VFMADD231PS %s, %s, %s", m.v(x), m.v(y), m.v(acc)) }
 
+func (m *x86) arith(op byte, to, x, y vec) {
+	name := map[byte]string{'+': "VADDPS", '-': "VSUBPS", '*': "VMULPS", '/': "VDIVPS"}[op]
+	m.line("%s %s, %s, %s", name, m.v(y), m.v(x), m.v(to))
+}
+
+func (m *x86) round(to, from vec) {
+	if m.wide {
+		m.line("VRNDSCALEPS $8, %s, %s", m.v(from), m.v(to))
+		return
+	}
+	m.line("VROUNDPS $8, %s, %s", m.v(from), m.v(to))
+}
+
+// scale makes two powers of 2, since one cannot be as small as 2^-150 or as large as 2^129; VSCALEFPS can.
+func (m *x86) scale(v, n vec, t [2]vec, bias vec) {
+	if m.wide {
+		m.line("VSCALEFPS %s, %s, %[2]s", m.v(n), m.v(v))
+		return
+	}
+	m.line("VCVTPS2DQ %s, %[1]s", m.v(n))
+	m.line("VPSRAD $1, %s, %s", m.v(n), m.v(t[0]))
+	m.line("VPSUBD %s, %s, %s", m.v(t[0]), m.v(n), m.v(t[1]))
+	for _, r := range t {
+		m.line("VPADDD %s, %s, %[2]s", m.v(bias), m.v(r))
+		m.line("VPSLLD $23, %s, %[1]s", m.v(r))
+		m.arith('*', v, v, r)
+	}
+}
+
 // clamp: MAXPS and MINPS give their second operand, which Go writes first, if one is a NaN.
 func (m *x86) clamp(acc, lo, hi vec) {
 	m.line("VMAXPS %s, %s, %[1]s", m.v(acc), m.v(lo))

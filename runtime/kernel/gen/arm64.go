@@ -71,10 +71,44 @@ func (m *neon) storeAt(p, index ptr, off int, v vec) {
 
 func (m *neon) fma(acc, x, y vec) { m.line("VFMLA %s.S4, %s.S4, %s.S4", m.v(x), m.v(y), m.v(acc)) }
 
+// word writes an instruction that Go's assembler has no name for, with its registers.
+func (m *neon) word(name string, code int, to, x, y vec) {
+	m.line("WORD $0x%08x // %s V%d.4S, V%d.4S, V%d.4S", code|int(y)<<16|int(x)<<5|int(to), name, to, x, y)
+}
+
+func (m *neon) arith(op byte, to, x, y vec) {
+	switch op {
+	case '+':
+		m.word("FADD", 0x4e20d400, to, x, y)
+	case '-':
+		m.word("FSUB", 0x4ea0d400, to, x, y)
+	case '*':
+		m.word("FMUL", 0x6e20dc00, to, x, y)
+	case '/':
+		m.word("FDIV", 0x6e20fc00, to, x, y)
+	}
+}
+
+func (m *neon) round(to, from vec) {
+	m.line("WORD $0x%08x // FRINTN V%d.4S, V%d.4S", 0x4e218800|int(from)<<5|int(to), to, from)
+}
+
+// scale makes two powers of 2, since one cannot be as small as 2^-150 or as large as 2^129.
+func (m *neon) scale(v, n vec, t [2]vec, bias vec) {
+	m.line("WORD $0x%08x // FCVTNS V%d.4S, V%[2]d.4S", 0x4e21a800|int(n)<<5|int(n), n)
+	m.line("WORD $0x%08x // SSHR V%d.4S, V%d.4S, #1", 0x4f3f0400|int(n)<<5|int(t[0]), t[0], n)
+	m.line("VSUB %s.S4, %s.S4, %s.S4", m.v(t[0]), m.v(n), m.v(t[1]))
+	for _, r := range t {
+		m.line("VADD %s.S4, %s.S4, %[2]s.S4", m.v(bias), m.v(r))
+		m.line("VSHL $23, %s.S4, %[1]s.S4", m.v(r))
+		m.arith('*', v, v, r)
+	}
+}
+
 // clamp: FMAX and FMIN of four float32, which Go's assembler has no names for.
 func (m *neon) clamp(acc, lo, hi vec) {
-	m.line("WORD $0x%08x // FMAX %s.4S, %s.4S, %[2]s.4S", 0x4e20f400|int(lo)<<16|int(acc)<<5|int(acc), m.v(acc), m.v(lo))
-	m.line("WORD $0x%08x // FMIN %s.4S, %s.4S, %[2]s.4S", 0x4ea0f400|int(hi)<<16|int(acc)<<5|int(acc), m.v(acc), m.v(hi))
+	m.word("FMAX", 0x4e20f400, acc, acc, lo)
+	m.word("FMIN", 0x4ea0f400, acc, acc, hi)
 }
 
 // neonRows has a pointer for every row.

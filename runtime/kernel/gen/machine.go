@@ -48,6 +48,12 @@ type machine interface {
 	storeAt(p, index ptr, off int, v vec)
 	// fma adds x*y to acc, rounded once.
 	fma(acc, x, y vec)
+	// arith computes to = x op y, op one of + - * /.
+	arith(op byte, to, x, y vec)
+	// round rounds to the nearest integer, ties to even; scale multiplies v by 2 to the power of n, integers from
+	// -252 to 254. It changes n, and the registers t.
+	round(to, from vec)
+	scale(v, n vec, t [2]vec, bias vec)
 	// clamp gives acc at least lo and at most hi; NaN stays.
 	clamp(acc, lo, hi vec)
 

@@ -6,6 +6,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/format"
 	"log"
@@ -23,6 +24,7 @@ func main() {
 	gemmF32(arm, 8, 2)
 	for _, m := range []machine{avx2, avx512, arm} {
 		tapsF32(m)
+		mapsF32(m)
 	}
 	for _, f := range []struct {
 		m machine
@@ -32,6 +34,10 @@ func main() {
 		write(name+"_"+f.m.arch()+".s", append([]byte(header+"#include \"textflag.h\"\n"), f.s.Bytes()...))
 		write(name+"_"+f.m.arch()+".go", declarations(f.m, f.s))
 	}
+	for _, arch := range []string{"amd64", "arm64", ""} {
+		write("zmaps_"+cmp.Or(arch, "other")+".go", mapsGo(arch))
+	}
+	write("zconstants.go", constantsGo())
 }
 
 // declarations are the Go side of a machine's functions.
@@ -48,9 +54,13 @@ func declarations(m machine, s *source) []byte {
 		}
 	}
 	b.WriteString("}\n}\n")
-	text, err := format.Source(b.Bytes())
+	return formatted(b.Bytes())
+}
+
+func formatted(src []byte) []byte {
+	text, err := format.Source(src)
 	if err != nil {
-		log.Fatalf("gen: format declarations: %v", err)
+		log.Fatalf("gen: format: %v\n%s", err, src)
 	}
 	return text
 }

@@ -1,0 +1,304 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+)
+
+// mapped is a function of one or two float32, element by element.
+type mapped struct {
+	name, doc string
+	operands  int
+	// registers is how many vectors an element of the result needs at a time; the operands lie in the first ones,
+	// and the result in the first.
+	registers int
+	emit      func(g *maps, r []vec)
+}
+
+// functions are the functions that have kernels.
+var functions = []mapped{
+	{"Add", "x + y", 2, 2, arithmetic('+')},
+	{"Sub", "x - y", 2, 2, arithmetic('-')},
+	{"Mul", "x · y", 2, 2, arithmetic('*')},
+	{"Div", "x / y", 2, 2, arithmetic('/')},
+	{"Clamp", "x, at least y[0] and at most y[1]; NaN stays", 1, 3, func(g *maps, r []vec) {
+		g.broadcast(r[1], args, lineLow)
+		g.broadcast(r[2], args, lineHigh)
+		g.clamp(r[0], r[1], r[2])
+	}},
+	{"Exp", "exp(x), within 2 ulp", 1, 6, (*maps).exp},
+	{"Sigmoid", "1/(1+exp(-x)), within 3 ulp down to x = -87, then 0", 1, 6, func(g *maps, r []vec) {
+		g.constant(r[1], 0)
+		g.arith('-', r[0], r[1], r[0])
+		g.exp(r)
+		g.constant(r[1], 1)
+		g.arith('+', r[0], r[0], r[1])
+		g.arith('/', r[0], r[1], r[0])
+	}},
+	{"Tanh", "tanh(x), within 6 ulp", 1, 5, (*maps).tanh},
+	{"Erf", "erf(x), within 1e-6 of the result", 1, 5, (*maps).erf},
+	{"Gelu", "x/2 · (1+erf(x/√2)), within 3e-7·(1+|x|)", 1, 6, func(g *maps, r []vec) {
+		g.copy(r[5], r[0])
+		g.constant(r[1], math.Sqrt2/2)
+		g.arith('*', r[0], r[0], r[1])
+		g.erf(r)
+		g.halfPlus(r)
+	}},
+	{"GeluTanh", "x/2 · (1+tanh(√(2/π)·(x+0.044715x³))), within 5e-7·(1+|x|)", 1, 6, func(g *maps, r []vec) {
+		g.copy(r[5], r[0])
+		g.arith('*', r[1], r[0], r[0])
+		g.constant(r[2], 1)
+		g.constant(r[3], 0.044715)
+		g.fma(r[2], r[1], r[3])
+		g.arith('*', r[0], r[0], r[2])
+		g.constant(r[1], math.Sqrt(2/math.Pi))
+		g.arith('*', r[0], r[0], r[1])
+		g.tanh(r)
+		g.halfPlus(r)
+	}},
+}
+
+func arithmetic(op byte) func(g *maps, r []vec) {
+	return func(g *maps, r []vec) { g.arith(op, r[0], r[0], r[1]) }
+}
+
+// The integer registers of a line; see Line in package kernel for what they hold.
+const (
+	lineX      = args + 1
+	lineY      = args + 2
+	lineOut    = args + 3
+	lineBlocks = args + 4
+	lineTable  = args + 5
+	lineXStep  = args + 6
+	lineYStep  = args + 7
+)
+
+// Where the fields of kernel.line lie.
+const (
+	atX      = 0
+	atY      = 8
+	atOut    = 16
+	atBlocks = 24
+	atTable  = 32
+	atXStep  = 40
+	atYStep  = 48
+	lineLow  = 56
+	lineHigh = 60
+)
+
+// maps writes functions of float32 for a machine.
+type maps struct{ machine }
+
+// table has the numbers that functions use.
+var table []float32
+
+// constant gives v a number of the table.
+func (g *maps) constant(v vec, x float64) { g.bits(v, math.Float32bits(float32(x))) }
+
+func (g *maps) bits(v vec, b uint32) {
+	for i, y := range table {
+		if math.Float32bits(y) == b {
+			g.broadcast(v, lineTable, i*float32Size)
+			return
+		}
+	}
+	table = append(table, math.Float32frombits(b))
+	g.broadcast(v, lineTable, (len(table)-1)*float32Size)
+}
+
+// mapsF32 writes every function twice: in blocks of several vectors, and of one.
+func mapsF32(m machine) {
+	g := &maps{m}
+	for i := range functions {
+		f := &functions[i]
+		g.function(f, blockOf(m, f))
+		g.function(f, 1)
+	}
+}
+
+// blockOf is how many vectors of f are computed side by side.
+func blockOf(m machine, f *mapped) int { return min(4, m.vectors()/f.registers) }
+
+func (g *maps) function(f *mapped, nv int) {
+	g.begin(kernelName(f, nv > 1, g), "line")
+	g.get(lineX, args, atX)
+	g.get(lineOut, args, atOut)
+	g.get(lineBlocks, args, atBlocks)
+	g.get(lineTable, args, atTable)
+	g.get(lineXStep, args, atXStep)
+	if f.operands == 2 {
+		g.get(lineY, args, atY)
+		g.get(lineYStep, args, atYStep)
+	}
+	g.label("block")
+	width := g.lanes() * float32Size
+	for j := range nv {
+		r := registers(f, j)
+		g.load(r[0], lineX, j*width)
+		if f.operands == 2 {
+			g.load(r[1], lineY, j*width)
+		}
+	}
+	for j := range nv {
+		f.emit(g, registers(f, j))
+	}
+	for j := range nv {
+		g.store(lineOut, j*width, registers(f, j)[0])
+	}
+	g.addPtr(lineX, lineXStep)
+	if f.operands == 2 {
+		g.addPtr(lineY, lineYStep)
+	}
+	g.add(lineOut, nv*width)
+	g.more(lineBlocks, "block")
+	g.end()
+}
+
+// registers are those of vector j of a block.
+func registers(f *mapped, j int) []vec {
+	r := make([]vec, f.registers)
+	for i := range r {
+		r[i] = vec(j*f.registers + i)
+	}
+	return r
+}
+
+// polynomial computes r[to] = Σ c[i]·x^i, the last coefficient first; other is a second register for it.
+func (g *maps) polynomial(to, other, x vec, c ...float64) {
+	if len(c)%2 == 0 {
+		to, other = other, to
+	}
+	g.constant(to, c[0])
+	for _, y := range c[1:] {
+		g.constant(other, y)
+		g.fma(other, to, x)
+		to, other = other, to
+	}
+}
+
+// exp: x = n·ln 2 + r, |r| ≤ ln 2/2; a polynomial of degree 6 (Cephes, expf.c) in r, times 2^n.
+func (g *maps) exp(r []vec) {
+	x, n, p, q := r[0], r[1], r[2], r[3]
+	g.constant(p, -104)
+	g.constant(q, 89)
+	g.clamp(x, p, q)
+	g.constant(p, math.Log2E)
+	g.arith('*', n, x, p)
+	g.round(n, n)
+	g.constant(p, -0.693359375)
+	g.fma(x, n, p)
+	g.constant(p, 2.12194440e-4)
+	g.fma(x, n, p)
+	g.polynomial(p, q, x, 1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1, 1, 1)
+	g.bits(q, 127)
+	g.scale(p, n, [2]vec{r[4], r[5]}, q)
+	g.copy(x, p)
+}
+
+// tanh: a rational function (Eigen, ptanh_float), of odd numerator and even denominator.
+func (g *maps) tanh(r []vec) {
+	g.rational(r, 9,
+		[]float64{-2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11, 5.12229709037114e-08, 1.48572235717979e-05, 6.37261928875436e-04, 4.89352455891786e-03},
+		[]float64{1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03})
+}
+
+// erf: a rational function (Eigen, generic_fast_erf_float), of odd numerator and even denominator.
+func (g *maps) erf(r []vec) {
+	g.rational(r, 4,
+		[]float64{-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05, -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02},
+		[]float64{-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02})
+}
+
+// rational computes x·p(x²)/q(x²) for x bounded by limit.
+func (g *maps) rational(r []vec, limit float64, p, q []float64) {
+	x, square, t, u, v := r[0], r[1], r[2], r[3], r[4]
+	g.constant(t, -limit)
+	g.constant(u, limit)
+	g.clamp(x, t, u)
+	g.arith('*', square, x, x)
+	g.polynomial(t, u, square, p...)
+	g.polynomial(u, v, square, q...)
+	g.arith('/', t, t, u) // about 1 for small x, where x·p would be too small
+	g.arith('*', x, x, t)
+	g.constant(t, -1)
+	g.constant(v, 1)
+	g.clamp(x, t, v)
+}
+
+// halfPlus computes r[5]/2 · (1 + r[0]).
+func (g *maps) halfPlus(r []vec) {
+	g.constant(r[1], 0.5)
+	g.arith('*', r[1], r[1], r[5])
+	g.copy(r[2], r[1])
+	g.fma(r[2], r[0], r[1])
+	g.copy(r[0], r[2])
+}
+
+func kernelName(f *mapped, block bool, m machine) string {
+	if block {
+		return "block" + f.name + m.tier()
+	}
+	return "one" + f.name + m.tier()
+}
+
+// mapsGo are the Go functions of an architecture, or of those that have no kernels.
+func mapsGo(arch string) []byte {
+	var b bytes.Buffer
+	tag := "!purego"
+	if arch == "" {
+		tag = "purego || !(amd64 || arm64)"
+	}
+	b.WriteString("// Code generated by runtime/kernel/gen. DO NOT EDIT.\n\n//go:build " + tag + "\n\npackage kernel\n")
+	for i := range functions {
+		f := &functions[i]
+		params := "o, x []float32"
+		switch {
+		case f.operands == 2:
+			params = "o, x, y []float32"
+		case f.name == "Clamp":
+			params = "o, x []float32, y [2]float32"
+		}
+		fmt.Fprintf(&b, "\n// %sF32 computes o[i] = %s, and reports whether t has a kernel for it; o may be an operand.\nfunc %[1]sF32(t Tier, %[3]s) bool {\n", f.name, f.doc, params)
+		bodyGo(&b, f, arch)
+		b.WriteString("}\n")
+	}
+	return formatted(b.Bytes())
+}
+
+func bodyGo(b *bytes.Buffer, f *mapped, arch string) {
+	if arch == "" {
+		b.WriteString("return false\n")
+		return
+	}
+	b.WriteString("if !mappable(t, len(o)) {\nreturn false\n}\nvar l mapping\nl.start(t, o, x)\n")
+	switch {
+	case f.operands == 2:
+		b.WriteString("l.second(y)\n")
+	case f.name == "Clamp":
+		b.WriteString("l.low, l.high = y[0], y[1]\n")
+	}
+	b.WriteString("switch t {\n")
+	for _, m := range machinesOf(arch) {
+		fmt.Fprintf(b, "case %s:\nfor l.next(%d) {\nif l.single {\n%s(&l.line)\n} else {\n%s(&l.line)\n}\n}\n", m.tier(), blockOf(m, f), kernelName(f, false, m), kernelName(f, true, m))
+	}
+	b.WriteString("}\nreturn true\n")
+}
+
+// machinesOf are the machines of an architecture.
+func machinesOf(arch string) []machine {
+	if arch == "amd64" {
+		return []machine{&x86{wide: true}, &x86{}}
+	}
+	return []machine{&neon{}}
+}
+
+func constantsGo() []byte {
+	var b bytes.Buffer
+	b.WriteString("// Code generated by runtime/kernel/gen. DO NOT EDIT.\n\npackage kernel\n\n// constants are the bits of the numbers that functions use.\nvar constants = [...]uint32{\n")
+	for _, x := range table {
+		fmt.Fprintf(&b, "0x%08x, // %g\n", math.Float32bits(x), x)
+	}
+	b.WriteString("}\n")
+	return formatted(b.Bytes())
+}

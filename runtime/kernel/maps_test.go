@@ -1,0 +1,136 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand"
+	"testing"
+)
+
+// mapCase is a function with what it computes, and how far a result may be from that.
+type mapCase struct {
+	name  string
+	run   func(t Tier, o, x, y []float32) bool
+	want  func(x, y float64) float64
+	bound func(x, want float64) float64
+}
+
+// ulps is a bound of n units in the last place.
+func ulps(n float64) func(x, want float64) float64 {
+	return func(_, want float64) float64 {
+		_, exp := math.Frexp(want)
+		return n * math.Ldexp(1, max(exp-24, -149))
+	}
+}
+
+func scaled(eps float64) func(x, want float64) float64 {
+	return func(x, _ float64) float64 { return eps * (1 + math.Abs(x)) }
+}
+
+func one(f func(t Tier, o, x []float32) bool) func(t Tier, o, x, y []float32) bool {
+	return func(t Tier, o, x, _ []float32) bool { return f(t, o, x) }
+}
+
+func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+var mapCases = []mapCase{
+	{"add", AddF32, func(x, y float64) float64 { return float64(float32(x) + float32(y)) }, ulps(0)},
+	{"sub", SubF32, func(x, y float64) float64 { return float64(float32(x) - float32(y)) }, ulps(0)},
+	{"mul", MulF32, func(x, y float64) float64 { return float64(float32(x) * float32(y)) }, ulps(0)},
+	{"div", DivF32, func(x, y float64) float64 { return float64(float32(x) / float32(y)) }, ulps(0)},
+	{"clamp", one(func(t Tier, o, x []float32) bool { return ClampF32(t, o, x, [2]float32{-1, 6}) }),
+		func(x, _ float64) float64 { return min(max(x, -1), 6) }, ulps(0)},
+	{"exp", one(ExpF32), func(x, _ float64) float64 { return math.Exp(x) }, ulps(2)},
+	{"sigmoid", one(SigmoidF32), func(x, _ float64) float64 { return sigmoid(x) }, func(x, want float64) float64 {
+		if x < -87 {
+			return want
+		}
+		return ulps(3)(x, want)
+	}},
+	{"tanh", one(TanhF32), func(x, _ float64) float64 { return math.Tanh(x) }, ulps(6)},
+	{"erf", one(ErfF32), func(x, _ float64) float64 { return math.Erf(x) }, func(_, want float64) float64 { return max(1e-6*math.Abs(want), math.SmallestNonzeroFloat32) }},
+	{"gelu", one(GeluF32), func(x, _ float64) float64 { return 0.5 * x * (1 + math.Erf(x*math.Sqrt2/2)) }, scaled(3e-7)},
+	{"gelu tanh", one(GeluTanhF32), func(x, _ float64) float64 {
+		return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
+	}, scaled(5e-7)},
+}
+
+// mapInputs are numbers of every size, close ones and special ones.
+func mapInputs(r *rand.Rand, n int) []float32 {
+	x := guarded(r, n)
+	for i := range x {
+		switch i % 5 {
+		case 0:
+			x[i] *= 10
+		case 1:
+			x[i] *= 100
+		case 2:
+			x[i] *= float32(math.Ldexp(1, r.Intn(60)-50))
+		}
+	}
+	for i, s := range []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1e-45, -1e-40, 88.7, -103.9, -87.5, 3e38} {
+		if i < n {
+			x[(i*7+3)%n] = float32(s)
+		}
+	}
+	return x
+}
+
+// TestMaps holds every function in every tier against float64, at lengths around the vectors' and in place.
+func TestMaps(t *testing.T) {
+	for _, tier := range tiers() {
+		for i := range mapCases {
+			for _, n := range []int{16, 17, 31, 64, 65, 1000, mapMost + 77} {
+				t.Run(fmt.Sprintf("%v/%s/%d", tier, mapCases[i].name, n), func(t *testing.T) {
+					r := rand.New(rand.NewSource(int64(n)))
+					x, y := mapInputs(r, n), mapInputs(r, n)
+					mapCases[i].check(t, tier, guarded(r, n), x, y)
+					mapCases[i].check(t, tier, guarded(r, n), x, y[:1])
+					if i < 4 {
+						mapCases[i].check(t, tier, guarded(r, n), x[:1], y)
+					}
+					mapCases[i].check(t, tier, x, x, y)
+				})
+			}
+		}
+	}
+}
+
+func (c *mapCase) check(t *testing.T, tier Tier, o, x, y []float32) {
+	t.Helper()
+	want := make([]float64, len(o))
+	for i := range o {
+		want[i] = c.want(float64(x[i%len(x)]), float64(y[i%len(y)]))
+	}
+	in := append([]float32(nil), x...)
+	if !c.run(tier, o, x, y) {
+		t.Fatal("no kernel")
+	}
+	if !intact(o) {
+		t.Fatal("a value beside the output is changed")
+	}
+	for i, got := range o {
+		w := want[i]
+		if r := float64(float32(w)); math.IsInf(r, 0) || r == 0 {
+			w = r
+		}
+		a := float64(in[i%len(in)])
+		if g := float64(got); g != w && !(g != g && w != w) && !(math.Abs(g-w) <= c.bound(a, w)) {
+			t.Fatalf("element %d: f(%v) = %v, want %v", i, a, got, w)
+		}
+	}
+}
+
+func BenchmarkMaps(b *testing.B) {
+	x, o := make([]float32, 4096), make([]float32, 4096)
+	for _, tier := range tiers() {
+		for i := range mapCases {
+			b.Run(fmt.Sprintf("%v/%s", tier, mapCases[i].name), func(b *testing.B) {
+				for b.Loop() {
+					mapCases[i].run(tier, o, x, x)
+				}
+				b.ReportMetric(float64(len(o))*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gelements/s")
+			})
+		}
+	}
+}
