@@ -239,7 +239,8 @@ func (a *Arg) Dim() (tensor.Dim, bool) {
 }
 
 // scalarsToTensors replaces numbers where s wants tensors by 0-dim constants. Their type is that of the call's
-// first tensor where the number's category is no higher than it, as PyTorch does with wrapped numbers.
+// first tensor where the number's category is no higher than it, as PyTorch does with wrapped numbers, and Float where
+// that is narrower.
 func (b *Builder) scalarsToTensors(s *Schema, args []Arg) []Arg {
 	out := args
 	for i, p := range s.Args {
@@ -267,6 +268,15 @@ func firstTensor(args []Arg) *Value {
 	return nil
 }
 
+// wide is the type of a number beside a tensor of type t: narrow floating-point types compute in Float, and a number
+// that is rounded or too large for them must not be so before.
+func wide(t tensor.ScalarType) tensor.ScalarType {
+	if t == tensor.Half || t == tensor.BFloat16 {
+		return tensor.Float
+	}
+	return t
+}
+
 func (b *Builder) wrapNumber(a *Arg, like *Value) *Value {
 	dtype := tensor.Float
 	switch {
@@ -276,7 +286,7 @@ func (b *Builder) wrapNumber(a *Arg, like *Value) *Value {
 		dtype = tensor.Bool
 	}
 	if like != nil && like.Spec.DType.Category() >= dtype.Category() {
-		dtype = like.Spec.DType
+		dtype = wide(like.Spec.DType)
 	}
 	if a.Kind == ArgValue || tensor.IsSymbol(a.Int) {
 		return b.Op("aten::scalar_tensor", *a, KW{"dtype", dtype})

@@ -57,16 +57,16 @@ var builtins = map[string]func(e *env, args []any) any{
 	"isfloat": func(_ *env, a []any) any { return typeOf(a[0]).IsFloat() },
 	"isint":   func(_ *env, a []any) any { return typeOf(a[0]).IsIntegral(false) },
 	// lit(number, x) is a 0-dim constant of x's type; number(n, x) one of the type that n has beside x.
-	"lit": func(e *env, a []any) any { return e.c.scalar(typeOf(a[1]), float(a[0])) },
+	"lit": func(e *env, a []any) any { return e.c.number(typeOf(a[1]), a[0]) },
 	"number": func(e *env, a []any) any {
 		t := typeOf(a[1])
 		if own := typeOf(a[0]); category(own) > category(t) {
 			t = own
 		}
-		return e.c.scalar(t, float(a[0]))
+		return e.c.number(t, a[0])
 	},
 	// wrapped(n) is a 0-dim constant of n's own type.
-	"wrapped": func(e *env, a []any) any { return e.c.scalar(typeOf(a[0]), float(a[0])) },
+	"wrapped": func(e *env, a []any) any { return e.c.number(typeOf(a[0]), a[0]) },
 	// count(n) is the tensor [0, 1, … n-1] of int64.
 	"count": func(e *env, a []any) any { return e.c.arange(intArg(a, 0)) },
 	// lowest(x) and highest(x) are the limits of a floating-point type; epsilon(x) its step at 1.

@@ -87,11 +87,14 @@ func (c *call) n(name string) int {
 
 func (c *call) bool(name string) bool { return c.i(name) != 0 }
 
-// f is the float argument called name.
+// f is the float argument called name, which must be a plain number; 0 for None.
 func (c *call) f(name string) float64 {
 	a := c.arg(name)
-	if a.Kind == exir.ArgFloat {
+	switch {
+	case a.Kind == exir.ArgFloat:
 		return a.Float
+	case a.Kind == exir.ArgValue || tensor.IsSymbol(a.Int):
+		failf("argument %s must be a plain number", name)
 	}
 	return float64(a.Int)
 }
@@ -153,6 +156,15 @@ func size(v *exir.Value, d int) tensor.Dim {
 		failf("dimension %d of a tensor of rank %d", d, rank(v))
 	}
 	return v.Spec.Sizes[d]
+}
+
+// fixed is the size of v in dimension d, which must be a plain number.
+func fixed(v *exir.Value, d int) int64 {
+	n := size(v, d)
+	if tensor.IsSymbol(n) {
+		failf("dimension %d of a tensor of rank %d must be static", d, rank(v))
+	}
+	return n
 }
 
 // sizes is a copy of the sizes of v.
@@ -275,6 +287,18 @@ func (c *call) literal(hint string, t tensor.ScalarType, sizes []int64, elements
 // scalar is a 0-dim constant.
 func (c *call) scalar(t tensor.ScalarType, x float64) *exir.Value {
 	return c.literal("lifted_scalar", t, nil, []float64{x})
+}
+
+// number is a 0-dim tensor of x: int64, perhaps symbolic, float64 or bool.
+func (c *call) number(t tensor.ScalarType, x any) *exir.Value {
+	n, whole := x.(int64)
+	switch {
+	case !whole:
+		return c.scalar(t, float(x))
+	case tensor.IsSymbol(n):
+		return c.op("scalar_tensor", n, exir.KW{Name: "dtype", Arg: t})
+	}
+	return c.b.Literal("lifted_scalar", tensor.Meta{DType: t}, exir.EncodeInt(t, n))
 }
 
 func (c *call) arange(n tensor.Dim) *exir.Value {

@@ -191,9 +191,13 @@ func needsTensor(n *exir.Node) bool {
 		if !strings.HasPrefix(p.Type, "Tensor") || strings.HasPrefix(p.Type, "Tensor[") || i >= len(n.Args) {
 			continue
 		}
-		switch n.Args[i].Kind {
+		switch a := n.Args[i]; a.Kind {
 		case exir.ArgInt, exir.ArgFloat, exir.ArgBool:
 			return true
+		case exir.ArgValue:
+			if a.Value.Kind != exir.TensorValue {
+				return true
+			}
 		}
 	}
 	return false

@@ -305,6 +305,9 @@ func equal(a, b any) bool {
 func float(x any) float64 {
 	switch x := x.(type) {
 	case int64:
+		if tensor.IsSymbol(x) {
+			failf("a size that is known only at run time is no plain number")
+		}
 		return float64(x)
 	case float64:
 		return x

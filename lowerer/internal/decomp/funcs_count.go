@@ -51,7 +51,7 @@ func (c *call) edgesOf(x *exir.Value, n int, lo, hi float64, given bool) *exir.V
 func (c *call) binsOf(x, edges *exir.Value, n int64) *exir.Value {
 	at := c.op("sub.Scalar", c.op("searchsorted.Tensor", edges, x, exir.KW{Name: "right", Arg: true}), 1)
 	last := c.op("select_copy.int", edges, 0, n)
-	at = c.op("where.self", c.op("eq.Tensor", x, last), c.scalar(tensor.Long, float64(n-1)), at)
+	at = c.op("where.self", c.op("eq.Tensor", x, last), c.number(tensor.Long, n-1), at)
 	inside := c.op("logical_and", c.op("ge.Scalar", at, 0), c.op("lt.Scalar", at, n))
 	return c.where(inside, at, float64(n))
 }
@@ -87,7 +87,7 @@ func histogram(c *call) []*exir.Value {
 	for k := range d {
 		column := c.op("select_copy.int", rows, 1, k)
 		e := c.binEdges(column, int(k))
-		n := size(e, 0) - 1
+		n := fixed(e, 0) - 1
 		bin := c.binsOf(column, e, n)
 		out := c.op("eq.Scalar", bin, n)
 		if at == nil {
@@ -99,7 +99,7 @@ func histogram(c *call) []*exir.Value {
 		edges, shape = append(edges, e), append(shape, n)
 	}
 	total := c.shapes().Product(shape)
-	at = c.op("where.self", outside, c.scalar(tensor.Long, float64(total)), at)
+	at = c.op("where.self", outside, c.number(tensor.Long, total), at)
 	h := c.view(c.counted(at, c.t("weight"), total, x.Spec.DType), shape...)
 	if c.bool("density") {
 		h = c.density(h, edges)
@@ -205,7 +205,7 @@ func embeddingBag(c *call) []*exir.Value {
 	right := exir.KW{Name: "right", Arg: true}
 	bag := c.op("sub.Scalar", c.op("searchsorted.Tensor", c.to(offsets, tensor.Long), c.arange(n), right), 1)
 	if pad := c.paddingIndex(w); pad >= 0 {
-		bag = c.op("where.self", c.op("eq.Scalar", at, pad), c.scalar(tensor.Long, float64(bags)), bag)
+		bag = c.op("where.self", c.op("eq.Scalar", at, pad), c.number(tensor.Long, bags), bag)
 	}
 	rows := c.op("embedding", w, at)
 	if s := c.t("per_sample_weights"); s != nil {
@@ -230,7 +230,7 @@ func (c *call) paddingIndex(w *exir.Value) int64 {
 	}
 	pad := c.i("padding_idx")
 	if pad < 0 && c.s.Name == "aten::embedding_bag.padding_idx" {
-		pad += size(w, 0)
+		pad += fixed(w, 0)
 	}
 	return pad
 }

@@ -303,7 +303,7 @@ func nonzeroStatic(c *call) []*exir.Value {
 	total := c.shapes().Product(sizes(x))
 	flat := c.op("ne.Scalar", c.view(x, total), 0)
 	place := c.op("sub.Scalar", c.op("cumsum", flat, 0), 1)
-	place = c.op("where.self", c.op("logical_and", flat, c.op("lt.Scalar", place, n)), place, c.scalar(tensor.Long, float64(n)))
+	place = c.op("where.self", c.op("logical_and", flat, c.op("lt.Scalar", place, n)), place, c.number(tensor.Long, n))
 	var columns []*exir.Value
 	step := total
 	for i := range rank(x) {

@@ -41,7 +41,7 @@ func quantile(c *call) []*exir.Value {
 		q = c.scalar(t, c.f("q"))
 	}
 	sorted, kept := c.sortedRows(x)
-	last := float64(size(sorted, -1) - 1)
+	last := float64(fixed(sorted, -1) - 1)
 	qs := c.vector(q)
 	nan := c.op("isnan", sorted)
 	var at *exir.Value // the ranks, of sizes rows × q

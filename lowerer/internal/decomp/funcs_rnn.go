@@ -13,7 +13,7 @@ type params struct{ wIH, wHH, bIH, bHH, wHR *exir.Value }
 
 // chunks splits v into n equal parts of its last dimension.
 func (c *call) chunks(v *exir.Value, n int) []*exir.Value {
-	part := size(v, -1) / int64(n)
+	part := fixed(v, -1) / int64(n)
 	parts := make([]int64, n)
 	for i := range parts {
 		parts[i] = part
@@ -138,7 +138,7 @@ func (c *call) layerParams(mayProject bool) []params {
 
 // unroll runs step over time and gives the outputs and the last states.
 func (c *call) unroll(step cell, x *exir.Value, states []*exir.Value, p params, reverse bool) (*exir.Value, []*exir.Value) {
-	n := int(size(x, 0))
+	n := int(fixed(x, 0))
 	gates := c.linear(x, p.wIH, p.bIH)
 	outs := make([]*exir.Value, n)
 	for i := range n {
