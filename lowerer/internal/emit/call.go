@@ -52,7 +52,7 @@ func (e *emitter) elide(n *exir.Node) bool {
 	}
 	in, out := n.Args[0].Value, n.Outs[0]
 	stores := e.stores[in]
-	if e.output[out] || e.state[in] || len(stores) != 1 || in.Const != nil || !out.Spec.Static() || !in.Spec.Static() ||
+	if e.output[out] || e.escapes[out] || e.state[in] || len(stores) != 1 || in.Const != nil || !out.Spec.Static() || !in.Spec.Static() ||
 		!in.Spec.Contiguous() || e.node.Outs[0].Spec.DType != in.Spec.DType {
 		return false
 	}

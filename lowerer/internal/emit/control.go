@@ -88,7 +88,7 @@ func (e *emitter) branch(n *exir.Node, g *exir.Graph) {
 		}
 		from := e.arg(&g.Outputs[i], "")
 		if v.Kind == exir.TensorValue && g.Outputs[i].Kind == exir.ArgValue {
-			e.copyTo(v, g.Outputs[i].Value)
+			e.fill(v, g.Outputs[i].Value)
 			continue
 		}
 		e.push(pte.Instruction{Type: pte.MoveCall, A: from, B: e.index[v]})
@@ -103,10 +103,22 @@ func (e *emitter) carry(like *exir.Value, init *exir.Arg) *exir.Value {
 	return v
 }
 
+// fill copies src into dst, whose sizes become src's.
+func (e *emitter) fill(dst, src *exir.Value) {
+	if dst.Spec.Static() {
+		e.copyTo(dst, src)
+		return
+	}
+	const clone = "aten::clone.out"
+	d, s := e.value(dst), e.value(src)
+	e.call(clone, []int32{s, e.add(pte.EValue{Type: pte.Null}), d, d})
+	e.use(clone, []exir.Arg{exir.ToArg(src), {}}, nil)
+}
+
 // assign copies a tensor, or moves a number, into v.
 func (e *emitter) assign(v *exir.Value, from *exir.Arg) {
 	if v.Kind == exir.TensorValue && from.Kind == exir.ArgValue {
-		e.copyTo(v, from.Value)
+		e.fill(v, from.Value)
 		return
 	}
 	e.push(pte.Instruction{Type: pte.MoveCall, A: e.arg(from, ""), B: e.index[v]})
@@ -129,6 +141,15 @@ func (e *emitter) reassign(carries []*exir.Value, inputs []*exir.Value, outs []e
 	}
 }
 
+// escape notes values that are read when what they may be views of is overwritten already.
+func (e *emitter) escape(outs []exir.Arg) {
+	for i := range outs {
+		if outs[i].Kind == exir.ArgValue {
+			e.escapes[outs[i].Value] = true
+		}
+	}
+}
+
 // loop marks the instructions from start to here as repeated: what lives at start lives to the end.
 func (e *emitter) loop(start int) { e.loops = append(e.loops, [2]int{start, len(e.ins)}) }
 
@@ -147,6 +168,7 @@ func (e *emitter) whileLoop(n *exir.Node) {
 	e.node = n
 	exit := e.jump(e.arg(&test.Outputs[0], "Scalar"))
 	e.enter(body, all)
+	e.escape(body.Outputs)
 	e.graph(body)
 	e.node = n
 	e.reassign(carries, body.Inputs, body.Outputs)
@@ -202,6 +224,7 @@ func (e *emitter) mapOrScan(n *exir.Node, init, xs, extra []exir.Arg, body *exir
 		operands = append(operands, exir.ToArg(e.slice(xs[i].Value, body.Inputs[len(init)+i], turn)))
 	}
 	e.enter(body, append(operands, extra...))
+	e.escape(body.Outputs)
 	e.graph(body)
 	e.node = n
 	for i, y := range ys {

@@ -191,7 +191,9 @@ type emitter struct {
 	loops  [][2]int
 	state  map[*exir.Value]bool // mutated buffers
 	output map[*exir.Value]bool
-	node   *exir.Node
+	// escapes are results of loop bodies and new states.
+	escapes map[*exir.Value]bool
+	node    *exir.Node
 	// sharesState says that the method uses the arena that methods share.
 	sharesState bool
 	// padding is added to every arena, since a delegate may read past its end.
@@ -204,7 +206,7 @@ func newEmitter(m *exir.Method, p *exir.Program, table *symint.Table, opts Optio
 	return &emitter{m: m, prog: p, table: table, opts: opts, shared: shared,
 		plan:  &pte.ExecutionPlan{Name: m.Name, EncodedInpStr: m.InSpec, EncodedOutStr: m.OutSpec},
 		index: map[*exir.Value]int32{}, stores: map[*exir.Value][]*storage{}, ops: map[pte.Operator]int32{},
-		state: map[*exir.Value]bool{}, output: map[*exir.Value]bool{}, views: map[int32]int32{}}
+		state: map[*exir.Value]bool{}, output: map[*exir.Value]bool{}, escapes: map[*exir.Value]bool{}, views: map[int32]int32{}}
 }
 
 func (e *emitter) method() error {
@@ -248,6 +250,7 @@ func (e *emitter) fail(code diag.Code, format string, args ...any) *diag.Error {
 // placeholders makes the values of the method's inputs, and marks the state.
 func (e *emitter) placeholders() {
 	mutated := e.prog.MutatedBuffers()
+	e.escape(e.m.Graph.Outputs)
 	for i := range e.m.Graph.Outputs {
 		if e.m.Outputs[i].Kind == exir.UserOutput && e.m.Graph.Outputs[i].Kind == exir.ArgValue {
 			e.output[e.m.Graph.Outputs[i].Value] = true
