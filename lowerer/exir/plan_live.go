@@ -1,6 +1,7 @@
 package exir
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/rules-pte/rules_pte/runtime/pte"
@@ -54,38 +55,47 @@ func (v *planVerifier) fixed(i int32) bool {
 }
 
 // lifetimes walks backwards from the end of the plan, in rounds while jumps change something, and keeps the tensors
-// that are still to be read.
+// that are still to be read. What is live is stored for the targets of jumps alone, so that memory does not grow with
+// the square of the plan.
 func (v *planVerifier) lifetimes() {
 	v.numberTensors()
-	ins := v.instructions()
-	before := make([]liveSet, len(ins)+1)
-	for i := range before {
-		before[i] = make(liveSet, (len(v.tensors)+63)/64)
+	at := map[int]liveSet{} // by target
+	for i := range v.instructions() {
+		if in := &v.instructions()[i]; in.Type == pte.JumpFalseCall {
+			at[int(in.B)] = v.newSet()
+		}
 	}
+	var live liveSet
+	for changed := true; changed; {
+		live, changed = v.backwards(at, func(int, liveSet) {})
+	}
+	v.unwritten(live)
+	if v.Planned {
+		v.backwards(at, v.conflicts)
+	}
+}
+
+func (v *planVerifier) newSet() liveSet { return make(liveSet, (len(v.tensors)+63)/64) }
+
+// backwards walks once over the instructions and calls visit with what is live after each. It gives what is live before
+// the first, and whether what is live at a target, which it writes to at, has changed.
+func (v *planVerifier) backwards(at map[int]liveSet, visit func(i int, after liveSet)) (live liveSet, changed bool) {
+	live = v.newSet()
 	for _, list := range [][]int32{v.Outputs, v.State} {
 		for _, i := range list {
-			v.add(before[len(ins)], v.tensorsOf(nil, i))
+			v.add(live, v.tensorsOf(nil, i))
 		}
 	}
-	scratch := make(liveSet, len(before[0]))
-	for changed := true; changed; {
-		changed = false
-		for i := len(ins) - 1; i >= 0; i-- {
-			v.afterwards(i, before, scratch)
-			for _, w := range v.writes[i] {
-				scratch.remove(v.index[w])
-			}
-			v.add(scratch, v.reads[i])
-			if !slices.Equal(scratch, before[i]) {
-				copy(before[i], scratch)
-				changed = true
-			}
+	for i := len(v.instructions()); ; i-- {
+		if known := at[i]; known != nil && !slices.Equal(known, live) {
+			copy(known, live)
+			changed = true
 		}
+		if i == 0 {
+			return live, changed
+		}
+		v.before(i-1, at, live, visit)
 	}
-	if v.Planned {
-		v.conflicts(before, scratch)
-	}
-	v.unwritten(before[0])
 }
 
 // numberTensors gives the tensors that are no views and no constants numbers of their own.
@@ -120,19 +130,23 @@ func (v *planVerifier) add(s liveSet, roots []int32) {
 	}
 }
 
-// afterwards sets live to what is live after instruction i.
-func (v *planVerifier) afterwards(i int, before []liveSet, live liveSet) {
+// before turns what is live after instruction i and what follows it into what is live before it.
+func (v *planVerifier) before(i int, at map[int]liveSet, live liveSet, visit func(i int, after liveSet)) {
 	in := &v.instructions()[i]
-	switch {
+	switch target := at[int(in.B)]; {
 	case in.Type != pte.JumpFalseCall:
-		copy(live, before[i+1])
 	case v.never(in.A):
-		copy(live, before[in.B])
+		copy(live, target)
 	default:
 		for w := range live {
-			live[w] = before[i+1][w] | before[in.B][w]
+			live[w] |= target[w]
 		}
 	}
+	visit(i, live)
+	for _, w := range v.writes[i] {
+		live.remove(v.index[w])
+	}
+	v.add(live, v.reads[i])
 }
 
 // never reports a condition that is the constant false: such a jump is always taken.
@@ -145,18 +159,21 @@ func (v *planVerifier) never(i int32) bool {
 	})
 }
 
-// conflicts reports tensors that an instruction writes over others that are still to be read.
-func (v *planVerifier) conflicts(before []liveSet, busy liveSet) {
-	for v.at = range v.instructions() {
-		written := slices.Concat(v.writes[v.at], v.partial[v.at])
-		if len(written) == 0 {
-			continue
-		}
-		v.afterwards(v.at, before, busy)
-		v.add(busy, v.reads[v.at]) // a kernel may write before it has read all
-		for _, w := range written {
-			for i, r := range v.tensors {
-				if busy.has(i) && r != w && v.overlap(r, w) {
+// conflicts reports the tensors that instruction at writes over others that are read after it, or by it: a kernel may
+// write before it has read all.
+func (v *planVerifier) conflicts(at int, after liveSet) {
+	written := slices.Concat(v.writes[at], v.partial[at])
+	if len(written) == 0 {
+		return
+	}
+	busy := slices.Clone(after)
+	v.add(busy, v.reads[at])
+	v.at = at
+	for word, set := range busy {
+		for ; set != 0; set &= set - 1 {
+			r := v.tensors[word*64+bits.TrailingZeros64(set)]
+			for _, w := range written {
+				if r != w && v.overlap(r, w) {
 					v.fail("it writes %s over %s, which is still in use", valueName(w), valueName(r))
 				}
 			}
