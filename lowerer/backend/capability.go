@@ -78,13 +78,37 @@ func EachInput(n *exir.Node, f func(v *exir.Value)) {
 // between two supported ones. Connected nodes of one level are then convex, and no cycle passes through two of them.
 // Nodes get the lowest level there is, and a part is afterwards lifted to the level of its users where that joins them.
 func cluster(preds [][]int32, supported []bool, steps *int) []int32 {
+	c := newClusters(preds, supported, steps)
+	c.connect()
+	return c.number()
+}
+
+// newClusters gives the nodes their levels.
+func newClusters(preds [][]int32, supported []bool, steps *int) *clusters {
 	c := &clusters{preds: preds, succs: make([][]int32, len(preds)), supported: supported,
 		level: make([]int32, len(preds)), parent: make([]int32, len(preds)), steps: steps}
 	c.levels()
 	c.connect()
 	c.lift()
-	c.connect()
-	return c.number()
+	return c
+}
+
+// layers is cluster with all nodes of a level as one part, whether connected or not: no path from one of them to another
+// leaves the level.
+func layers(preds [][]int32, supported []bool) []int32 {
+	c := newClusters(preds, supported, nil)
+	parts := make([]int32, len(preds))
+	numbers := map[int32]int32{}
+	for i, at := range c.level {
+		parts[i] = -1
+		if c.supported[i] {
+			if _, ok := numbers[at]; !ok {
+				numbers[at] = int32(len(numbers))
+			}
+			parts[i] = numbers[at]
+		}
+	}
+	return parts
 }
 
 type clusters struct {

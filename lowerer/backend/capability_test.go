@@ -13,18 +13,25 @@ func TestCluster(t *testing.T) {
 		preds     [][]int32
 		supported string
 		want      []int32
+		layers    []int32 // those of layers, where they differ
 	}{
-		{"chain", [][]int32{{}, {0}, {1}}, "SSS", []int32{0, 0, 0}},
-		{"gap", [][]int32{{}, {0}, {1}}, "S.S", []int32{0, -1, 1}},
-		{"diamond around a gap", [][]int32{{}, {0}, {0}, {1, 2}}, "SS.S", []int32{0, 0, -1, 1}},
-		{"two islands", [][]int32{{}, {}}, "SS", []int32{0, 1}},
-		{"late joiner", [][]int32{{}, {0}, {}, {1, 2}}, "S.SS", []int32{0, -1, 1, 1}},
-		{"late joiner held back", [][]int32{{}, {0}, {}, {1, 2}, {2}, {4, 3}}, "S.SS.S", []int32{0, -1, 1, 2, -1, 2}},
-		{"nothing", [][]int32{{}, {0}}, "..", []int32{-1, -1}},
+		{"chain", [][]int32{{}, {0}, {1}}, "SSS", []int32{0, 0, 0}, nil},
+		{"gap", [][]int32{{}, {0}, {1}}, "S.S", []int32{0, -1, 1}, nil},
+		{"diamond around a gap", [][]int32{{}, {0}, {0}, {1, 2}}, "SS.S", []int32{0, 0, -1, 1}, nil},
+		{"two islands", [][]int32{{}, {}}, "SS", []int32{0, 1}, []int32{0, 0}},
+		{"late joiner", [][]int32{{}, {0}, {}, {1, 2}}, "S.SS", []int32{0, -1, 1, 1}, nil},
+		{"late joiner held back", [][]int32{{}, {0}, {}, {1, 2}, {2}, {4, 3}}, "S.SS.S", []int32{0, -1, 1, 2, -1, 2}, []int32{0, -1, 0, 1, -1, 1}},
+		{"nothing", [][]int32{{}, {0}}, "..", []int32{-1, -1}, nil},
 	} {
 		supported := make([]bool, len(c.preds))
 		for i := range supported {
 			supported[i] = c.supported[i] == 'S'
+		}
+		if c.layers == nil {
+			c.layers = c.want
+		}
+		if got := layers(c.preds, supported); !slices.Equal(got, c.layers) {
+			t.Errorf("%s: got layers %v, want %v", c.name, got, c.layers)
 		}
 		if got := cluster(c.preds, supported, nil); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
@@ -52,9 +59,10 @@ func TestClusterIsAcyclic(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
 		preds, supported := randomGraph(r, 60)
-		part := cluster(preds, supported, nil)
-		if unit := cycle(preds, part); unit >= 0 {
-			t.Fatalf("unit %d lies on a cycle: producers %v, parts %v", unit, preds, part)
+		for _, part := range [][]int32{cluster(preds, supported, nil), layers(preds, supported)} {
+			if unit := cycle(preds, part); unit >= 0 {
+				t.Fatalf("unit %d lies on a cycle: producers %v, parts %v", unit, preds, part)
+			}
 		}
 	}
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // PartitionByGroups is PartitionByCapability for backends that match patterns: groups gives, for one graph, the sets of
-// nodes that are taken together. Sets with a node in common become one. A set that cannot be convex, since a path leaves
+// nodes that are taken together. Sets with a node in common become one. There are as few partitions as can be: sets that
+// have nothing to do with each other share one, too. A set that cannot be convex, since a path leaves
 // it and comes back, is refused with that reason, and so is one with a node that is not offered.
 func PartitionByGroups(p *TaggedProgram, spec DelegationSpec, groups func(g *exir.Graph) [][]*exir.Node) *PartitionResult {
 	r := &PartitionResult{TaggedProgram: p, PartitionTags: map[string]DelegationSpec{}}
@@ -20,7 +21,7 @@ func PartitionByGroups(p *TaggedProgram, spec DelegationSpec, groups func(g *exi
 		}
 		first := len(r.PartitionTags)
 		preds, supported, place := u.contracted(order)
-		parts := cluster(preds, supported, nil)
+		parts := layers(preds, supported)
 		for i, n := range g.Nodes {
 			if part := parts[place[u.of[i]]]; part >= 0 {
 				tag := "tag" + strconv.Itoa(first+int(part))
