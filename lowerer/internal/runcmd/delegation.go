@@ -137,7 +137,7 @@ func (m *methodDelegation) print(w io.Writer) {
 			fmt.Fprintf(w, "    compile spec %s = %s\n", key, strings.Join(s.CompileSpecs[key], ", "))
 		}
 	}
-	fmt.Fprintf(w, "  kernels\n")
+	fmt.Fprintln(w, "  kernels"+map[bool]string{true: ": none"}[len(m.Kernels) == 0])
 	for _, name := range slices.Sorted(maps.Keys(m.Kernels)) {
 		k := m.Kernels[name]
 		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("    %4d %s  %s", k.Calls, name, strings.Join(k.Lines, " ")), " "))
