@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
@@ -58,18 +59,22 @@ func wrap(code pte.Code, msg string, err error) error {
 	return &Error{Code: code, Msg: msg, Err: err}
 }
 
-func itoa[T ~int | ~int32 | ~int64 | ~uint32 | ~int8](n T) string {
-	return strconv.FormatInt(int64(n), 10)
+// recovered is the error for r, which recover gave.
+func recovered(msg string, r any) error {
+	switch r := r.(type) {
+	case *Error:
+		return wrap(r.Code, msg, r)
+	case error:
+		if errors.Is(r, op.ErrElements) {
+			return wrap(pte.InvalidArgument, msg, r)
+		}
+		return fail(pte.Internal, msg, ": panic: ", r.Error())
+	case string:
+		return fail(pte.Internal, msg, ": panic: ", r)
+	}
+	return fail(pte.Internal, msg, ": panic: unknown value")
 }
 
-// sizesText is sizes as "[2, 3]".
-func sizesText(sizes []int64) string {
-	s := "["
-	for i, n := range sizes {
-		if i > 0 {
-			s += ", "
-		}
-		s += itoa(n)
-	}
-	return s + "]"
+func itoa[T ~int | ~int32 | ~int64 | ~uint32 | ~int8](n T) string {
+	return strconv.FormatInt(int64(n), 10)
 }

@@ -120,11 +120,11 @@ func TestBusyAndClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, ins := inst.Method("forward"), firstInputs(t, "add")
-	inst.busy.Store(true)
+	inst.busy.Lock()
 	if _, err := m.Run(context.Background(), ins); CodeOf(err) != pte.InvalidState {
 		t.Errorf("busy: %v", err)
 	}
-	inst.busy.Store(false)
+	inst.busy.Unlock()
 	inst.Close()
 	if _, err := m.Run(context.Background(), ins); CodeOf(err) != pte.InvalidState {
 		t.Errorf("closed: %v", err)
@@ -242,5 +242,121 @@ func TestInfiniteLoopEnds(t *testing.T) {
 	inst, _ := p.NewInstance()
 	if _, err := inst.Method("forward").Run(context.Background(), nil); CodeOf(err) != pte.InvalidProgram {
 		t.Errorf("Run = %v", err)
+	}
+}
+
+// TestConstantsAreNotWritten has programs that would write into the file: nothing but Load may find out.
+func TestConstantsAreNotWritten(t *testing.T) {
+	values := func() []pte.EValue {
+		constant := tensorValue(2)
+		constant.Tensor.DataBufferIdx = 1
+		return []pte.EValue{constant, tensorValue(2), {Type: pte.Int, Int: 1}, {Type: pte.IntList, Items: []int64{3}}, {Type: pte.Int, Int: 2}}
+	}
+	add := pte.Instruction{Type: pte.KernelCall, A: 0, Args: []int32{1, 1, 2, 1, 1}}
+	view := pte.Instruction{Type: pte.KernelCall, A: 1, Args: []int32{0, 3, 1}}
+	for name, test := range map[string]struct {
+		inputs []int32
+		ins    []pte.Instruction
+		want   string
+	}{
+		"input": {[]int32{0}, nil, "input is value 0, a constant"},
+		"out":   {nil, []pte.Instruction{{Type: pte.KernelCall, A: 0, Args: []int32{1, 1, 2, 0, 0}}}, "writes value 0"},
+		"move":  {nil, []pte.Instruction{{Type: pte.MoveCall, A: 0, B: 1}, add}, "aten::add.out writes value 1"},
+		"view":  {nil, []pte.Instruction{view, add}, "aten::add.out writes value 1"},
+		"moved and viewed": {nil, []pte.Instruction{{Type: pte.MoveCall, A: 0, B: 1}, view},
+			"value 1 is a constant and the result of a view"},
+	} {
+		p := plan(values(), []int64{0, 0}, test.ins...)
+		p.ConstantBuffers = append(p.ConstantBuffers, make([]byte, 8))
+		p.Plans[0].Inputs, p.Plans[0].Delegates = test.inputs, nil
+		p.Plans[0].Values[3].Items = []int64{4}
+		p.Plans[0].Operators = []pte.Operator{{Name: "aten::add", Overload: "out"}, {Name: "executorch_prim::et_view", Overload: "default"}}
+		b, err := pte.Marshal(p)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		_, err = Load(b, LoadOptions{Kernels: op.Kernels})
+		if err == nil || !strings.Contains(err.Error(), test.want) || CodeOf(err) != pte.InvalidProgram {
+			t.Errorf("%s: Load = %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+// TestDimOrderOfInputs has inputs whose dim orders are no permutations.
+func TestDimOrderOfInputs(t *testing.T) {
+	inst, err := loadTest(t, "add", LoadOptions{}).NewInstance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, order := range [][]uint8{{9}, {0, 0}, {0, 1, 2}} {
+		ins := firstInputs(t, "add")
+		x := *ins[0].Tensor
+		x.DimOrder = order
+		_, err := inst.Method("forward").Run(context.Background(), []Value{TensorOf(&x), ins[1]})
+		if CodeOf(err) != pte.InvalidArgument || !strings.Contains(err.Error(), "not a permutation") {
+			t.Errorf("order %v: %v", order, err)
+		}
+	}
+}
+
+// TestCloseWaits closes a program and its instance while the instance runs.
+func TestCloseWaits(t *testing.T) {
+	running, finish := make(chan bool), make(chan bool)
+	slow := func(*op.Call, op.State) error {
+		running <- true
+		<-finish
+		return nil
+	}
+	p := loadTest(t, "add", LoadOptions{Kernels: kernelsBut("aten::add.out", slow)})
+	inst, err := p.NewInstance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ins := firstInputs(t, "add")
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, err := inst.Method("forward").Run(context.Background(), ins); err != nil {
+			t.Error(err)
+		}
+	})
+	<-running
+	if _, err := inst.Method("forward").Run(context.Background(), ins); CodeOf(err) != pte.InvalidState {
+		t.Errorf("second Run: %v", err)
+	}
+	p.Close()
+	wg.Go(inst.Close)
+	if p.mapped.data == nil {
+		t.Error("the file is unmapped while an instance runs")
+	}
+	close(finish)
+	wg.Wait()
+	if p.mapped.data != nil {
+		t.Error("the file is still mapped")
+	}
+	if _, err := p.NewInstance(); CodeOf(err) != pte.InvalidState {
+		t.Errorf("NewInstance after Close: %v", err)
+	}
+}
+
+// TestKernelErrors compares the text and the code of what a kernel says.
+func TestKernelErrors(t *testing.T) {
+	boom := errors.New("divide: by zero")
+	for _, c := range []struct {
+		err  error
+		want string
+		code pte.Code
+	}{
+		{boom, "divide: by zero", pte.InvalidArgument},
+		{op.ErrTemp, "temporary memory exceeds the limit", pte.MemoryAllocationFailed},
+	} {
+		kernels := kernelsBut("aten::add.out", func(*op.Call, op.State) error { return c.err })
+		inst, err := loadTest(t, "add", LoadOptions{Kernels: kernels}).NewInstance()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = inst.Method("forward").Run(context.Background(), firstInputs(t, "add"))
+		if CodeOf(err) != c.code || !errors.Is(err, c.err) || !strings.Contains(err.Error(), "instruction 0 (aten::add.out(float32[") || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Run = %v", err)
+		}
 	}
 }

@@ -51,7 +51,7 @@ func zeroInputs(infos []ValueInfo) (ins []Value, ok bool) {
 	for _, info := range infos {
 		v := Value{Kind: info.Kind}
 		if info.Kind == Tensor {
-			n, fits := boundedBytes(&info.Meta, fuzzMemory)
+			n, fits := info.Meta.BoundedBytes(fuzzMemory)
 			if !fits {
 				return nil, false
 			}

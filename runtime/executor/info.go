@@ -1,8 +1,6 @@
 package executor
 
 import (
-	"strconv"
-
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -74,5 +72,3 @@ func (m *method) infos(list []int32) []ValueInfo {
 	}
 	return infos
 }
-
-func formatFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

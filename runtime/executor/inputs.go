@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/rules-pte/rules_pte/runtime/backend"
@@ -97,7 +98,7 @@ func (m *Method) setInput(i int, in *Value) error {
 		return m.setTensor(i, int(v), in.Tensor)
 	case Int, Bool, Float, String:
 		if !m.m.used[v] && !sameNumber(in, from) {
-			return fail(pte.InvalidArgument, "input ", itoa(i), " is ", valueText(in), ", the program was exported for ", valueText(from))
+			return fail(pte.InvalidArgument, "input ", itoa(i), " is ", in.String(), ", the program was exported for ", from.String())
 		}
 		val.Kind, val.Int, val.Float, val.Str = in.Kind, in.Int, in.Float, in.Str
 	}
@@ -121,9 +122,12 @@ func (m *Method) setTensor(i, v int, in *tensor.Tensor) error {
 		return fail(pte.InvalidArgument, "input ", itoa(i), " has dtype ", in.DType.String(), ", want ", from.DType.String())
 	}
 	if !m.m.sizesFit(v, in.Sizes, dynamism) {
-		return fail(pte.InvalidArgument, "input ", itoa(i), " has sizes ", sizesText(in.Sizes), ", want ", boundText(from.Sizes, dynamism))
+		return fail(pte.InvalidArgument, "input ", itoa(i), " has sizes ", op.SizesText(in.Sizes), ", want ", boundText(from.Sizes, dynamism))
 	}
-	n, ok := boundedBytes(&in.Meta, m.m.prog.opts.MaxMemory)
+	if !in.ValidOrder() {
+		return fail(pte.InvalidArgument, "input ", itoa(i), " has a dim order that is not a permutation of ", itoa(len(in.Sizes)), " dimensions")
+	}
+	n, ok := in.BoundedBytes(m.m.prog.opts.MaxMemory)
 	if !ok || int64(len(in.Data)) < n {
 		return fail(pte.InvalidArgument, "input ", itoa(i), " has ", itoa(len(in.Data)), " bytes, want ", itoa(n))
 	}
@@ -139,7 +143,6 @@ func (m *Method) takeBytes(i, v int, in, t *tensor.Tensor, n int) error {
 		return nil
 	}
 	if m.m.place[v] == owned {
-		t.Data = nil
 		if err := m.growOwned(t, n); err != nil {
 			return err
 		}
@@ -190,40 +193,28 @@ func (m *method) sizesFit(v int, sizes []int64, dynamism pte.Dynamism) bool {
 func boundText(sizes []int64, dynamism pte.Dynamism) string {
 	switch dynamism {
 	case pte.DynamicBound:
-		return "at most " + sizesText(sizes)
+		return "at most " + op.SizesText(sizes)
 	case pte.DynamicUnbound:
 		return "rank " + itoa(len(sizes))
 	}
-	return sizesText(sizes)
-}
-
-// valueText is a number or string as an error shows it.
-func valueText(v *Value) string {
-	switch v.Kind {
-	case Float:
-		return formatFloat(v.Float)
-	case String:
-		return v.Str
-	case Bool:
-		if v.Int != 0 {
-			return "true"
-		}
-		return "false"
-	}
-	return itoa(v.Int)
+	return op.SizesText(sizes)
 }
 
 // writeBack copies what the method wrote into its inputs to the caller's tensors.
-func (m *Method) writeBack(inputs []Value) {
+func (m *Method) writeBack(inputs []Value) error {
 	for i, v := range m.m.plan.Inputs {
 		if !m.m.writesBack[i] {
 			continue
 		}
 		in, t := inputs[i].Tensor, m.vals[v].Tensor
+		if !slices.Equal(in.Sizes, t.Sizes) {
+			return fail(pte.InvalidArgument, "input ", itoa(i), " has sizes ", op.SizesText(in.Sizes), ", the method changes them to ", op.SizesText(t.Sizes))
+		}
 		if sameOrder(&in.Meta, &t.Meta) {
 			copy(in.Data, t.Data)
 			continue
 		}
 		op.Reorder(in, t)
 	}
+	return nil
 }

@@ -2,7 +2,9 @@ package executor
 
 import (
 	"context"
-	"sync/atomic"
+	"errors"
+	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/rules-pte/rules_pte/runtime/backend"
@@ -17,7 +19,7 @@ type Instance struct {
 	prog    *Program
 	methods []*Method
 	shared  map[int][]byte
-	busy    atomic.Bool
+	busy    sync.Mutex // held by Run and Close
 	closed  bool
 	temp    op.Temp
 	env     op.Env
@@ -29,13 +31,17 @@ type Method struct {
 	inst    *Instance
 	m       *method
 	vals    []op.Value
+	initial []op.Value // vals before the first Run
 	calls   []call
 	outputs []Value
-	owned   map[*tensor.Tensor]bool
+	results []tensor.Tensor           // the tensors of outputs
+	owned   map[*tensor.Tensor][]byte // the tensors with memory of their own
 	arenas  [][]byte
 	varying []int32
 	grow    func(t *tensor.Tensor, n int) error
 	exec    backend.ExecuteContext
+	// restricted holds for arguments of delegates what those may not do with them.
+	restricted map[*tensor.Tensor]restriction
 	// delegates are the initialized delegates of the plan, by index.
 	delegates map[int32]*delegate
 	pc        int
@@ -58,20 +64,24 @@ type delegate struct {
 
 // NewInstance makes an instance with its mutable state as the file has it.
 func (p *Program) NewInstance() (inst *Instance, err error) {
+	if !p.enter() {
+		return nil, fail(pte.InvalidState, "make instance: the program is closed")
+	}
 	in := &Instance{prog: p, shared: make(map[int][]byte)}
-	in.temp.Limit = int(p.opts.MaxMemory)
 	in.env = op.Env{Temp: &in.temp, Parallel: p.pool.Run, Rand: op.NewGenerator(p.opts.Seed)}
 	defer func() {
 		if r := recover(); r != nil {
-			err = fail(pte.Internal, "make instance: panic: ", panicText(r))
+			err = recovered("make instance", r)
 		}
 		if err != nil {
 			in.Close()
 			inst = nil
 		}
 	}()
+	in.take(p.packed)
 	for _, m := range p.methods {
-		im := &Method{inst: in, m: m, owned: make(map[*tensor.Tensor]bool), delegates: make(map[int32]*delegate)}
+		im := &Method{inst: in, m: m, owned: make(map[*tensor.Tensor][]byte), delegates: make(map[int32]*delegate),
+			restricted: make(map[*tensor.Tensor]restriction)}
 		in.methods = append(in.methods, im)
 		if err := im.traceInit(im.bind); err != nil {
 			return nil, wrap(pte.Internal, "make instance: method "+m.plan.Name, err)
@@ -90,12 +100,16 @@ func (in *Instance) Method(name string) *Method {
 	return nil
 }
 
-// Close frees the instance. Outputs of its methods are not valid after it.
+// Close frees the instance, after the Run that is under way if there is one. Outputs of its methods are not valid
+// after it.
 func (in *Instance) Close() {
+	in.busy.Lock()
+	defer in.busy.Unlock()
 	if in.closed {
 		return
 	}
 	in.closed = true
+	defer in.prog.leave()
 	for _, m := range in.methods {
 		for i := range m.m.plan.Delegates {
 			if d := m.delegates[int32(i)]; d != nil {
@@ -108,11 +122,14 @@ func (in *Instance) Close() {
 func (m *Method) bind() error {
 	m.grow = m.growOwned
 	m.exec = backend.ExecuteContext{Tracer: m.m.prog.opts.Tracer, Parallel: m.inst.env.Parallel, Alloc: m.inst.temp.Alloc,
-		Resize: func(t *tensor.Tensor, sizes []tensor.Dim) error { return op.Resize(t, sizes, m.grow) }}
-	m.allocArenas()
+		Resize: m.resizeForDelegate}
+	if err := m.allocArenas(); err != nil {
+		return err
+	}
 	if err := m.bindValues(); err != nil {
 		return err
 	}
+	m.restrict()
 	for i := range m.m.steps {
 		c, err := m.bindStep(&m.m.steps[i])
 		if err != nil {
@@ -120,22 +137,37 @@ func (m *Method) bind() error {
 		}
 		m.calls = append(m.calls, c)
 	}
+	m.initial = append([]op.Value(nil), m.vals...)
 	m.outputs = make([]Value, len(m.m.plan.Outputs))
+	m.results = make([]tensor.Tensor, len(m.outputs))
 	return nil
 }
 
-func (m *Method) allocArenas() {
+// resizeForDelegate is backend.ExecuteContext.Resize.
+func (m *Method) resizeForDelegate(t *tensor.Tensor, sizes []tensor.Dim) error {
+	switch r := m.restricted[t]; {
+	case r&noWrite != 0:
+		return errors.New("the output is a constant")
+	case r&noResize != 0 && !slices.Equal(t.Sizes, sizes):
+		return errors.New("output has the static sizes " + op.SizesText(t.Sizes) + ", want " + op.SizesText(sizes))
+	}
+	return op.Resize(t, sizes, m.grow)
+}
+
+func (m *Method) allocArenas() (err error) {
 	for i, n := range m.m.plan.NonConstBufferSizes {
 		b := m.inst.shared[i]
 		if !m.m.sharedArena[i] || b == nil {
-			b = alignedBytes(int(n))
-			m.inst.used += n
+			if b, err = m.inst.alloc(int(n)); err != nil {
+				return err
+			}
 		}
 		if m.m.sharedArena[i] {
 			m.inst.shared[i] = b
 		}
 		m.arenas = append(m.arenas, b)
 	}
+	return nil
 }
 
 // alignedBytes is n zero bytes at a 64-byte boundary.
@@ -180,8 +212,11 @@ func (m *Method) bindTensor(i int) error {
 	}
 	m.vals[i].Tensor = t
 	if m.m.place[i] == owned {
-		m.owned[t] = true
-		if d.Dynamism == pte.DynamicUnbound || m.m.isInput(int64(i)) {
+		m.owned[t] = nil
+		if d.Dynamism == pte.DynamicUnbound {
+			clear(t.Sizes)
+		}
+		if d.Dynamism == pte.DynamicUnbound || m.m.isInput[i] {
 			return nil
 		}
 		return m.growOwned(t, t.Nbytes())
@@ -212,20 +247,20 @@ func (m *Method) initialState(d *pte.Tensor, t *tensor.Tensor) error {
 
 // growOwned gives an owned tensor room for n bytes, within the program's memory limit.
 func (m *Method) growOwned(t *tensor.Tensor, n int) error {
-	if !m.owned[t] {
-		return fail(pte.NotSupported, "tensor of sizes ", sizesText(t.Sizes), " needs ", itoa(n), " bytes, its place has ", itoa(cap(t.Data)))
+	old, ok := m.owned[t]
+	if !ok {
+		return fail(pte.NotSupported, "tensor of sizes ", op.SizesText(t.Sizes), " needs ", itoa(n), " bytes, its place has ", itoa(cap(t.Data)))
 	}
-	if n <= cap(t.Data) {
-		t.Data = t.Data[:n]
+	if n <= cap(old) {
+		t.Data = old[:n]
 		return nil
 	}
-	more := int64(n - cap(t.Data))
 	b, err := m.inst.alloc(n)
 	if err != nil {
 		return err
 	}
-	m.inst.used -= int64(n) - more // the old bytes are let go
-	t.Data = b
+	m.inst.take(-int64(cap(old)))
+	m.owned[t], t.Data = b, b
 	return nil
 }
 
@@ -233,7 +268,7 @@ func (m *Method) growOwned(t *tensor.Tensor, n int) error {
 func (m *Method) bindStep(s *step) (call, error) {
 	switch {
 	case s.plan != nil:
-		return m.bindKernel(s), nil
+		return m.bindKernel(s)
 	case s.prim != nil:
 		return call{args: m.pointers(s.args)}, nil
 	case s.backend != nil:
@@ -264,11 +299,17 @@ func (m *Method) initDelegate(s *step, args []*op.Value) (backend.Handle, error)
 
 // alloc is backend.InitContext.Alloc.
 func (in *Instance) alloc(n int) ([]byte, error) {
-	if limit := in.prog.opts.MaxMemory; n < 0 || int64(n) > limit-in.used {
+	if limit := in.prog.opts.MaxMemory; n < 0 || int64(n) > limit-in.used-int64(in.temp.Held()) {
 		return nil, fail(pte.MemoryAllocationFailed, "instance needs more than the limit of ", itoa(limit), " bytes")
 	}
-	in.used += int64(n)
+	in.take(int64(n))
 	return alignedBytes(n), nil
+}
+
+// take counts n bytes, which are there, and leaves the rest to temporaries.
+func (in *Instance) take(n int64) {
+	in.used += n
+	in.temp.Limit = int(max(in.prog.opts.MaxMemory-in.used, 1))
 }
 
 func (m *Method) pointers(list []int32) []*op.Value {
@@ -279,11 +320,12 @@ func (m *Method) pointers(list []int32) []*op.Value {
 	return args
 }
 
-func (m *Method) bindKernel(s *step) call {
+func (m *Method) bindKernel(s *step) (call, error) {
 	env := m.inst.env
 	env.Grow = m.grow
 	var c call
 	var outs []*tensor.Tensor
+	var static []bool
 	for i, v := range s.args {
 		if m.m.varies[v] {
 			c.refresh = append(c.refresh, i)
@@ -291,13 +333,35 @@ func (m *Method) bindKernel(s *step) call {
 	}
 	for i, v := range s.outs {
 		outs = append(outs, m.vals[v].Tensor)
+		static = append(static, m.m.static(v))
 		if m.m.varies[v] {
 			c.refresh = append(c.refresh, len(s.args)+i)
 		}
 	}
-	c.invoker = s.plan.Bind(s.kernelArgs(m.vals), outs, &env)
-	c.invoker.Fixed = s.fixed
-	return c
+	args := s.kernelArgs(m.vals)
+	if err := m.takeInvoker(args); err != nil {
+		return c, err
+	}
+	c.invoker = s.plan.Bind(args, outs, &env)
+	c.invoker.Fixed, c.invoker.Static = s.fixed, static
+	return c, nil
+}
+
+// invokerMember is about what an invoker takes for each member of a list.
+const invokerMember = 128
+
+// takeInvoker counts what an invoker takes for lists: many instructions may share a long one.
+func (m *Method) takeInvoker(args []op.Value) error {
+	tensors := 0
+	for i := range args {
+		tensors += len(args[i].Tensors)
+	}
+	n := int64(tensors) * invokerMember
+	if limit := m.inst.prog.opts.MaxMemory; n > limit-m.inst.used {
+		return fail(pte.MemoryAllocationFailed, "instance needs more than the limit of ", itoa(limit), " bytes")
+	}
+	m.inst.take(n)
+	return nil
 }
 
 // refreshList sets the members of list v from the values that they name.

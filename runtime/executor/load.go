@@ -6,8 +6,10 @@ package executor
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -33,7 +35,8 @@ type LoadOptions struct {
 	BackendOptions map[string][]backend.Option
 	// Tracer gets the delegates' events, and the executor's if it is an EventTracer; nil for none.
 	Tracer backend.EventTracer
-	// MaxMemory is the most bytes that an instance may take; 0 means DefaultMaxMemory.
+	// MaxMemory is the most bytes that an instance and the packed constants of the program may take together; 0 means
+	// DefaultMaxMemory. The file's own bytes do not count.
 	MaxMemory int64
 	// MaxInstructions is how many instructions one Run may take; 0 means DefaultMaxInstructions.
 	MaxInstructions int
@@ -53,11 +56,13 @@ type Program struct {
 	tier    kernel.Tier
 	tracer  EventTracer // opts.Tracer, if it is one
 	mapped  mapping
-	memory  int64 // bytes that an instance takes
 	named   map[string][]byte
+	users   atomic.Int64 // the program itself until Close, and its instances
+	closing sync.Once
 
 	mu     sync.Mutex
 	packs  map[packKey]any
+	packed int64 // bytes of constants that were packed or copied
 	shared map[string]*sharedEntry
 }
 
@@ -95,12 +100,7 @@ func Load(src []byte, opts LoadOptions) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if opts.MaxMemory <= 0 {
-		opts.MaxMemory = DefaultMaxMemory
-	}
-	if opts.MaxInstructions <= 0 {
-		opts.MaxInstructions = DefaultMaxInstructions
-	}
+	opts.setDefaults()
 	p := &Program{file: file, opts: opts, tier: kernel.Best(), table: op.NewTable(opts.Kernels), packs: make(map[packKey]any),
 		shared: make(map[string]*sharedEntry), named: make(map[string][]byte)}
 	p.tracer, _ = opts.Tracer.(EventTracer)
@@ -111,7 +111,18 @@ func Load(src []byte, opts LoadOptions) (*Program, error) {
 		return nil, err
 	}
 	p.pool = parallel.New(opts.Threads)
+	p.users.Store(1)
 	return p, nil
+}
+
+func (o *LoadOptions) setDefaults() {
+	if o.MaxMemory <= 0 {
+		o.MaxMemory = DefaultMaxMemory
+	}
+	o.MaxMemory = min(o.MaxMemory, math.MaxInt)
+	if o.MaxInstructions <= 0 {
+		o.MaxInstructions = DefaultMaxInstructions
+	}
 }
 
 // LoadFile maps a file and loads it. Truncating the file while the program is in use ends the process;
@@ -133,10 +144,27 @@ func LoadFile(path string, opts LoadOptions) (*Program, error) {
 // File is what the program was loaded from; nobody may change it.
 func (p *Program) File() *pte.Program { return p.file }
 
-// Close frees the program; its instances must be closed and unused.
-func (p *Program) Close() {
-	p.pool.Close()
-	p.mapped.close()
+// Close frees the program once its last instance is closed; there are no new instances after it.
+func (p *Program) Close() { p.closing.Do(p.leave) }
+
+// enter counts a user; false after the last one has left.
+func (p *Program) enter() bool {
+	for {
+		n := p.users.Load()
+		if n == 0 {
+			return false
+		}
+		if p.users.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+func (p *Program) leave() {
+	if p.users.Add(-1) == 0 {
+		p.pool.Close()
+		p.mapped.close()
+	}
 }
 
 // loadMethods builds all methods, lists every missing kernel and backend in one error, and sums the memory.
@@ -163,18 +191,18 @@ func (p *Program) loadMethods() error {
 
 // sumMemory adds up what an instance takes and holds it against MaxMemory.
 func (p *Program) sumMemory() error {
-	seen := map[int]bool{}
+	seen, total := map[int]bool{}, p.packed
 	for _, m := range p.methods {
 		for i, n := range m.plan.NonConstBufferSizes {
 			if m.sharedArena[i] && seen[i] {
 				continue
 			}
 			seen[i] = true
-			p.memory += n
-			if n < 0 || n > p.opts.MaxMemory || p.memory > p.opts.MaxMemory {
+			if n < 0 || n > p.opts.MaxMemory-total {
 				return fail(pte.MemoryAllocationFailed, "load method ", m.plan.Name, ": arenas need ", itoa(n),
 					" bytes and more, the limit is ", itoa(p.opts.MaxMemory))
 			}
+			total += n
 		}
 	}
 	return nil
@@ -215,7 +243,19 @@ func (l *missingList) err() error {
 	return &Error{Code: code, Msg: "load program: " + strings.Join(parts, "; ")}
 }
 
-// pack is Prep.Pack: packed constants are shared by the methods and instances of a program.
+// charge counts n bytes of constants that were made from the file's.
+func (p *Program) charge(n int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n > p.opts.MaxMemory-p.packed {
+		return fail(pte.MemoryAllocationFailed, "packed constants exceed the limit of ", itoa(p.opts.MaxMemory), " bytes")
+	}
+	p.packed += n
+	return nil
+}
+
+// pack is Prep.Pack: packed constants are shared by the methods and instances of a program. It panics with an error
+// where they exceed the limit; they count as float32 or, if that is more, as what they are.
 func (p *Program) pack(t *tensor.Tensor, layout string, make func() any) any {
 	if len(t.Data) == 0 {
 		return make()
@@ -226,6 +266,9 @@ func (p *Program) pack(t *tensor.Tensor, layout string, make func() any) any {
 	p.mu.Unlock()
 	if ok {
 		return v
+	}
+	if err := p.charge(max(4*int64(t.Numel()), int64(len(t.Data)))); err != nil {
+		panic(err)
 	}
 	v = make()
 	p.mu.Lock()

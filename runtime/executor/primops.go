@@ -3,6 +3,7 @@ package executor
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -12,7 +13,11 @@ import (
 // instruction lists them, results last.
 type primFunc func(m *Method, args []*op.Value) error
 
-const prim = "executorch_prim::"
+const (
+	prim       = "executorch_prim::"
+	etViewName = prim + "et_view.default"
+	etCopyName = prim + "et_copy_index.tensor"
+)
 
 var errPrimArgs = errors.New("arguments of the wrong kind")
 
@@ -25,9 +30,9 @@ func primOp(name string) (primFunc, int) {
 		return symNumel, 2
 	case "aten::_local_scalar_dense":
 		return localScalar, 2
-	case prim + "et_view.default":
+	case etViewName:
 		return etView, 3
-	case prim + "et_copy_index.tensor":
+	case etCopyName:
 		return etCopyIndex, 3
 	case prim + "sym_ite.Scalar":
 		return symIte, 4
@@ -215,7 +220,7 @@ func symNumel(_ *Method, a []*op.Value) error {
 }
 
 func symIte(_ *Method, a []*op.Value) error {
-	if a[0].Kind != op.Bool {
+	if a[0].Kind != op.Bool || !isNumber(a[1]) || !isNumber(a[2]) {
 		return errPrimArgs
 	}
 	from := a[2]
@@ -257,33 +262,42 @@ func uint64At(b []byte) uint64 {
 }
 
 // etView makes args[2] a view of args[0] with the sizes args[1], of which one may be -1.
-func etView(_ *Method, a []*op.Value) error {
+func etView(m *Method, a []*op.Value) error {
 	if a[0].Kind != op.Tensor || a[1].Kind != op.Ints || a[2].Kind != op.Tensor {
 		return errPrimArgs
 	}
-	self, out, sizes := a[0].Tensor, a[2].Tensor, a[1].Ints
-	if self.DType != out.DType || len(sizes) != len(out.Sizes) {
+	self, out := a[0].Tensor, a[2].Tensor
+	if self.DType != out.DType || len(a[1].Ints) != len(out.Sizes) {
 		return errors.New("view of another type or rank")
 	}
-	known, free := int64(1), -1
-	for i, n := range sizes {
-		if n >= 0 {
-			known *= n
-		} else if n == -1 && free < 0 {
-			free = i
-		} else {
-			return errors.New("view with a negative size")
-		}
+	var buf [tensor.MaxRank]tensor.Dim
+	view := tensor.Meta{DType: out.DType, Sizes: append(buf[:0], a[1].Ints...)}
+	fillHole(&view, self.Numel())
+	n, ok := view.BoundedBytes(math.MaxInt)
+	if !ok || int(n) != self.Nbytes() || m.staticResult() && !slices.Equal(view.Sizes, out.Sizes) {
+		return errors.New("view " + op.SizesText(a[1].Ints) + " of a tensor of sizes " + op.SizesText(self.Sizes) + " as one of sizes " + op.SizesText(out.Sizes))
 	}
-	copy(out.Sizes, sizes)
-	if free >= 0 && known > 0 {
-		out.Sizes[free] = int64(self.Numel()) / known
-	}
-	if free >= 0 && known == 0 || out.Numel() != self.Numel() {
-		return errors.New("view " + sizesText(sizes) + " of a tensor of sizes " + sizesText(self.Sizes))
-	}
+	copy(out.Sizes, view.Sizes)
 	out.Data = self.Data
 	return nil
+}
+
+// fillHole replaces the -1 in the sizes of a view of n elements, if there is one.
+func fillHole(view *tensor.Meta, n int) {
+	hole := slices.Index(view.Sizes, -1)
+	if hole < 0 {
+		return
+	}
+	view.Sizes[hole] = 1
+	if rest, ok := view.BoundedBytes(math.MaxInt); ok && rest > 0 {
+		view.Sizes[hole] = int64(n) * int64(view.DType.Size()) / rest
+	}
+}
+
+// staticResult reports whether the last argument of the step that runs is a static tensor.
+func (m *Method) staticResult() bool {
+	args := m.m.steps[m.pc].args
+	return m.m.static(args[len(args)-1])
 }
 
 // etCopyIndex copies args[1] to index args[2] of args[0], which grows to index+1.
@@ -292,7 +306,7 @@ func etCopyIndex(m *Method, a []*op.Value) error {
 		return errPrimArgs
 	}
 	dst, src, i := a[0].Tensor, a[1].Tensor, a[2].Int
-	if len(dst.Sizes) != len(src.Sizes)+1 || dst.DType != src.DType || i < 0 {
+	if len(dst.Sizes) != len(src.Sizes)+1 || dst.DType != src.DType || i < 0 || i == math.MaxInt64 || m.m.static(m.m.steps[m.pc].args[0]) {
 		return errPrimArgs
 	}
 	var sizes [tensor.MaxRank + 1]tensor.Dim

@@ -2,48 +2,74 @@ package executor
 
 import (
 	"context"
+	"errors"
 
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
 // Run runs the method. Tensors among the inputs are read, and written where the method mutates them. Outputs
-// alias the instance's memory until its next Run or Close.
+// alias the instance's memory until its next Run or Close; nobody may write to them. After an error, state and mutated
+// inputs may be half written.
+//
+// ctx, which may be nil, is looked at between instructions. Errors are an *Error: InvalidState if another Run is under
+// way or the instance is closed, InvalidArgument for inputs that the method does not take, and what a kernel or backend
+// says, with the instruction that it happened in.
 func (m *Method) Run(ctx context.Context, inputs []Value) ([]Value, error) {
 	in := m.inst
-	if !in.busy.CompareAndSwap(false, true) {
+	if !in.busy.TryLock() {
 		return nil, fail(pte.InvalidState, "run ", m.m.plan.Name, ": the instance is busy")
 	}
-	defer in.busy.Store(false)
+	defer in.busy.Unlock()
 	if in.closed {
 		return nil, fail(pte.InvalidState, "run ", m.m.plan.Name, ": the instance is closed")
 	}
 	if ctx == nil {
 		ctx = background
 	}
-	m.restore()
-	if err := m.setInputs(inputs); err != nil {
-		return nil, wrap(pte.InvalidArgument, "run "+m.m.plan.Name, err)
-	}
-	if err := m.traced(ctx); err != nil {
+	if err := m.run(ctx, inputs); err != nil {
 		return nil, wrap(pte.Internal, "run "+m.m.plan.Name, err)
-	}
-	m.writeBack(inputs)
-	for i, v := range m.m.plan.Outputs {
-		m.outputs[i] = m.vals[v]
 	}
 	return m.outputs, nil
 }
 
-// restore gives the values that change in a run what the file has for them.
-func (m *Method) restore() {
-	for _, v := range m.varying {
-		val := &m.vals[v]
-		from := &m.m.vals[v]
-		switch val.Kind {
-		case op.Int, op.Float, op.Bool:
-			val.Kind, val.Int, val.Float = from.Kind, from.Int, from.Float
+// run is a Run of an instance that is there; a panic becomes an error.
+func (m *Method) run(ctx context.Context, inputs []Value) (err error) {
+	m.pc = outside
+	defer func() {
+		if r := recover(); r != nil {
+			err = recovered(m.where(), r)
 		}
+	}()
+	for _, v := range m.varying {
+		m.vals[v] = m.initial[v]
+	}
+	if err := m.setInputs(inputs); err != nil {
+		return err
+	}
+	if err := m.traced(ctx); err != nil {
+		return err
+	}
+	m.pc = outside
+	if err := m.writeBack(inputs); err != nil {
+		return err
+	}
+	m.setOutputs()
+	return nil
+}
+
+// setOutputs makes the outputs of the values, with tensors that share nothing but the bytes.
+func (m *Method) setOutputs() {
+	for i, v := range m.m.plan.Outputs {
+		m.outputs[i] = m.vals[v]
+		t := m.vals[v].Tensor
+		if t == nil {
+			continue
+		}
+		to, n := &m.results[i], t.Nbytes()
+		to.DType, to.Data = t.DType, t.Data[:n:n]
+		to.Sizes, to.DimOrder = append(to.Sizes[:0], t.Sizes...), append(to.DimOrder[:0], t.DimOrder...)
+		m.outputs[i].Tensor = to
 	}
 }
 
@@ -56,14 +82,9 @@ func (m *Method) traced(ctx context.Context) error {
 	return m.traceRun(tr, func() error { return m.execute(ctx) })
 }
 
-// execute runs the instructions; a panic in one becomes an error.
-func (m *Method) execute(ctx context.Context) (err error) {
+// execute runs the instructions.
+func (m *Method) execute(ctx context.Context) error {
 	m.pc = 0
-	defer func() {
-		if r := recover(); r != nil {
-			err = fail(pte.Internal, m.where(), ": panic: ", panicText(r))
-		}
-	}()
 	m.exec.Context = ctx
 	done := ctx.Done()
 	for count := 0; m.pc < len(m.calls); count++ {
@@ -79,30 +100,41 @@ func (m *Method) execute(ctx context.Context) (err error) {
 		}
 		next, err := m.next(m.pc)
 		if err != nil {
-			return wrap(pte.Internal, m.where(), err)
+			return wrap(codeOfKernel(err), m.where(), err)
 		}
 		m.pc = next
 	}
 	return nil
 }
 
-// where names the instruction that runs.
-func (m *Method) where() string {
-	name := m.m.steps[m.pc].name
-	if name == "" {
-		name = "control flow"
+// codeOfKernel is ExecuTorch's code for a kernel's error that has none.
+func codeOfKernel(err error) pte.Code {
+	if errors.Is(err, op.ErrTemp) {
+		return pte.MemoryAllocationFailed
 	}
-	return "instruction " + itoa(m.pc) + " (" + name + ")"
+	return pte.InvalidArgument
 }
 
-func panicText(r any) string {
-	switch r := r.(type) {
-	case error:
-		return r.Error()
-	case string:
-		return r
+// outside is pc while no instruction runs.
+const outside = -1
+
+// where names the instruction that runs, with its arguments.
+func (m *Method) where() string {
+	if m.pc == outside {
+		return "take inputs and give outputs"
 	}
-	return "unknown value"
+	s := &m.m.steps[m.pc]
+	if s.name == "" {
+		return "instruction " + itoa(m.pc) + " (control flow)"
+	}
+	text := "instruction " + itoa(m.pc) + " (" + s.name + "("
+	for i, v := range s.args {
+		if i > 0 {
+			text += ", "
+		}
+		text += m.vals[v].String()
+	}
+	return text + "))"
 }
 
 // next is step, as an event if somebody traces.
@@ -122,7 +154,9 @@ func (m *Method) step(pc int) (int, error) {
 			m.refreshArgs(s)
 			return pc + 1, s.prim(m, c.args)
 		}
-		m.refreshCall(s, c)
+		if err := m.refreshCall(s, c); err != nil {
+			return pc, err
+		}
 		return pc + 1, c.invoker.Call()
 	case pte.DelegateCall:
 		m.refreshArgs(s)
@@ -151,7 +185,7 @@ func (m *Method) refreshArgs(s *step) {
 }
 
 // refreshCall updates what varies among the arguments of a kernel.
-func (m *Method) refreshCall(s *step, c *call) {
+func (m *Method) refreshCall(s *step, c *call) error {
 	for _, i := range c.refresh {
 		if i >= len(s.args) {
 			c.invoker.Outs[i-len(s.args)] = m.vals[s.outs[i-len(s.args)]].Tensor
@@ -162,7 +196,11 @@ func (m *Method) refreshCall(s *step, c *call) {
 			m.refreshList(int(v))
 		}
 		c.invoker.Args[i] = s.kernelArg(i, &m.vals[v])
+		if err := s.checkArg(i, &c.invoker.Args[i]); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // truth is a condition: a Bool, or a tensor of Bool that is true everywhere.

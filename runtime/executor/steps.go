@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rules-pte/rules_pte/runtime/backend"
@@ -17,7 +18,8 @@ type step struct {
 	// args are the values of a built-in operator, a delegate, or a kernel without outs and results.
 	args []int32
 	outs []int32 // of a kernel; lists taken apart
-	// inPlace marks arguments of a kernel that it writes.
+	// params are those of args of a kernel.
+	params  []*op.Param
 	floats  []bool // arguments of a kernel that must be Float
 	plan    *op.Plan
 	prim    primFunc
@@ -79,8 +81,11 @@ func (m *method) loadSteps(missing *missingList) error {
 		}
 		base += len(chain.Instructions)
 	}
+	if err := m.checkIO(); err != nil {
+		return err
+	}
 	m.findWriteBacks()
-	return m.checkIO()
+	return m.checkWrites()
 }
 
 func (m *method) has(v int32) bool { return v >= 0 && int(v) < len(m.vals) }
@@ -115,6 +120,7 @@ func (m *method) markVarying() {
 		for _, in := range chain.Instructions {
 			switch in.Type {
 			case pte.MoveCall:
+				mark(in.A)
 				mark(in.B)
 			case pte.DelegateCall:
 				m.markNumbers(in.Args, mark)
@@ -131,7 +137,7 @@ func (m *method) markVarying() {
 // markNumbers marks those of list that are numbers.
 func (m *method) markNumbers(list []int32, mark func(int32)) {
 	for _, v := range list {
-		if m.has(v) && isNumber(&m.vals[v]) {
+		if m.has(v) && (isNumber(&m.vals[v]) || m.vals[v].Kind == op.None) {
 			mark(v)
 		}
 	}
@@ -174,9 +180,25 @@ func (m *method) loadStep(in *pte.Instruction, missing *missingList) (step, erro
 			return s, fail(pte.InvalidProgram, "instruction on a value that does not exist")
 		}
 		m.use(int(in.A))
-		return s, nil
+		return s, m.checkMove(in)
 	}
 	return s, fail(pte.InvalidProgram, "unknown instruction ", itoa(int(in.Type)))
+}
+
+// checkMove refuses a move that would change what kind of value a kernel sees: other types, other ranks, or lists.
+func (m *method) checkMove(in *pte.Instruction) error {
+	if in.Type != pte.MoveCall {
+		return nil
+	}
+	from, to := &m.vals[in.A], &m.vals[in.B]
+	scalar := func(v *op.Value) bool { return isNumber(v) || v.Kind == op.None || v.Kind == op.String }
+	switch {
+	case scalar(from) && scalar(to):
+		return nil
+	case from.Kind == op.Tensor && to.Kind == op.Tensor && from.Tensor.DType == to.Tensor.DType && len(from.Tensor.Sizes) == len(to.Tensor.Sizes):
+		return nil
+	}
+	return fail(pte.InvalidProgram, "move of ", from.String(), " to ", to.String())
 }
 
 // use marks a value and what it lists as used.
@@ -223,6 +245,9 @@ func (m *method) loadCall(s *step, missing *missingList) error {
 			return fail(pte.InvalidProgram, s.name, " has ", itoa(len(s.args)), " arguments, want ", itoa(n))
 		}
 		s.prim = f
+		if result := &m.vals[s.args[n-1]]; s.name != etViewName && s.name != etCopyName && !isNumber(result) && result.Kind != op.None {
+			return fail(pte.InvalidProgram, s.name, " writes to ", result.String())
+		}
 		return nil
 	}
 	def, sig := m.prog.table.Def(s.name)
@@ -257,10 +282,10 @@ func (m *method) firstType(args []int32) string {
 func (m *method) splitArgs(s *step, sig *op.Signature) error {
 	all := s.args
 	s.args = nil
-	for i, p := range sig.Params {
-		v := all[i]
+	for i := range sig.Params {
+		p, v := &sig.Params[i], all[i]
 		if !p.Out {
-			s.args = append(s.args, v)
+			s.args, s.params = append(s.args, v), append(s.params, p)
 			s.floats = append(s.floats, strings.HasPrefix(p.Type, "float"))
 		}
 		if !p.Out && !p.InPlace {
@@ -292,6 +317,14 @@ func (s *step) kernelArgs(vals []op.Value) []op.Value {
 	return args
 }
 
+// checkArg refuses a value of a kind that argument i does not take.
+func (s *step) checkArg(i int, v *op.Value) error {
+	if p := s.params[i]; !p.Takes(v) {
+		return fail(pte.InvalidArgument, s.name, ": argument ", p.Name, " is ", v.String(), ", want ", p.Type)
+	}
+	return nil
+}
+
 func (s *step) kernelArg(i int, v *op.Value) op.Value {
 	a := *v
 	if s.floats[i] && a.Kind == op.Int {
@@ -300,8 +333,18 @@ func (s *step) kernelArg(i int, v *op.Value) op.Value {
 	return a
 }
 
-func (m *method) prepare(s *step, def *op.Def, sig *op.Signature, missing *missingList) error {
+func (m *method) prepare(s *step, def *op.Def, sig *op.Signature, missing *missingList) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = recovered("prepare "+s.name, r)
+		}
+	}()
 	args := s.kernelArgs(m.vals)
+	for i := range args {
+		if err := s.checkArg(i, &args[i]); err != nil && !m.varies[s.args[i]] {
+			return err
+		}
+	}
 	var outs []tensor.Meta
 	for _, o := range s.outs {
 		outs = append(outs, m.vals[o].Tensor.Meta)
@@ -312,11 +355,35 @@ func (m *method) prepare(s *step, def *op.Def, sig *op.Signature, missing *missi
 		missing.add(&missing.ops, s.name+" ("+key.String()+")")
 		return nil
 	}
+	s.fixed = m.fixed(s, def)
+	if err := m.checkSizes(s, def, args, outs); err != nil {
+		return err
+	}
 	plan, err := op.Prepare(k, sig, args, outs, op.Options{Pack: m.prog.pack, Tier: m.prog.tier})
 	if err != nil {
 		return wrap(pte.InvalidProgram, "prepare "+s.name, err)
 	}
-	s.plan, s.fixed = plan, m.fixed(s, def)
+	s.plan = plan
+	return nil
+}
+
+// checkSizes infers the sizes of the outs of a step for which they never change, before a kernel looks at its arguments.
+func (m *method) checkSizes(s *step, def *op.Def, args []op.Value, outs []tensor.Meta) error {
+	if !s.fixed {
+		return nil
+	}
+	infer := op.Infer{Args: args, Out: make([]tensor.Meta, len(outs))}
+	for i := range outs {
+		infer.Out[i].DType = outs[i].DType
+	}
+	if err := def.Infer(&infer); err != nil {
+		return wrap(pte.InvalidArgument, "prepare "+s.name, err)
+	}
+	for i := range infer.Out {
+		if i >= len(outs) || !slices.Equal(infer.Out[i].Sizes, outs[i].Sizes) {
+			return fail(pte.InvalidArgument, s.name, ": output ", itoa(i), " does not have the sizes ", op.SizesText(infer.Out[i].Sizes))
+		}
+	}
 	return nil
 }
 
@@ -329,7 +396,7 @@ func (m *method) fixed(s *step, def *op.Def) bool {
 		if m.varies[v] {
 			return false
 		}
-		if t := m.plan.Values[v].Tensor; t != nil && t.Dynamism != pte.Static {
+		if m.plan.Values[v].Tensor != nil && !m.static(v) {
 			return false
 		}
 		if m.vals[v].Kind != op.Tensors {
@@ -346,14 +413,14 @@ func (m *method) fixed(s *step, def *op.Def) bool {
 
 // findWriteBacks finds the inputs that kernels write.
 func (m *method) findWriteBacks() {
-	m.writesBack = make([]bool, len(m.plan.Inputs))
-	for i, in := range m.plan.Inputs {
-		for k := range m.steps {
-			for _, o := range m.steps[k].outs {
-				if o == in {
-					m.writesBack[i] = true
-				}
-			}
+	written := make([]bool, len(m.vals))
+	for i := range m.steps {
+		for _, v := range m.steps[i].writes() {
+			written[v] = true
 		}
+	}
+	m.writesBack = make([]bool, len(m.plan.Inputs))
+	for i, v := range m.plan.Inputs {
+		m.writesBack[i] = written[v] && m.vals[v].Kind == op.Tensor
 	}
 }

@@ -1,7 +1,7 @@
 package executor
 
 import (
-	"unsafe"
+	"strconv"
 
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
@@ -28,6 +28,10 @@ type method struct {
 	varies []bool
 	// used marks values that an instruction or the outputs refer to.
 	used []bool
+	// isInput marks the inputs.
+	isInput []bool
+	// readOnly marks values that may hold a constant or a view of one.
+	readOnly []bool
 	// sharedArena marks the arenas that all methods of an instance share.
 	sharedArena []bool
 	steps       []step
@@ -39,7 +43,10 @@ type method struct {
 func (m *method) loadValues() error {
 	n := len(m.plan.Values)
 	m.vals, m.place = make([]op.Value, n), make([]place, n)
-	m.varies, m.used = make([]bool, n), make([]bool, n)
+	m.varies, m.used, m.isInput = make([]bool, n), make([]bool, n), make([]bool, n)
+	for _, v := range m.plan.Inputs {
+		m.isInput[v] = true
+	}
 	m.sharedArena = make([]bool, len(m.plan.NonConstBufferSizes))
 	for i := range m.plan.Values {
 		if err := m.loadValue(i); err != nil {
@@ -99,21 +106,12 @@ func (m *method) loadList(i int) error {
 			v.Ints[j] = from.Int
 		case v.Kind == op.Tensors && from.Kind == op.Tensor:
 			v.Tensors[j] = from.Tensor
-		case from.Kind == op.None && (e.Type == pte.OptionalTensorList || v.Kind == op.Ints && m.isInput(item)):
+		case from.Kind == op.None && (e.Type == pte.OptionalTensorList || v.Kind == op.Ints && m.isInput[item]):
 		default:
 			return fail(pte.InvalidProgram, "item ", itoa(j), " is a value of the wrong kind")
 		}
 	}
 	return nil
-}
-
-func (m *method) isInput(v int64) bool {
-	for _, in := range m.plan.Inputs {
-		if int64(in) == v {
-			return true
-		}
-	}
-	return false
 }
 
 // loadTensor checks a tensor's description and finds its place.
@@ -130,9 +128,9 @@ func (m *method) loadTensor(i int, d *pte.Tensor) error {
 	if err := m.loadOrder(t, d.DimOrder); err != nil {
 		return err
 	}
-	n, ok := boundedBytes(&t.Meta, m.prog.opts.MaxMemory)
-	if !ok && d.Dynamism != pte.DynamicUnbound {
-		return fail(pte.MemoryAllocationFailed, "tensor of sizes ", sizesText(t.Sizes), " exceeds the memory limit")
+	n, ok := t.BoundedBytes(m.prog.opts.MaxMemory)
+	if onDemand := d.Dynamism == pte.DynamicUnbound && d.Allocation == nil && d.DataBufferIdx == 0 && d.Extra == nil; !ok && !onDemand {
+		return fail(pte.MemoryAllocationFailed, "tensor of sizes ", op.SizesText(t.Sizes), " exceeds the memory limit")
 	}
 	return m.placeTensor(i, d, n)
 }
@@ -156,37 +154,22 @@ func (m *method) loadOrder(t *tensor.Tensor, order []uint8) error {
 	return nil
 }
 
-// boundedBytes is the bytes of a tensor, and whether they are at most limit.
-func boundedBytes(m *tensor.Meta, limit int64) (int64, bool) {
-	n := int64(m.DType.Size())
-	for _, s := range m.Sizes {
-		if s < 0 {
-			return 0, false
-		}
-		if s == 0 {
-			return 0, true
-		}
-		if n > limit/s {
-			return 0, false
-		}
-		n *= s
-	}
-	return n, n <= limit
-}
-
 // placeTensor follows ExecuTorch's table of allocation, data_buffer_idx and extra_tensor_info.
 func (m *method) placeTensor(i int, d *pte.Tensor, n int64) error {
-	t := m.vals[i].Tensor
 	switch {
 	case d.Allocation != nil:
 		m.place[i] = planned
+		if d.Allocation.Offset%uint64(d.ScalarType.Size()) != 0 {
+			return fail(pte.InvalidProgram, "offset ", strconv.FormatUint(d.Allocation.Offset, 10), " is not a multiple of ",
+				itoa(d.ScalarType.Size()), " bytes")
+		}
 		return m.checkPlace(d.Allocation, n)
 	case d.Extra != nil && d.Extra.Location == 1:
 		data := m.prog.named[d.Extra.FullyQualifiedName]
 		if int64(len(data)) < n || data == nil {
 			return fail(pte.NotFound, "external constant ", d.Extra.FullyQualifiedName, " is not in the program")
 		}
-		m.place[i], t.Data = constant, aligned(data[:n:n], t.DType)
+		return m.setConstant(i, data[:n:n])
 	case d.DataBufferIdx > 0:
 		if int(d.DataBufferIdx) >= len(m.prog.file.ConstantBuffers) {
 			return fail(pte.InvalidProgram, "constant ", itoa(d.DataBufferIdx), " does not exist")
@@ -195,7 +178,7 @@ func (m *method) placeTensor(i int, d *pte.Tensor, n int64) error {
 		if int64(len(data)) < n {
 			return fail(pte.InvalidProgram, "constant has ", itoa(len(data)), " bytes, want ", itoa(n))
 		}
-		m.place[i], t.Data = constant, aligned(data[:n:n], t.DType)
+		return m.setConstant(i, data[:n:n])
 	default:
 		m.place[i] = owned
 	}
@@ -214,15 +197,19 @@ func (m *method) checkPlace(a *pte.Allocation, n int64) error {
 	return nil
 }
 
-// aligned is b, or a copy of it if b does not lie as elements of type t must.
-func aligned(b []byte, t tensor.ScalarType) []byte {
-	if len(b) == 0 || uintptr(unsafe.Pointer(&b[0]))%uintptr(t.Size()) == 0 {
-		return b
+// setConstant makes value i a constant of these bytes, or of a copy if they do not lie as its elements must.
+func (m *method) setConstant(i int, data []byte) error {
+	t := m.vals[i].Tensor
+	m.place[i], t.Data = constant, data
+	if isAligned(data, t.DType) {
+		return nil
 	}
-	words := make([]uint64, (len(b)+7)/8)
-	c := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(b))
-	copy(c, b)
-	return c
+	if err := m.prog.charge(int64(len(data))); err != nil {
+		return err
+	}
+	t.Data = alignedBytes(len(data))
+	copy(t.Data, data)
+	return nil
 }
 
 // shareArenas finds the arenas from 2 on that hold nothing but mutable state in every method that has

@@ -91,7 +91,7 @@ func compareValue(t testing.TB, what string, got, want Value, rtol, atol float64
 		}
 		return
 	}
-	if got.Kind != Tensor || got.Tensor.DType != want.Tensor.DType || sizesText(got.Tensor.Sizes) != sizesText(want.Tensor.Sizes) {
+	if got.Kind != Tensor || got.Tensor.DType != want.Tensor.DType || op.SizesText(got.Tensor.Sizes) != op.SizesText(want.Tensor.Sizes) {
 		t.Errorf("%s = %+v, want %v %v", what, got.Tensor, want.Tensor.DType, want.Tensor.Sizes)
 		return
 	}

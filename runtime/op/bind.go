@@ -2,6 +2,8 @@ package op
 
 import (
 	"errors"
+	"math"
+	"slices"
 	"strconv"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -160,6 +162,8 @@ type Invoker struct {
 	Outs []*tensor.Tensor
 	// Fixed says that sizes never change from call to call, so that they are inferred only once.
 	Fixed bool
+	// Static marks the outs whose sizes may not change; nil for none.
+	Static []bool
 
 	plan     *Plan
 	env      *Env
@@ -168,6 +172,7 @@ type Invoker struct {
 	temps    []tensor.Tensor // one for each tensor argument, members of lists counted, and then each out
 	casts    bool
 	inferred bool
+	direct   bool // what is inferred stays, and neither arguments nor outs need temporaries
 }
 
 // Bind makes an invoker; it keeps the slices.
@@ -229,11 +234,14 @@ func (v *Invoker) Call() error {
 		}
 		v.inferred = true
 	}
-	if err := v.castArgs(); err != nil {
-		return err
-	}
-	if err := v.placeOuts(); err != nil {
-		return err
+	if !v.direct {
+		if err := v.castArgs(); err != nil {
+			return err
+		}
+		if err := v.placeOuts(); err != nil {
+			return err
+		}
+		v.direct = v.Fixed && !v.casts && slices.Equal(v.call.Out, v.Outs)
 	}
 	if n := v.plan.scratch; n > 0 {
 		b, err := v.env.Temp.Alloc(n)
@@ -242,7 +250,7 @@ func (v *Invoker) Call() error {
 		}
 		v.call.Scratch = b
 	}
-	if err := v.plan.Kernel.Run(&v.call, v.plan.state); err != nil {
+	if err := v.plan.Kernel.Run(&v.call, v.plan.state); err != nil || v.direct {
 		return err
 	}
 	return v.takeOuts()
@@ -257,11 +265,23 @@ func (v *Invoker) resize() error {
 		return errors.New("operator gives " + strconv.Itoa(len(v.infer.Out)) + " outputs, want " + strconv.Itoa(len(v.Outs)))
 	}
 	for i, t := range v.Outs {
-		if err := Resize(t, v.infer.Out[i].Sizes, v.env.Grow); err != nil {
+		sizes := v.infer.Out[i].Sizes
+		if err := v.checkStatic(i, t.Sizes, sizes); err != nil {
+			return err
+		}
+		if err := Resize(t, sizes, v.env.Grow); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// checkStatic refuses other sizes for an out that is static.
+func (v *Invoker) checkStatic(i int, have, want []tensor.Dim) error {
+	if v.Static == nil || !v.Static[i] || slices.Equal(have, want) {
+		return nil
+	}
+	return errors.New("output has the static sizes " + SizesText(have) + ", want " + SizesText(want))
 }
 
 // castArgs puts the arguments into the call, cast where Run wants another type.
@@ -379,7 +399,14 @@ func (v *Invoker) takeOuts() error {
 	for i, t := range v.Outs {
 		got := v.call.Out[i]
 		if got == t {
+			if err := v.checkStatic(i, v.infer.Out[i].Sizes, t.Sizes); err != nil {
+				copy(t.Sizes, v.infer.Out[i].Sizes)
+				return err
+			}
 			continue
+		}
+		if err := v.checkStatic(i, t.Sizes, got.Sizes); err != nil {
+			return err
 		}
 		if err := Resize(t, got.Sizes, v.env.Grow); err != nil {
 			return err
@@ -409,10 +436,14 @@ func (v *Invoker) takeReordered(t, got *tensor.Tensor) error {
 // Resize gives t these sizes, in place. grow, if not nil, is asked for more bytes than t has room for.
 func Resize(t *tensor.Tensor, sizes []tensor.Dim, grow func(*tensor.Tensor, int) error) error {
 	if len(sizes) != len(t.Sizes) {
-		return errors.New("output has rank " + strconv.Itoa(len(t.Sizes)) + ", want " + strconv.Itoa(len(sizes)))
+		return errors.New("output has sizes " + SizesText(t.Sizes) + ", want " + SizesText(sizes))
 	}
 	m := tensor.Meta{DType: t.DType, Sizes: sizes}
-	n := m.Nbytes()
+	bytes, ok := m.BoundedBytes(math.MaxInt)
+	if !ok {
+		return errors.New("output sizes " + SizesText(sizes) + " are negative or too large")
+	}
+	n := int(bytes)
 	if n > cap(t.Data) {
 		err := errors.New("output needs " + strconv.Itoa(n) + " bytes, its place has " + strconv.Itoa(cap(t.Data)))
 		if grow != nil {

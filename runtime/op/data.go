@@ -1,6 +1,7 @@
 package op
 
 import (
+	"errors"
 	"unsafe"
 
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -20,13 +21,18 @@ type number interface{ integer | float }
 // elems are the elements of t, which must have T's size.
 func elems[T any](t *tensor.Tensor) []T { return sliceOf[T](t.Data, t.Numel()) }
 
-// sliceOf views the first n elements of b.
+// ErrElements is what a kernel panics with that gets a tensor of another element type than it takes.
+var ErrElements = errors.New("check element type: a tensor has fewer bytes than the kernel takes")
+
+// sliceOf views the first n elements of b; it panics with ErrElements if b is too short.
 func sliceOf[T any](b []byte, n int) []T {
 	var z T
 	if n == 0 {
 		return nil
 	}
-	_ = b[n*int(unsafe.Sizeof(z))-1]
+	if uint(n) > uint(len(b))/uint(unsafe.Sizeof(z)) {
+		panic(ErrElements)
+	}
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 

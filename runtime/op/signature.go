@@ -1,6 +1,9 @@
 package op
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Param is one argument of a schema.
 type Param struct {
@@ -9,6 +12,56 @@ type Param struct {
 	Name string
 	// Out reports an out argument, InPlace one that is written and is no out argument.
 	Out, InPlace bool
+
+	kinds uint16 // bit k: values of Kind k are taken; 0: all
+}
+
+// Takes reports whether v is of a kind that the parameter's type allows, its members too.
+func (p *Param) Takes(v *Value) bool {
+	switch {
+	case p.kinds == 0:
+		return true
+	case p.kinds>>v.Kind&1 == 0:
+		return false
+	case v.Kind == Tensors:
+		return strings.HasPrefix(p.Type, "Tensor?") || !slices.Contains(v.Tensors, nil)
+	}
+	return v.Kind != Tensor || v.Tensor != nil
+}
+
+// kindsOf is Param.kinds of a type. A list of a given length may be a number, which stands for all members.
+func kindsOf(typ string) uint16 {
+	base, optional := strings.CutSuffix(typ, "?")
+	base, _, list := strings.Cut(base, "[")
+	one, many := baseKinds(strings.TrimSuffix(base, "?"))
+	kinds := one
+	switch {
+	case one == 0:
+		return 0
+	case list && one == 1<<Tensor:
+		kinds = many
+	case list:
+		kinds = one | many
+	}
+	if optional {
+		kinds |= 1 << None
+	}
+	return kinds
+}
+
+// baseKinds are the kinds of a value of a type, and of a list of them.
+func baseKinds(base string) (one, many uint16) {
+	switch base {
+	case "Tensor":
+		return 1 << Tensor, 1 << Tensors
+	case "int", "SymInt", "ScalarType", "MemoryFormat", "bool":
+		return 1<<Int | 1<<Bool, 1<<Ints | 1<<Bools
+	case "float", "Scalar":
+		return 1<<Int | 1<<Bool | 1<<Float, 1<<Ints | 1<<Bools | 1<<Floats
+	case "str":
+		return 1 << String, 0
+	}
+	return 0, 0
 }
 
 // Signature is a schema taken apart.
@@ -57,12 +110,13 @@ func parseParam(text string, keyword bool) Param {
 	if i := strings.LastIndexByte(text, ' '); i >= 0 {
 		typ, name = text[:i], text[i+1:]
 	}
-	p := Param{Type: typ, Name: name}
+	p := Param{Type: typ, Name: name, kinds: kindsOf(typ)}
 	open, end := strings.IndexByte(typ, '('), strings.IndexByte(typ, ')')
 	if open < 0 || end < open {
 		return p
 	}
 	p.Type = typ[:open] + typ[end+1:]
+	p.kinds = kindsOf(p.Type)
 	if strings.Contains(typ[open:end], "!") {
 		p.Out, p.InPlace = keyword, !keyword
 	}

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// errTemp is what a Temp says that would exceed its limit.
-var errTemp = errors.New("temporary memory exceeds the limit")
+// ErrTemp is what a Temp says that would exceed its limit.
+var ErrTemp = errors.New("temporary memory exceeds the limit")
 
 // Temp hands out temporary memory, 64-byte aligned. It keeps what the largest round needed, so
 // that steady state allocates nothing. The zero Temp is ready and has no limit.
@@ -17,6 +17,9 @@ type Temp struct {
 	used  int
 	want  int
 }
+
+// Held is the bytes that t keeps from round to round.
+func (t *Temp) Held() int { return len(t.buf) }
 
 // Reset begins a round: everything handed out before is free.
 func (t *Temp) Reset() {
@@ -29,13 +32,13 @@ func (t *Temp) Reset() {
 // Alloc is n bytes of any content, valid until Reset.
 func (t *Temp) Alloc(n int) ([]byte, error) {
 	if n < 0 || n > 1<<48 {
-		return nil, errTemp
+		return nil, ErrTemp
 	}
 	size := (n + 63) &^ 63
-	t.want += size
-	if t.Limit > 0 && t.want > t.Limit {
-		return nil, errTemp
+	if t.Limit > 0 && size > t.Limit-t.want {
+		return nil, ErrTemp
 	}
+	t.want += size
 	if t.used+size <= len(t.buf) {
 		b := t.buf[t.used : t.used+n : t.used+size]
 		t.used += size

@@ -44,16 +44,16 @@ type Expressions interface {
 }
 
 // Shapes does arithmetic on Dims. A nil *Shapes, as at run time, does plain
-// arithmetic and never meets a symbol.
+// arithmetic, for which every Dim is a number.
 type Shapes struct {
 	Table Expressions
 }
 
-func plain(a, b Dim) bool { return !IsSymbol(a) && !IsSymbol(b) }
+func (s *Shapes) plain(a, b Dim) bool { return s == nil || !IsSymbol(a) && !IsSymbol(b) }
 
 // Add is a + b.
 func (s *Shapes) Add(a, b Dim) Dim {
-	if plain(a, b) {
+	if s.plain(a, b) {
 		return a + b
 	}
 	return s.Table.Add(a, b)
@@ -61,7 +61,7 @@ func (s *Shapes) Add(a, b Dim) Dim {
 
 // Sub is a - b.
 func (s *Shapes) Sub(a, b Dim) Dim {
-	if plain(a, b) {
+	if s.plain(a, b) {
 		return a - b
 	}
 	return s.Table.Add(a, s.Table.Mul(b, -1))
@@ -69,7 +69,7 @@ func (s *Shapes) Sub(a, b Dim) Dim {
 
 // Mul is a · b.
 func (s *Shapes) Mul(a, b Dim) Dim {
-	if plain(a, b) {
+	if s.plain(a, b) {
 		return a * b
 	}
 	return s.Table.Mul(a, b)
@@ -77,7 +77,7 @@ func (s *Shapes) Mul(a, b Dim) Dim {
 
 // FloorDiv is ⌊a / b⌋ as Python rounds; b must not be 0.
 func (s *Shapes) FloorDiv(a, b Dim) Dim {
-	if !plain(a, b) {
+	if !s.plain(a, b) {
 		return s.Table.FloorDiv(a, b)
 	}
 	q := a / b
@@ -89,7 +89,7 @@ func (s *Shapes) FloorDiv(a, b Dim) Dim {
 
 // Mod is a - b·⌊a / b⌋ as in Python; b must not be 0.
 func (s *Shapes) Mod(a, b Dim) Dim {
-	if !plain(a, b) {
+	if !s.plain(a, b) {
 		return s.Table.Mod(a, b)
 	}
 	return a - b*s.FloorDiv(a, b)
@@ -97,7 +97,7 @@ func (s *Shapes) Mod(a, b Dim) Dim {
 
 // Max is the larger of a and b.
 func (s *Shapes) Max(a, b Dim) Dim {
-	if plain(a, b) {
+	if s.plain(a, b) {
 		return max(a, b)
 	}
 	return s.Table.Max(a, b)
@@ -105,7 +105,7 @@ func (s *Shapes) Max(a, b Dim) Dim {
 
 // Min is the smaller of a and b.
 func (s *Shapes) Min(a, b Dim) Dim {
-	if plain(a, b) {
+	if s.plain(a, b) {
 		return min(a, b)
 	}
 	return s.Table.Min(a, b)
@@ -120,7 +120,7 @@ func truth(b bool) Truth {
 
 // Equal answers a = b.
 func (s *Shapes) Equal(a, b Dim) Truth {
-	if plain(a, b) || a == b {
+	if s.plain(a, b) || a == b {
 		return truth(a == b)
 	}
 	return s.Table.Equal(a, b)
@@ -128,7 +128,7 @@ func (s *Shapes) Equal(a, b Dim) Truth {
 
 // Less answers a < b.
 func (s *Shapes) Less(a, b Dim) Truth {
-	if plain(a, b) || a == b {
+	if s.plain(a, b) || a == b {
 		return truth(a < b)
 	}
 	return s.Table.Less(a, b)

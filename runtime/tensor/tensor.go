@@ -2,6 +2,8 @@
 // lowerer and the runtime share.
 package tensor
 
+import "math/bits"
+
 // MaxRank is the largest number of dimensions of a tensor (ExecuTorch's kTensorDimensionLimit).
 const MaxRank = 16
 
@@ -39,8 +41,36 @@ func (m *Meta) Numel() int {
 	return n
 }
 
+// BoundedBytes is the number of bytes of a dense tensor of this Meta; ok is false if a size is negative or symbolic, or
+// the bytes exceed limit.
+func (m *Meta) BoundedBytes(limit int64) (n int64, ok bool) {
+	product, over, empty := uint64(m.DType.Size()), uint64(0), false
+	for _, s := range m.Sizes {
+		if s < 0 {
+			return 0, false
+		}
+		hi, lo := bits.Mul64(product, uint64(s))
+		product, over, empty = lo, over|hi, empty || s == 0
+	}
+	if empty {
+		return 0, true
+	}
+	return int64(product), over == 0 && product <= uint64(max(limit, 0))
+}
+
 // Nbytes is the number of bytes of a dense tensor of this Meta.
 func (m *Meta) Nbytes() int { return m.Numel() * m.DType.Size() }
+
+// ValidOrder reports whether DimOrder is empty or a permutation of the dimensions.
+func (m *Meta) ValidOrder() bool {
+	seen := 0
+	for _, d := range m.DimOrder {
+		if int(d) < len(m.Sizes) {
+			seen |= 1 << d
+		}
+	}
+	return len(m.DimOrder) == 0 || len(m.DimOrder) == len(m.Sizes) && seen == 1<<len(m.Sizes)-1
+}
 
 // Contiguous reports whether the elements lie in row-major order, seen without
 // the dimensions of size 1 (whose place in the order means nothing).

@@ -1,0 +1,120 @@
+package executor
+
+import (
+	"slices"
+
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+)
+
+// flow says that a value may get what another one holds.
+type flow struct{ from, to int32 }
+
+// checkWrites refuses a method that may write into the file: a constant, what MoveCall takes from one, or a view of one.
+func (m *method) checkWrites() error {
+	moves, views := m.flows()
+	held := make([]bool, len(m.vals)) // values that may hold a constant tensor itself
+	for i := range held {
+		held[i] = m.place[i] == constant
+	}
+	spread(held, moves)
+	for _, f := range views {
+		if held[f.to] {
+			return fail(pte.InvalidProgram, "value ", itoa(f.to), " is a constant and the result of a view")
+		}
+	}
+	m.readOnly = slices.Clone(held)
+	spread(m.readOnly, append(moves, views...))
+	for _, v := range m.plan.Inputs {
+		if m.readOnly[v] {
+			return fail(pte.InvalidProgram, "input is value ", itoa(v), ", a constant or a view of one")
+		}
+	}
+	for i := range m.steps {
+		for _, v := range m.steps[i].writes() {
+			if m.readOnly[v] {
+				return fail(pte.InvalidProgram, "instruction ", itoa(i), ": ", m.steps[i].name, " writes value ", itoa(v), ", a constant or a view of one")
+			}
+		}
+	}
+	return nil
+}
+
+// flows are the method's moves and its views.
+func (m *method) flows() (moves, views []flow) {
+	for i := range m.steps {
+		switch s := &m.steps[i]; {
+		case s.kind == pte.MoveCall:
+			moves = append(moves, flow{s.a, s.b})
+		case s.name == etViewName:
+			views = append(views, flow{s.args[0], s.args[2]})
+		}
+	}
+	return moves, views
+}
+
+// spread marks what flows reach from marked values.
+func spread(marked []bool, flows []flow) {
+	flows = slices.Clone(flows)
+	slices.SortFunc(flows, func(a, b flow) int { return int(a.from - b.from) })
+	var queue []int32
+	for v, yes := range marked {
+		if yes {
+			queue = append(queue, int32(v))
+		}
+	}
+	for len(queue) > 0 {
+		v := queue[0]
+		queue = queue[1:]
+		at, _ := slices.BinarySearchFunc(flows, v, func(f flow, v int32) int { return int(f.from - v) })
+		for ; at < len(flows) && flows[at].from == v; at++ {
+			if to := flows[at].to; !marked[to] {
+				marked[to] = true
+				queue = append(queue, to)
+			}
+		}
+	}
+}
+
+// writes are the tensors whose elements a step writes; what a delegate writes is known to its backend.
+func (s *step) writes() []int32 {
+	if s.name == etCopyName {
+		return s.args[:1]
+	}
+	return s.outs
+}
+
+// static reports whether the sizes of value v never change.
+func (m *method) static(v int32) bool {
+	t := m.plan.Values[v].Tensor
+	return t != nil && t.Dynamism == pte.Static && !m.varies[v]
+}
+
+// restriction is what an instance does not let delegates do with a tensor.
+type restriction uint8
+
+const (
+	noWrite  restriction = 1 << iota // it is a constant
+	noResize                         // its sizes are static
+)
+
+// restrict notes what delegates may not do with their arguments.
+func (m *Method) restrict() {
+	for i := range m.m.steps {
+		s := &m.m.steps[i]
+		if s.kind != pte.DelegateCall {
+			continue
+		}
+		for _, v := range s.args {
+			if m.vals[v].Kind != op.Tensor {
+				continue
+			}
+			if m.m.readOnly[v] {
+				m.restricted[m.vals[v].Tensor] |= noWrite
+			}
+			if m.m.static(v) {
+				m.restricted[m.vals[v].Tensor] |= noResize
+			}
+		}
+	}
+}
