@@ -159,7 +159,7 @@ func (l *Loaded) ToEdge(spec *config.Spec, dump *Dumper) (*exir.EdgeProgram, err
 		if err := l.stage(dump, "functional", m, exir.FunctionalATen); err != nil {
 			return nil, err
 		}
-		if err := decomp.Run(p, m, keeps(l.entries)); err != nil {
+		if err := decomp.Run(p, m, keeps(l.entries, m)); err != nil {
 			errs = append(errs, l.within(m, diag.UnsupportedOperator, err)...)
 			continue
 		}

@@ -37,13 +37,25 @@ func matches(spec *config.Spec, nodes []config.Nodes) []delegate.Match {
 	return list
 }
 
-// keeps says which nodes backends want to see as they are: those of the operators that a partitioner names.
-func keeps(list []delegate.Entry) func(n *exir.Node) bool {
+// keeps says which nodes of m backends want to see as they are: those of the operators that a partitioner names, and those
+// that it picks.
+func keeps(list []delegate.Entry, m *exir.Method) func(n *exir.Node) bool {
 	if len(list) == 0 {
 		return nil
 	}
+	picked := map[*exir.Node]bool{}
+	_ = m.Graph.Walk(func(g *exir.Graph) error { // f gives no error
+		for _, e := range list {
+			if p, ok := e.Partitioner.(backend.Preserver); ok {
+				for _, n := range p.Preserve(g) {
+					picked[n] = true
+				}
+			}
+		}
+		return nil
+	})
 	return func(n *exir.Node) bool {
-		return slices.ContainsFunc(list, func(e delegate.Entry) bool {
+		return picked[n] || slices.ContainsFunc(list, func(e delegate.Entry) bool {
 			ops, filter := e.Partitioner.OpsToNotDecompose()
 			return slices.Contains(ops, n.Op.Name) && (filter == nil || filter(n))
 		})
@@ -90,10 +102,9 @@ func (l *Loaded) delegate(spec *config.Spec, p *exir.EdgeProgram, models map[str
 
 // preserved are errors for the nodes that a backend wanted kept and none took.
 func (l *Loaded) preserved(m *exir.Method) (errs diag.List) {
-	keep := keeps(l.entries)
 	_ = m.Graph.Walk(func(g *exir.Graph) error { // f gives no error
 		for _, n := range g.Nodes {
-			if n.Op.Kind == "hop" || exir.IsPrim(n.Op) || exir.LookupRow(n.Op.Name) != nil || !keep(n) {
+			if n.Op.Kind == "hop" || exir.IsPrim(n.Op) || exir.LookupRow(n.Op.Name) != nil {
 				continue
 			}
 			e := n.Fault(diag.PreservedLeft, "it was kept from decomposition, and no backend took it")

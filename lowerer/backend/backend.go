@@ -41,6 +41,13 @@ type Partitioner interface {
 	OpsToNotDecompose() (ops []string, filter func(n *exir.Node) bool)
 }
 
+// Preserver is a Partitioner that wants further composite operators kept, by what is around them.
+type Preserver interface {
+	// Preserve gives the nodes of a graph of ATen operators to keep as they are. A kept node that is not delegated then is
+	// an error.
+	Preserve(g *exir.Graph) []*exir.Node
+}
+
 // Options are what a program's `partition` entry says to its backend.
 type Options struct {
 	// CompileSpecs are the entry's compile_specs in the order of the backend's schema.

@@ -2,6 +2,7 @@ package aot
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/lowerer/backend"
@@ -23,6 +24,22 @@ func (p *partitioner) OpsToNotDecompose() ([]string, func(n *exir.Node) bool) {
 		weight := valueOf(&n.Args[len(n.Args)-1])
 		return p.checkCommon(n, rules[n.Op.Name]) == "" && n.Outs[0].Spec.Rank() >= 2 && (len(n.Args) == 1 || weight.Const != nil)
 	}
+}
+
+// Preserve keeps the quantization of linear layers that are taken, where programs have it decomposed.
+func (p *partitioner) Preserve(g *exir.Graph) (kept []*exir.Node) {
+	x := newGraph(g, func(v *exir.Value) bool { return v.Const != nil })
+	for _, n := range g.Nodes {
+		if r := x.rules[n.Op.Name]; r == nil || !r.weighted || p.takes(x, n) != "" {
+			continue
+		}
+		for _, m := range x.around(n) {
+			if strings.HasPrefix(m.Op.Name, "torchao::") {
+				kept = append(kept, m)
+			}
+		}
+	}
+	return kept
 }
 
 // Partition tags the nodes of every rule that holds, with the quantization that is computed with them.
