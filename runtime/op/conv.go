@@ -244,6 +244,13 @@ func prepareConvolution[T number](p *Prep) (State, error) {
 	if w.Data == nil {
 		return nil, nil
 	}
+	sizes := Infer{Args: p.Args, Out: make([]tensor.Meta, 1)}
+	if err := inferConvolution(&sizes); err != nil {
+		return nil, err
+	}
+	if len(p.Out) != 1 || len(p.Out[0].Sizes) != len(sizes.Out[0].Sizes) {
+		return nil, errDims
+	}
 	in := plainOrder(&p.Args[convInput].Tensor.Meta, w.Rank()-2)
 	c := newConv(p.Args, &in, &p.Out[0])
 	c.tiling = tilingOf[T](p.Tier)

@@ -55,6 +55,9 @@ func setDimOrder(out *tensor.Meta, v *Value) error {
 		}
 		order[i] = uint8(at)
 	}
+	if m := (tensor.Meta{Sizes: out.Sizes, DimOrder: order[:len(v.Ints)]}); !m.ValidOrder() {
+		return errDimTwice
+	}
 	setOrder(out, order[:len(v.Ints)])
 	return nil
 }

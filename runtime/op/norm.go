@@ -159,19 +159,47 @@ func scaleRow[T number](o, x []T, scale, shift float64) {
 func eachChannel(m *tensor.Meta, f func(ch, start, step, n int)) {
 	var s [tensor.MaxRank]int
 	stridesOf(m, &s)
-	inner := 1
-	for _, d := range m.Sizes[2:] {
-		inner *= int(d)
-	}
-	step := 1
-	if !m.Contiguous() { // channels-last: elements of a channel lie a pixel apart
-		step = int(m.Sizes[1])
+	inner, step := evenlySpaced(m, &s)
+	outer := m.Numel()
+	for _, d := range m.Sizes[:2] {
+		outer /= int(max(d, 1))
 	}
 	for n := range int(m.Sizes[0]) {
 		for ch := range int(m.Sizes[1]) {
-			f(ch, n*s[0]+ch*s[1], step, inner)
+			for i := 0; i < outer; i += inner {
+				f(ch, n*s[0]+ch*s[1]+offsetOf(m, &s, i), step, inner)
+			}
 		}
 	}
+}
+
+// evenlySpaced is how many of the last elements of a channel, counted in logical order, lie at the same distance from
+// one to the next, and that distance.
+func evenlySpaced(m *tensor.Meta, s *[tensor.MaxRank]int) (n, step int) {
+	n, step = 1, 1
+	for d := m.Rank() - 1; d >= 2; d-- {
+		size := int(m.Sizes[d])
+		switch {
+		case size == 1:
+			continue
+		case n == 1:
+			step = s[d]
+		case s[d] != n*step:
+			return n, step
+		}
+		n *= size
+	}
+	return n, step
+}
+
+// offsetOf is where element i of a channel lies, counted in logical order.
+func offsetOf(m *tensor.Meta, s *[tensor.MaxRank]int, i int) (at int) {
+	for d := m.Rank() - 1; d >= 2 && i > 0; d-- {
+		size := int(m.Sizes[d])
+		at += i % size * s[d]
+		i /= size
+	}
+	return at
 }
 
 func runBatchNorm[T number](c *Call, _ State) error {
