@@ -43,6 +43,7 @@ func init() {
 		{"lower", "[flags] (spec.cue | model.pt2 | name=model.pt2 ...)", "lower models to a program", runLower},
 		{"vet", "[flags] spec.cue", "check a spec with its models, and list their inputs", runVet},
 		{"run", "[flags] prog.pte", "run a program", runRun},
+		{"compare", "[flags] a.pte b.pte", "run two programs and find the first node that differs", runCompare},
 		{"inspect", "[flags] prog.pte", "show everything that a program holds", runInspect},
 		{"passes", "[flags]", "list the passes in their order", runPasses},
 		{"ops", "[flags] [name]", "list the operators that lower, or describe one", runOps},

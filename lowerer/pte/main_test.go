@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/internal/config"
+	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
 func TestMain(m *testing.M) {
@@ -38,7 +40,30 @@ func TestScripts(t *testing.T) {
 			e.Setenv("MODELS", models)
 			return nil
 		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"reweigh": func(ts *testscript.TestScript, _ bool, args []string) { // reweigh IN OUT CONSTANT
+				b, err := os.ReadFile(ts.MkAbs(args[0]))
+				ts.Check(err)
+				at, err := strconv.Atoi(args[2])
+				ts.Check(err)
+				b, err = reweigh(b, at)
+				ts.Check(err)
+				ts.Check(os.WriteFile(ts.MkAbs(args[1]), b, 0o666))
+			},
+		},
 	})
+}
+
+// reweigh is the program src with the first element, a float32, of a constant negated.
+func reweigh(src []byte, constant int) ([]byte, error) {
+	p, err := pte.Read(src)
+	if err != nil {
+		return nil, err
+	}
+	data := bytes.Clone(p.ConstantBuffers[constant])
+	data[3] ^= 0x80
+	p.ConstantBuffers[constant] = data
+	return pte.Marshal(p)
 }
 
 // TestEveryCodeHasItsPage compares the constants of package diag with docs/errors, both ways.

@@ -25,6 +25,25 @@ func runRun(e *env, args []string) error {
 	return runcmd.Run(&o, executor.LoadOptions{Kernels: op.Kernels, Backends: e.backends.Runtime}, e.stdout)
 }
 
+func runCompare(e *env, args []string) error {
+	var o runcmd.CompareOptions
+	f := newFlags()
+	o.Define(f.FlagSet)
+	rest, err := f.parse(args)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 2 {
+		return usageError("want two programs")
+	}
+	o.A, o.B = rest[0], rest[1]
+	if msg := o.Conflict(); msg != "" {
+		return usageError(msg)
+	}
+	defer progress(e, "comparing "+o.A+" with "+o.B)()
+	return runcmd.Compare(&o, executor.LoadOptions{Kernels: op.Kernels, Backends: e.backends.Runtime}, e.stdout)
+}
+
 func runInspect(e *env, args []string) error {
 	f := newFlags()
 	asJSON := f.Bool("json", false, "print JSON")

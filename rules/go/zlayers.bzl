@@ -64,7 +64,6 @@ STD = [
     "runtime",
     "runtime/debug",
     "runtime/metrics",
-    "runtime/pprof",
     "slices",
     "sort",
     "strconv",
@@ -74,6 +73,7 @@ STD = [
     "syscall",
     "testing",
     "testing/fstest",
+    "text/tabwriter",
     "time",
     "unicode",
 ]

@@ -98,6 +98,11 @@ func floats(data []byte) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(&data[0])), len(data)/4)
 }
 
+// bytesOf is the bytes of list.
+func bytesOf(list []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 4*len(list))
+}
+
 // Execute runs the instructions one after another.
 func (Backend) Execute(ctx *backend.ExecuteContext, h backend.Handle, args []*backend.Value) error {
 	p := h.(*program)
@@ -131,13 +136,26 @@ func output(ctx *backend.ExecuteContext, a *backend.Value, v *value) error {
 	return nil
 }
 
-// run makes the value of step i.
+// run makes the value of step i, as an event if somebody traces.
 func (p *program) run(ctx *backend.ExecuteContext, i int) error {
-	s := &p.steps[i]
-	if t := ctx.Tracer; t != nil {
-		e := t.StartProfilingDelegate("", int64(s.ID))
-		defer t.EndProfilingDelegate(e, nil)
+	t, id := ctx.Tracer, int64(p.steps[i].ID)
+	if t == nil {
+		return p.compute(ctx, i)
 	}
+	e := t.StartProfilingDelegate("", id)
+	err := p.compute(ctx, i)
+	t.EndProfilingDelegate(e, nil)
+	if err == nil {
+		out := &p.values[p.inputs+i]
+		t.LogIntermediateOutputDelegate("", id, &backend.Value{Kind: op.Tensor, Tensor: &tensor.Tensor{
+			Meta: tensor.Meta{DType: tensor.Float, Sizes: out.sizes}, Data: bytesOf(out.data)}})
+	}
+	return err
+}
+
+// compute makes the value of step i.
+func (p *program) compute(ctx *backend.ExecuteContext, i int) error {
+	s := &p.steps[i]
 	x := &p.values[s.Args[0]]
 	out := &p.values[p.inputs+i]
 	out.sizes = x.sizes

@@ -142,12 +142,26 @@ func (in *instance) execute(ctx *backend.ExecuteContext, args []*backend.Value) 
 
 // node runs the steps of one node from step i on, as one event of the trace, and gives the step after them.
 func (in *instance) node(i int) (int, error) {
-	node := in.prog.steps[i].node
-	if tr := in.ctx.Tracer; tr != nil {
-		n := &in.prog.nodes[node]
-		e := tr.StartProfilingDelegate("", n.handle)
-		defer func() { tr.EndProfilingDelegate(e, []byte(n.name)) }()
+	tr := in.ctx.Tracer
+	if tr == nil {
+		return in.nodeSteps(i)
 	}
+	n := &in.prog.nodes[in.prog.steps[i].node]
+	e := tr.StartProfilingDelegate("", n.handle)
+	next, err := in.nodeSteps(i)
+	tr.EndProfilingDelegate(e, []byte(n.name))
+	if err != nil {
+		return next, err
+	}
+	for k := range in.steps[next-1].outs {
+		tr.LogIntermediateOutputDelegate("", n.handle, &backend.Value{Kind: op.Tensor, Tensor: in.steps[next-1].outs[k].slot})
+	}
+	return next, nil
+}
+
+// nodeSteps runs the steps of one node from step i on and gives the step after them.
+func (in *instance) nodeSteps(i int) (int, error) {
+	node := in.prog.steps[i].node
 	for ; i < len(in.steps) && in.prog.steps[i].node == node; i++ {
 		if err := in.step(i); err != nil {
 			return i, in.wrap(i, err)

@@ -2,6 +2,7 @@
 package runcmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/internal/output"
+	"github.com/rules-pte/rules_pte/runtime/etdump"
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/executor/npy"
 	"github.com/rules-pte/rules_pte/runtime/executor/runner"
@@ -27,22 +29,32 @@ type Options struct {
 	Bench, Threads                 int
 	MaxMemory                      int64
 	JSON, Check                    bool
+	// Trace is where the trace goes, DebugBuffer the tensors that it refers to; Debug is the program's debug file.
+	Trace, DebugBuffer, Debug string
 }
 
 // Define adds the flags to f.
 func (o *Options) Define(f *flag.FlagSet) {
+	o.defineCalls(f)
+	f.StringVar(&o.Output, "output", "", "a `folder` for the outputs as .npy files")
+	f.IntVar(&o.Bench, "bench", 0, "also time `N` calls")
+	f.BoolVar(&o.Check, "check", false, "hold the results of --case against its file")
+	f.StringVar(&o.Trace, "trace", "", "a `file` for the time of each instruction and step: ETDump if it ends in .etdp, else JSON that Perfetto reads, too")
+	f.StringVar(&o.DebugBuffer, "debug-buffer", "", "a `file` for the values of every instruction, which an ETDump refers to")
+	f.StringVar(&o.Debug, "debug", "", "the debug `file` of the program, for --trace; by default NAME.debug.json beside it")
+}
+
+// defineCalls adds the flags that say what to call and how.
+func (o *Options) defineCalls(f *flag.FlagSet) {
 	f.StringVar(&o.Method, "method", "", "the `name` of the method; by default forward, or the only one")
 	f.Func("input", "an `input`: FILE.npy, int:N, float:X, bool:B, str:S or none; once for each", func(s string) error {
 		o.Inputs = append(o.Inputs, s)
 		return nil
 	})
-	f.StringVar(&o.Output, "output", "", "a `folder` for the outputs as .npy files")
 	f.StringVar(&o.Cases, "case", "", "a `file` of calls with expected results, instead of --input")
-	f.IntVar(&o.Bench, "bench", 0, "also time `N` calls")
 	f.IntVar(&o.Threads, "threads", 0, "how many `threads` kernels use; by default one for each CPU")
 	f.Int64Var(&o.MaxMemory, "max-memory", executor.DefaultMaxMemory, "the most `bytes` that the program may take; by default 4 GiB")
 	f.BoolVar(&o.JSON, "json", false, "print JSON")
-	f.BoolVar(&o.Check, "check", false, "hold the results of --case against its file")
 }
 
 // Conflict says what is wrong with o as a command line, or nothing.
@@ -54,6 +66,12 @@ func (o *Options) Conflict() string {
 		return "--case has inputs of its own; leave out --input"
 	case o.Cases != "" && o.Bench > 0:
 		return "--bench times one call; leave out --case"
+	case o.Trace != "" && o.Bench > 0:
+		return "--trace makes calls slower; leave out --bench"
+	case o.DebugBuffer != "" && filepath.Ext(o.Trace) != etdumpExt:
+		return "--debug-buffer needs --trace FILE" + etdumpExt
+	case o.Debug != "" && o.Trace == "":
+		return "--debug needs --trace"
 	case o.Bench < 0 || o.Threads < 0 || o.MaxMemory <= 0:
 		return "--bench, --threads and --max-memory want no negative number"
 	}
@@ -88,6 +106,8 @@ type run struct {
 	program *executor.Program
 	report  report
 	files   []file
+	gen     *etdump.Gen // or nil
+	called  []string    // the methods called, in order
 }
 
 // file is an output that is written when every call has succeeded.
@@ -99,23 +119,44 @@ type file struct {
 // Run is "pte run" with the kernels and backends of load. It writes nothing if a call fails. The error has codes.
 func Run(o *Options, load executor.LoadOptions, stdout io.Writer) error {
 	r := &run{Options: o, stdout: stdout}
-	load.Threads, load.MaxMemory = o.Threads, o.MaxMemory
-	start := time.Now()
-	p, err := executor.LoadFile(o.Program, load)
-	if err != nil {
-		return fault(o.Program, err)
+	if o.Trace != "" {
+		r.gen = etdump.New(debugLevel(o.DebugBuffer))
 	}
-	defer p.Close()
-	r.program, r.report.LoadNS = p, time.Since(start).Nanoseconds()
-	verdict := r.runInputs
-	if o.Cases != "" {
-		verdict = r.runCases
+	if err := r.load(load); err != nil {
+		return err
 	}
-	err = verdict()
+	defer r.program.Close()
+	err := r.all()
+	if err == nil {
+		err = r.writeTrace()
+	}
 	if o.JSON && (err == nil || o.Cases != "") {
 		return errors.Join(json.NewEncoder(stdout).Encode(r.report), err)
 	}
 	return err
+}
+
+// load loads the program; the caller closes it.
+func (r *run) load(load executor.LoadOptions) error {
+	load.Threads, load.MaxMemory = r.Threads, r.MaxMemory
+	if r.gen != nil {
+		load.Tracer = r.gen
+	}
+	start := time.Now()
+	p, err := executor.LoadFile(r.Program, load)
+	if err != nil {
+		return fault(r.Program, err)
+	}
+	r.program, r.report.LoadNS = p, time.Since(start).Nanoseconds()
+	return nil
+}
+
+// all makes every call that the options ask for.
+func (r *run) all() error {
+	if r.Cases != "" {
+		return r.runCases()
+	}
+	return r.runInputs()
 }
 
 // runInputs runs one method on the inputs of the command line.
@@ -171,6 +212,7 @@ func (r *run) method(inst *executor.Instance, name string) (*executor.Method, er
 
 // call runs m. A panic of the loader or a kernel is an error of executor.
 func (r *run) call(m *executor.Method, name string, inputs []executor.Value) ([]executor.Value, error) {
+	r.called = append(r.called, cmp.Or(name, r.Method))
 	outs, err := m.Run(context.Background(), inputs)
 	if err == nil {
 		return outs, nil
