@@ -1,11 +1,38 @@
-"""The public rules: pte_program, pte_runtime and pte_test."""
+"""The public rules."""
 
-load("//rules:providers.bzl", _PteProgramInfo = "PteProgramInfo")
+load("//rules:providers.bzl", _PteBackendInfo = "PteBackendInfo", _PteLowererInfo = "PteLowererInfo", _PteProgramInfo = "PteProgramInfo")
+load("//rules/go:defs.bzl", "pte_go_library")
+load("//rules/private:backend.bzl", _pte_backend = "pte_backend")
+load("//rules/private:lowerer.bzl", _pte_lowerer = "pte_lowerer")
 load("//rules/private:program.bzl", "model_keys", _pte_program = "pte_program")
 load("//rules/private:runtime.bzl", _pte_runtime = "pte_runtime")
 load("//rules/private:test.bzl", "case_data", _pte_test = "pte_test")
 
+PteBackendInfo = _PteBackendInfo
+PteLowererInfo = _PteLowererInfo
 PteProgramInfo = _PteProgramInfo
+
+pte_backend = _pte_backend
+pte_lowerer = _pte_lowerer
+
+def pte_backend_library(name, importpath, srcs, deps = [], **kwargs):
+    """A Go package of a backend: of either half, or what they share.
+
+    Args:
+      name: the target's name.
+      importpath: the package's import path, in a Go module of the user's.
+      srcs: Go sources, and the files that they embed.
+      deps: the packages that srcs import: pte_backend_library targets, and those of rules_pte, such as
+        `@rules_pte//runtime/backend`.
+      **kwargs: what every rule takes.
+    """
+    pte_go_library(
+        name = name,
+        srcs = srcs,
+        importpath = importpath,
+        deps = deps,
+        **kwargs
+    )
 
 def pte_program(name, models, spec = None, srcs = [], deps = [], program = "", out = "", **kwargs):
     """Lowers exported PyTorch models to an ExecuTorch program.
@@ -38,10 +65,11 @@ def pte_program(name, models, spec = None, srcs = [], deps = [], program = "", o
         **kwargs
     )
 
-def pte_runtime(name, programs, srcs = [], deps = [], embed = True, **kwargs):
+def pte_runtime(name, programs, srcs = [], deps = [], backends = [], embed = True, platform = None, **kwargs):
     """A binary that holds exactly the kernels and backends that its programs need.
 
-    It can import the generated package
+    It is built for `platform`, or for that of the command line, on any host. The backends are among those of the
+    programs' lowerers; which of them the final programs call is known when they are packed. It can import the generated package
     `github.com/rules-pte/rules_pte/pteprogram` with
 
         func Ops() []*op.Kernel
@@ -59,14 +87,19 @@ def pte_runtime(name, programs, srcs = [], deps = [], embed = True, **kwargs):
       programs: pte_program targets.
       srcs: the command's Go files; a small runner if empty.
       deps: Go packages that srcs import beside runtime/{op,executor,backend}.
+      backends: pte_backend targets to link, whether a program calls them or not. A program that needs another one fails
+        the build. If empty, those that the programs call.
       embed: whether the programs are in the binary.
+      platform: what to build for, such as `@rules_pte//rules/platforms:linux_arm64`.
       **kwargs: `data` and what every rule takes.
     """
     _pte_runtime(
         name = name,
+        backends = backends,
         default_srcs = [] if srcs else [Label("//rules/runner:embedded" if embed else "//rules/runner:file")],
         deps = deps,
         embed = embed,
+        platform = platform,
         programs = programs,
         srcs = srcs,
         **kwargs

@@ -44,6 +44,11 @@ type versionInfo struct {
 	Go      string `json:"go"`
 	OS      string `json:"os"`
 	Arch    string `json:"arch"`
+	// Backends are the ids of what is linked in.
+	Backends struct {
+		AOT     []string `json:"aot"`
+		Runtime []string `json:"runtime"`
+	} `json:"backends"`
 }
 
 func runVersion(e *env, args []string) error {
@@ -56,7 +61,8 @@ func runVersion(e *env, args []string) error {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		version = info.Main.Version
 	}
-	v := versionInfo{version, runtime.Version(), runtime.GOOS, runtime.GOARCH}
+	v := versionInfo{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	v.Backends.AOT, v.Backends.Runtime = e.backends.ids()
 	if *asJSON {
 		return printJSON(e, v)
 	}

@@ -61,6 +61,18 @@ type Backends struct {
 	Runtime []rtbackend.Backend
 }
 
+// ids are the names of both halves, in their order.
+func (b Backends) ids() (aot, rt []string) {
+	aot, rt = []string{}, []string{}
+	for _, x := range b.AOT {
+		aot = append(aot, x.ID())
+	}
+	for _, x := range b.Runtime {
+		rt = append(rt, x.ID())
+	}
+	return aot, rt
+}
+
 // Main is the main function of a pte with these backends.
 func Main(b Backends) {
 	if dir := os.Getenv("BUILD_WORKING_DIRECTORY"); dir != "" {

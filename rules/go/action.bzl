@@ -50,8 +50,21 @@ def collect(deps):
     Returns:
       struct(srcs, files, layers): lists of depsets.
     """
-    infos = [d[GoInfo] for d in deps if GoInfo in d]
-    caches = [d[GoCacheInfo] for d in deps if GoCacheInfo in d]
+    return collect_infos(
+        [d[GoInfo] for d in deps if GoInfo in d],
+        [d[GoCacheInfo] for d in deps if GoCacheInfo in d],
+    )
+
+def collect_infos(infos, caches):
+    """What Go packages and caches give.
+
+    Args:
+      infos: a list of GoInfo.
+      caches: a list of GoCacheInfo.
+
+    Returns:
+      struct(srcs, files, layers): lists of depsets.
+    """
     return struct(
         srcs = [i.srcs for i in infos],
         files = [i.files for i in infos],
@@ -61,7 +74,7 @@ def collect(deps):
 def _src_flag(src):
     return src.path + "=" + src.file.path
 
-def go_action(ctx, mode, packages, srcs, files, layers, out = None, layer_out = None):
+def go_action(ctx, mode, packages, srcs, files, layers, out = None, layer_out = None, optional = None):
     """Runs the builder.
 
     Args:
@@ -73,6 +86,8 @@ def go_action(ctx, mode, packages, srcs, files, layers, out = None, layer_out = 
       layers: depset of File.
       out: the File to link, or None.
       layer_out: the layer to write, or None.
+      optional: sources that are needed if a package is, which only the action knows, or None: struct(selected, srcs, files)
+        with the File that lists the needed packages, a list of strings "package|path=file", and a depset of File.
     """
     target = ctx.attr._target[GoTargetInfo]
     args = ctx.actions.args()
@@ -92,13 +107,23 @@ def go_action(ctx, mode, packages, srcs, files, layers, out = None, layer_out = 
         if file:
             args.add(flag + file.path)
             outputs.append(file)
+    inputs = [files, layers]
+    unused = None
+    if optional:
+        unused = ctx.actions.declare_file(ctx.label.name + ".unused")
+        args.add("-selected=" + optional.selected.path)
+        args.add("-unused_out=" + unused.path)
+        args.add_all(optional.srcs, format_each = "-optional=%s")
+        inputs += [optional.files, depset([optional.selected])]
+        outputs.append(unused)
     args.add_all(packages)
     sdk = depset([ctx.file._goroot, ctx.file._gomod, ctx.file._gosum, ctx.file._vendor])
     ctx.actions.run(
         executable = ctx.executable._builder,
         arguments = [mode, args],
-        inputs = depset(transitive = [files, layers, sdk]),
+        inputs = depset(transitive = inputs + [sdk]),
         outputs = outputs,
         mnemonic = "Go" + mode.capitalize(),
         progress_message = "Go %s %s" % (mode, ctx.label),
+        unused_inputs_list = unused,
     )

@@ -6,6 +6,8 @@
 load("//rules/go:action.bzl", "GO_ATTRS", "collect", "go_action", "go_srcs")
 load("//rules/go:providers.bzl", "GoCacheInfo", "GoInfo")
 
+_MODULE = "github.com/rules-pte/rules_pte"
+
 def _pte_go_cache_impl(ctx):
     below = collect(ctx.attr.deps)
     layer = ctx.actions.declare_file(ctx.label.name + ".gocache")
@@ -27,6 +29,9 @@ pte_go_cache = rule(
 )
 
 def _dir(ctx):
+    """Where the package lies in the module; packages of other modules lie in its vendor folder."""
+    if ctx.attr.importpath:
+        return "vendor/" + ctx.attr.importpath
     return ctx.attr.dir or ctx.label.package
 
 def _pte_go_library_impl(ctx):
@@ -36,11 +41,17 @@ def _pte_go_library_impl(ctx):
     layers = depset(transitive = below.layers)
     if not ctx.attr.main:
         layer = ctx.actions.declare_file(ctx.label.name + ".gocache")
-        go_action(ctx, "compile", ["./" + _dir(ctx)], srcs, files, layers, layer_out = layer)
+        go_action(ctx, "compile", [ctx.attr.importpath or "./" + _dir(ctx)], srcs, files, layers, layer_out = layer)
         layers = depset([layer], transitive = below.layers)
     return [
         DefaultInfo(files = depset([] if ctx.attr.main else [layer])),
-        GoInfo(dir = _dir(ctx), srcs = srcs, files = files, layers = layers),
+        GoInfo(
+            dir = _dir(ctx),
+            importpath = ctx.attr.importpath or "%s/%s" % (_MODULE, _dir(ctx)),
+            srcs = srcs,
+            files = files,
+            layers = layers,
+        ),
     ]
 
 pte_go_library = rule(
@@ -51,6 +62,7 @@ pte_go_library = rule(
         caches = attr.label_list(providers = [GoCacheInfo]),
         deps = attr.label_list(providers = [GoInfo]),
         dir = attr.string(doc = "The folder in the module; the package's own if empty."),
+        importpath = attr.string(doc = "The import path of a package of another module; this module's with the folder if empty."),
         main = attr.bool(doc = "Whether the package is a command."),
         srcs = attr.label_list(allow_files = True, doc = "Sources and embedded files."),
     ),

@@ -3,8 +3,9 @@
 GoInfo = provider(
     doc = "A Go package and those that it imports.",
     fields = {
-        "dir": "string: the folder in the module; the import path is the module's with it",
+        "dir": "string: the folder in the module",
         "files": "depset of File: the sources of this package and of all below it",
+        "importpath": "string: the package's import path",
         "layers": "depset of File: layers of the build cache with this package and all below it",
         "srcs": "depset of struct(path, file): where the sources lie in the module",
     },

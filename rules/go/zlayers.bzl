@@ -27,6 +27,7 @@ STD = [
     "bufio",
     "bytes",
     "cmp",
+    "compress/flate",
     "compress/gzip",
     "context",
     "crypto/sha256",
@@ -73,7 +74,6 @@ STD = [
     "syscall",
     "testing",
     "testing/fstest",
-    "text/tabwriter",
     "time",
     "unicode",
 ]
@@ -90,7 +90,6 @@ MODULES = [
     "cuelang.org/go/encoding/json",
     "cuelang.org/go/mod/modfile",
     "cuelang.org/go/mod/module",
-    "github.com/google/flatbuffers/go",
     "github.com/google/go-cmp/cmp",
     "github.com/google/go-cmp/cmp/cmpopts",
     "github.com/rogpeppe/go-internal/testscript",

@@ -1,7 +1,7 @@
 """pte_program: a .pte from exported models, in the steps split, program, check and pack."""
 
 load("//rules:compat.bzl", "TOOL_CFG")
-load("//rules:providers.bzl", "PteProgramInfo")
+load("//rules:providers.bzl", "PteBackendInfo", "PteLowererInfo", "PteProgramInfo")
 
 def _run(ctx, step, arguments, inputs, outputs, mnemonic, unused = None):
     ctx.actions.run(
@@ -107,6 +107,12 @@ def _pack(ctx, models, lowered, check):
     _run(ctx, ["lower", "pack"], args, inputs, [out, manifest], "PtePack")
     return struct(out = out, manifest = manifest)
 
+def _backends(ctx):
+    """What the lowerer was built with; a lowerer that is no pte_lowerer has this project's."""
+    if PteLowererInfo in ctx.attr.lowerer:
+        return ctx.attr.lowerer[PteLowererInfo].backends
+    return [b[PteBackendInfo] for b in ctx.attr._backends]
+
 def _pte_program_impl(ctx):
     models = _models(ctx)
     for m in models:
@@ -125,6 +131,8 @@ def _pte_program_impl(ctx):
             report = depset([lowered.report]),
         ),
         PteProgramInfo(
+            backends = _backends(ctx),
+            label = str(ctx.label),
             name = ctx.attr.out,
             program = packed.out,
             manifest = packed.manifest,
@@ -142,6 +150,14 @@ pte_program = rule(
         "program": attr.string(),
         "spec": attr.label(allow_single_file = [".cue"]),
         "srcs": attr.label_list(allow_files = True),
+        "_backends": attr.label_list(
+            default = [
+                Label("//backends/demo:backend"),
+                Label("//backends/null:backend"),
+                Label("//backends/xnnpack:backend"),
+            ],
+            providers = [PteBackendInfo],
+        ),
     },
 )
 

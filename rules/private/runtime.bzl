@@ -1,8 +1,10 @@
 """pte_runtime: a binary with what its programs need, and nothing else."""
 
-load("//rules:providers.bzl", "PteProgramInfo")
-load("//rules/go:action.bzl", "GO_ATTRS", "collect", "go_action", "src_path")
+load("//rules:providers.bzl", "PteBackendInfo", "PteProgramInfo")
+load("//rules/go:action.bzl", "GO_ATTRS", "collect", "collect_infos", "go_action", "src_path")
 load("//rules/go:providers.bzl", "GoCacheInfo", "GoInfo", "GoTargetInfo")
+load(":backend.bzl", "add_backends", "unique")
+load(":platform.bzl", "programs_platform", "runtime_platform")
 
 # The folder of the generated package in the module.
 _PACKAGE = "pteprogram"
@@ -10,24 +12,60 @@ _PACKAGE = "pteprogram"
 # The folder of the command in the module.
 _MAIN = "ptemain"
 
-def _generate(ctx, programs):
-    """Writes pteprogram.go, which follows from the manifests alone."""
+def _programs(ctx):
+    """The programs, which must have different names."""
+    programs = [p[PteProgramInfo] for p in ctx.attr.programs]
+    labels = {}
+    for p in programs:
+        if p.name in labels:
+            fail("%s: programs %s and %s are both called %r: set `out` of one" % (ctx.label, labels[p.name], p.label, p.name))
+        labels[p.name] = p.label
+    return programs
+
+def _offers(ctx, programs):
+    """The backends that may be linked, and whether `backends` names them: then they are all linked."""
+    if ctx.attr.backends:
+        return [b[PteBackendInfo] for b in ctx.attr.backends], True
+    return unique([b for p in programs for b in p.backends]), False
+
+def _generate(ctx, programs, offers, declared):
+    """Writes pteprogram.go and the list of the packages of its backends; both follow from the manifests alone."""
     out = ctx.actions.declare_file(ctx.label.name + ".pteprogram.go")
+    selected = ctx.actions.declare_file(ctx.label.name + ".backends")
     args = ctx.actions.args()
+    args.add("-target=" + str(ctx.label))
     args.add("-out", out)
-    args.add_all([p.manifest for p in programs], before_each = "-manifest")
+    args.add("-selected", selected)
+    args.add_all(["%s|%s" % (p.label, p.manifest.path) for p in programs], format_each = "-manifest=%s")
+    add_backends(args, offers)
+    if declared:
+        args.add("-declared")
     if ctx.attr.embed:
         for p in programs:
             args.add("-program", "%s=%s.pte" % (p.name, p.name))
     ctx.actions.run(
         executable = ctx.executable._builder,
         arguments = ["runtime", args],
-        inputs = [p.manifest for p in programs],
-        outputs = [out],
+        inputs = [p.manifest for p in programs] + [o.manifest for o in offers],
+        outputs = [out, selected],
         mnemonic = "PteRuntime",
         progress_message = "PteRuntime %s" % ctx.label,
     )
-    return out
+    return struct(source = out, selected = selected)
+
+def _optional(offers, selected):
+    """The sources of backends of which only the manifests say whether they are linked. Without their layers of the build
+    cache: those would be compiled even where they are not."""
+    halves = [o.rt for o in offers if o.rt]
+    return struct(
+        selected = selected,
+        srcs = [
+            "%s|%s=%s" % (h.importpath, s.path, s.file.path)
+            for h in halves
+            for s in h.srcs.to_list()
+        ],
+        files = depset(transitive = [h.files for h in halves]),
+    )
 
 def _sources(ctx, programs, generated):
     """Where the command's own files and the generated package lie in the module."""
@@ -40,43 +78,56 @@ def _sources(ctx, programs, generated):
         srcs.append(struct(path = _MAIN + "/" + f.basename, file = f))
     return srcs
 
+def _file_name(ctx):
+    """The binary's name on its platform."""
+    target = ctx.attr._target[GoTargetInfo]
+    ending = ".exe" if target.goos == "windows" else ".wasm" if target.goarch == "wasm" else ""
+    return ctx.label.name + ending
+
 def _pte_runtime_impl(ctx):
-    programs = [p[PteProgramInfo] for p in ctx.attr.programs]
-    srcs = _sources(ctx, programs, _generate(ctx, programs))
+    programs = _programs(ctx)
+    offers, declared = _offers(ctx, programs)
+    generated = _generate(ctx, programs, offers, declared)
+    srcs = _sources(ctx, programs, generated.source)
     below = collect(ctx.attr.deps + ctx.attr._deps)
-    goos = ctx.attr._target[GoTargetInfo].goos
-    out = ctx.actions.declare_file(ctx.label.name + (".exe" if goos == "windows" else ""))
+    linked = collect_infos([o.rt for o in offers if o.rt] if declared else [], [])
+    out = ctx.actions.declare_file(_file_name(ctx))
     go_action(
         ctx,
         "link",
         ([] if ctx.attr.embed else ["-tags=ptefile"]) + ["./" + _MAIN],
-        depset(srcs, transitive = below.srcs),
-        depset([s.file for s in srcs], transitive = below.files),
-        depset(transitive = below.layers),
+        depset(srcs, transitive = below.srcs + linked.srcs),
+        depset([s.file for s in srcs], transitive = below.files + linked.files),
+        depset(transitive = below.layers + linked.layers),
         out = out,
+        optional = None if declared else _optional(offers, generated.selected),
     )
     data = ctx.files.data + ([] if ctx.attr.embed else [p.program for p in programs])
     return [
         DefaultInfo(files = depset([out]), executable = out, runfiles = ctx.runfiles(data)),
-        OutputGroupInfo(source = depset([srcs[0].file])),
+        OutputGroupInfo(source = depset([generated.source])),
     ]
 
 pte_runtime = rule(
     implementation = _pte_runtime_impl,
+    cfg = runtime_platform,
     attrs = dict(
         GO_ATTRS,
+        backends = attr.label_list(providers = [PteBackendInfo]),
         data = attr.label_list(allow_files = True),
         default_srcs = attr.label_list(allow_files = [".go"]),
         deps = attr.label_list(providers = [GoInfo]),
         embed = attr.bool(default = True),
-        programs = attr.label_list(providers = [PteProgramInfo], mandatory = True),
+        platform = attr.label(),
+        programs = attr.label_list(providers = [PteProgramInfo], mandatory = True, cfg = programs_platform),
         srcs = attr.label_list(allow_files = True),
+        _allowlist_function_transition = attr.label(default = "@bazel_tools//tools/allowlists/function_transition_allowlist"),
         _deps = attr.label_list(
             default = [
                 Label("//runtime/backend"),
                 Label("//runtime/executor"),
                 Label("//runtime/op"),
-                Label("//:go_std"),
+                Label("//:go_command"),
             ],
             providers = [[GoInfo], [GoCacheInfo]],
         ),

@@ -2,6 +2,7 @@ package tests
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,8 +54,9 @@ func linked(t *testing.T, binary string, names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !symbols[opPackage+"."+n] })
 }
 
-// TestOnlyWhatIsUsedIsLinked builds the runner of an example, unstripped, with the package that pte_runtime generates for
-// it, and compares the kernels in the binary with those that the program calls, and the rows with those of the kernels.
+// TestOnlyWhatIsUsedIsLinked builds the runner of each program, unstripped, with the package that pte_runtime generates for
+// it. The kernels in the binary must be those that the instructions of the .pte call, and so must those in the manifest;
+// the rows must be those of the kernels. PTE_MODELS names folders with a model.pt2 each, in one folder.
 func TestOnlyWhatIsUsedIsLinked(t *testing.T) {
 	if os.Getenv("PTE_HOST") == "" {
 		t.Skip("PTE_HOST is not set")
@@ -63,16 +65,18 @@ func TestOnlyWhatIsUsedIsLinked(t *testing.T) {
 	if len(kernels) < len(rows) || len(rows) < 100 {
 		t.Fatalf("%d kernels of %d rows: zrows.go has another form", len(kernels), len(rows))
 	}
-	for name, model := range map[string]string{"digits": "examples/digits/digits.pt2", "vad": "examples/vad/silero_vad.pt2"} {
+	tools := buildTools(t)
+	for name, model := range models(t) {
 		t.Run(name, func(t *testing.T) {
-			want, binary := runner(t, name, model)
-			if len(want) == 0 {
-				t.Fatal("the program calls no kernel")
+			r := tools.runner(t, name, model)
+			want, _ := called(t, tools.pte(t, "inspect", "--json", r.program))
+			if got := manifestKernels(t, r.manifest); !slices.Equal(got, want) {
+				t.Errorf("kernels of the manifest %v\nwant %v", got, want)
 			}
-			if got := linked(t, binary, kernels); !slices.Equal(got, want) {
+			if got := linked(t, r.binary, kernels); !slices.Equal(got, want) {
 				t.Errorf("linked kernels %v\nwant %v", got, want)
 			}
-			for _, row := range linked(t, binary, rows) {
+			for _, row := range linked(t, r.binary, rows) {
 				if !slices.ContainsFunc(want, func(kernel string) bool { return strings.HasPrefix(kernel, row) }) {
 					t.Errorf("row %s is linked, and no kernel of it is called", row)
 				}
@@ -81,8 +85,53 @@ func TestOnlyWhatIsUsedIsLinked(t *testing.T) {
 	}
 }
 
-// runner builds a runner of a model, and gives the kernels that its program calls, in order, and the binary.
-func runner(t *testing.T, name, model string) (kernels []string, binary string) {
+// models are those of the examples and of PTE_MODELS, by name.
+func models(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{"digits": "examples/digits/digits.pt2", "vad": "examples/vad/silero_vad.pt2"}
+	if dir := os.Getenv("PTE_MODELS"); dir != "" {
+		found, err := filepath.Glob(filepath.Join(dir, "*", "model.pt2"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no model in PTE_MODELS=%s (%v)", dir, err)
+		}
+		for _, f := range found {
+			all["ready/"+filepath.Base(filepath.Dir(f))] = f
+		}
+	}
+	return all
+}
+
+// tools are the commands of the module, built once.
+type tools struct{ dir string }
+
+func buildTools(t *testing.T) tools {
+	t.Helper()
+	dir := t.TempDir()
+	goRun(t, "build", "-o", dir, "./lowerer/cmd/pte", "./rules/go/builder")
+	return tools{dir}
+}
+
+// run runs one of the tools in the root of the module and gives what it prints.
+func (x tools) run(t *testing.T, tool string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(x.dir, tool), args...)
+	cmd.Dir = filepath.Join("..", "..")
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		errors.As(err, &exit)
+		t.Fatalf("%s %s: %v\n%s", tool, strings.Join(args, " "), err, exit.Stderr)
+	}
+	return string(out)
+}
+
+func (x tools) pte(t *testing.T, args ...string) string { return x.run(t, "pte", args...) }
+
+// built are the files of a runner.
+type built struct{ program, manifest, binary string }
+
+// runner lowers a model in steps and builds a runner of it. The program is in the binary; the flags go to go build.
+func (x tools) runner(t *testing.T, name, model string, flags ...string) built {
 	t.Helper()
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
@@ -90,22 +139,27 @@ func runner(t *testing.T, name, model string) (kernels []string, binary string) 
 	if err := os.WriteFile(file("spec.cue"), []byte(spec), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	pte := []string{"run", "./lowerer/cmd/pte", "lower"}
-	for _, args := range [][]string{
-		{"split", "--model", "m=" + model, "-o", file("graph")},
-		{"program", "--spec", file("spec.cue"), "--graph", "m=" + file("graph"), "-o", file("program"), "--report", file("report")},
-		{"pack", "--program", file("program"), "--model", "m=" + model, "-o", file(name + ".pte"), "--manifest", file("manifest")},
-	} {
-		goRun(t, append(slices.Clone(pte), args...)...)
+	b := built{file("p.pte"), file("manifest"), file("runner")}
+	x.pte(t, "lower", "split", "--model", "m="+model, "-o", file("graph"))
+	x.pte(t, "lower", "program", "--spec", file("spec.cue"), "--graph", "m="+file("graph"), "-o", file("program"), "--report", file("report"))
+	x.pte(t, "lower", "pack", "--program", file("program"), "--model", "m="+model, "-o", b.program, "--manifest", b.manifest)
+	x.link(t, b, flags...)
+	return b
+}
+
+// link builds the runner with the package of the program's manifest; the flag -tags=ptefile leaves the program out.
+func (x tools) link(t *testing.T, b built, flags ...string) {
+	t.Helper()
+	generated := b.binary + ".go"
+	args := []string{"runtime", "-out=" + generated, "-manifest=p|" + b.manifest}
+	files := map[string]string{"pteprogram/pteprogram.go": generated}
+	if !slices.Contains(flags, "-tags=ptefile") {
+		args = append(args, "-program=p=p.pte")
+		files["pteprogram/p.pte"] = b.program
 	}
-	generated := file("pteprogram.go")
-	goRun(t, "run", "./rules/go/builder", "runtime", "-out="+generated, "-manifest="+file("manifest"), "-program="+name+"="+name+".pte")
-	overlay(t, file("overlay.json"), map[string]string{
-		"pteprogram/pteprogram.go":    generated,
-		"pteprogram/" + name + ".pte": file(name + ".pte"),
-	})
-	goRun(t, "build", "-overlay="+file("overlay.json"), "-o", file("runner"), "./rules/runner")
-	return manifestKernels(t, file("manifest")), file("runner")
+	x.run(t, "builder", args...)
+	overlay(t, b.binary+".json", files)
+	goRun(t, append(append([]string{"build", "-overlay=" + b.binary + ".json", "-o", b.binary}, flags...), "./rules/runner")...)
 }
 
 // overlay writes the argument of go build -overlay for paths below the module's root.

@@ -1,6 +1,7 @@
 // Package tests builds workspaces that use rules_pte, as a user's do, with the Bazel of the machine.
 //
-// The tests run if PTE_HOST is set, from the source tree: .ci/run does. PTE_BAZEL names the Bazel.
+// The tests run if PTE_HOST is set, from the source tree: .ci/run does. PTE_BAZEL names the Bazel. PTE_DISK_CACHE is a
+// folder for Bazel's disk cache, which the workspaces share.
 package tests
 
 //bazel:tags manual host
@@ -82,6 +83,9 @@ func (w *workspace) model(seed uint32) {
 }
 
 func (w *workspace) bazel(args ...string) (string, error) {
+	if cache := os.Getenv("PTE_DISK_CACHE"); cache != "" && args[0] == "build" {
+		args = slices.Insert(slices.Clone(args), 1, "--disk_cache="+cache)
+	}
 	cmd := exec.Command(cmp.Or(os.Getenv("PTE_BAZEL"), "bazel"), append([]string{"--output_user_root=" + w.user}, args...)...)
 	cmd.Dir = w.dir
 	out, err := cmd.CombinedOutput()

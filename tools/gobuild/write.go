@@ -56,6 +56,10 @@ func caches(dir string, test bool) []string {
 }
 
 func inRuntime(dir string) bool {
+	if half, ok := strings.CutPrefix(dir, "backends/"); ok {
+		_, part, _ := strings.Cut(half, "/")
+		return part == "rt" || part == "blob"
+	}
 	return strings.HasPrefix(dir, "runtime/") && !strings.HasPrefix(dir, "runtime/kernel/gen")
 }
 

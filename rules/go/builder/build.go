@@ -24,6 +24,8 @@ type build struct {
 	goos, goarch, goarm          string
 	layers, srcs                 list
 	out, layerOut, tags          string
+	optional                     list   // owner|path-in-module=file
+	selected, unused             string // files: the owners that are linked, and the names of the files of others
 
 	dir string // the temporary folder; the module lies in dir/m, the cache in dir/c
 }
@@ -42,6 +44,9 @@ func (b *build) flags(name string) *flag.FlagSet {
 	f.Var(&b.srcs, "src", "path-in-module=file")
 	f.StringVar(&b.out, "out", "", "file to link")
 	f.StringVar(&b.tags, "tags", "", "build tags, separated by commas")
+	f.Var(&b.optional, "optional", "owner|path-in-module=file: a source for binaries with the package owner")
+	f.StringVar(&b.selected, "selected", "", "file that lists the packages of the linked backends: the owners whose optional sources are needed")
+	f.StringVar(&b.unused, "unused_out", "", "file for the names of the optional sources that are not")
 	f.StringVar(&b.layerOut, "layer_out", "", "layer of the build cache to write")
 	return f
 }
@@ -108,8 +113,13 @@ func (b *build) stage() error {
 			return err
 		}
 	}
-	srcs := append(list{"go.mod=" + b.gomod, "go.sum=" + b.gosum}, b.srcs...)
-	for _, src := range srcs {
+	if err := b.choose(); err != nil {
+		return err
+	}
+	if err := b.stageModules(); err != nil {
+		return err
+	}
+	for _, src := range b.srcs {
 		to, from, ok := strings.Cut(src, "=")
 		if !ok {
 			return fmt.Errorf("source %q: want path=file", src)
@@ -117,13 +127,6 @@ func (b *build) stage() error {
 		if err := copyFile(b.path("m", filepath.FromSlash(to)), from); err != nil {
 			return err
 		}
-	}
-	vendor, err := filepath.Abs(b.vendor)
-	if err != nil {
-		return err
-	}
-	if err := os.Symlink(vendor, b.path("m", "vendor")); err != nil {
-		return err
 	}
 	return b.stageLayers()
 }

@@ -18,11 +18,13 @@ var commands = map[string]func(args []string) error{
 	"link":      runLink,
 	"test":      runTest,
 	"runtime":   runRuntime,
+	"lowerer":   runLowerer,
+	"agree":     runAgree,
 }
 
 func main() {
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: builder cacheprog|compile|link|test|runtime [flags]")
+		fmt.Fprintln(os.Stderr, "usage: builder cacheprog|compile|link|test|runtime|lowerer|agree [flags]")
 		os.Exit(2)
 	}
 	args, err := expandParams(os.Args[2:])

@@ -1,0 +1,211 @@
+package tests
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// npuNames are what makes backends/demo a backend of another module, in this order.
+var npuNames = strings.NewReplacer(
+	"github.com/rules-pte/rules_pte/backends/demo", "example.com/npu",
+	"BackendWithDelegateMappingDemo", "NpuBackend",
+	"BackendWithPreprocessAllDemo", "NpuAllBackend",
+	"package demo", "package npu",
+	"demo.", "npu.",
+)
+
+// backendsWorkspace is the workspace with backends of this project, and a copy of one with names of its own.
+func backendsWorkspace(t *testing.T) *workspace {
+	t.Helper()
+	w := newWorkspace(t, "backends")
+	w.copy("chain.pt2", "../../backends/backendtest/testdata/chain.pt2", nil)
+	for _, dir := range []string{".", "aot", "rt", "blob"} {
+		found, err := filepath.Glob(filepath.Join("..", "..", "backends", "demo", dir, "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			if ext := filepath.Ext(f); (ext == ".go" || ext == ".cue") && !strings.HasSuffix(f, "_test.go") {
+				w.copy(filepath.Join("npu", dir, filepath.Base(f)), f, npuNames)
+			}
+		}
+	}
+	return w
+}
+
+// copy copies a file, with other names if names is not nil.
+func (w *workspace) copy(to, from string, names *strings.Replacer) {
+	w.t.Helper()
+	text, err := os.ReadFile(from)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if names != nil {
+		text = []byte(names.Replace(string(text)))
+	}
+	w.write(to, string(text))
+}
+
+// bin is a file that Bazel has built for its own platform.
+func (w *workspace) bin(name string) string { return filepath.Join(w.dir, "bazel-bin", name) }
+
+// holds are those of packages whose functions are in the binary, by their names in its tables, which stripping leaves.
+func holds(t *testing.T, binary string, packages ...string) (found []string) {
+	t.Helper()
+	text, err := os.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range packages {
+		if bytes.Contains(text, []byte(p+".Backend.ID")) || bytes.Contains(text, []byte(p+".(*Backend).ID")) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// TestBackendsAreChosen checks which backends are in binaries.
+func TestBackendsAreChosen(t *testing.T) {
+	w := backendsWorkspace(t)
+	demo, null, xnnpack := "rules_pte/backends/demo/rt", "rules_pte/backends/null/rt", "rules_pte/backends/xnnpack/rt"
+	w.build("//:plain", "//:demo", "//:declared")
+	for _, c := range []struct {
+		name string
+		want string
+	}{{"plain", ""}, {"demo", demo}, {"declared", demo + " " + null}} {
+		if got := strings.Join(holds(t, w.bin(c.name), demo, null, xnnpack, "example.com/npu/rt"), " "); got != c.want {
+			t.Errorf("%s: holds %q, want %q", c.name, got, c.want)
+		}
+		if out, err := exec.Command(w.bin(c.name)).CombinedOutput(); err != nil || !bytes.Contains(out, []byte("forward: 1 inputs")) {
+			t.Errorf("%s: %v\n%s", c.name, err, out)
+		}
+	}
+	for _, c := range []struct{ target, want string }{
+		{"//:wrong_backends", `//:wrong_backends: program //:demo_pte needs backend "BackendWithDelegateMappingDemo", which backends = [...] does not list; it lists "NullBackend"`},
+		{"//:twice", `//:twice: backend "NullBackend" is in both `},
+	} {
+		if out, err := w.bazel("build", c.target); err == nil || !strings.Contains(out, c.want) {
+			t.Errorf("%s: %v, want %s\n%s", c.target, err, c.want, out)
+		}
+	}
+}
+
+// TestOwnBackend builds a tool and a runtime with a backend of the user's workspace, whose Go module path is its own, and
+// checks that a manifest with a wrong id is refused.
+func TestOwnBackend(t *testing.T) {
+	w := backendsWorkspace(t)
+	w.build("//:npu")
+	demo := "rules_pte/backends/demo/rt"
+	if got := holds(t, w.bin("npu"), demo, "example.com/npu/rt"); len(got) != 1 || got[0] != "example.com/npu/rt" {
+		t.Errorf("the runtime holds %q", got)
+	}
+	if out, err := exec.Command(w.bin("npu")).CombinedOutput(); err != nil {
+		t.Errorf("run: %v\n%s", err, out)
+	}
+	w.replace("npu.json", `"NpuBackend"`, `"TpuBackend"`)
+	want := `//:npu_pte_tool: backend //:npu_backend: its manifest has id "TpuBackend" for aot = "Backend{}", whose ID() is "NpuBackend"`
+	if out, err := w.bazel("build", "//:npu"); err == nil || !strings.Contains(out, want) {
+		t.Errorf("wrong id: %v, want %s\n%s", err, want, out)
+	}
+}
+
+// platforms are what a runtime is built for, and how it is run here; nil for one that is only built.
+var platforms = []struct {
+	name, file string
+	run        []string
+}{
+	{"linux_amd64", "", []string{}},
+	{"linux_arm64", "", []string{"qemu-aarch64-static"}},
+	{"linux_arm", "", []string{"qemu-arm-static"}},
+	{"linux_riscv64", "", []string{"qemu-riscv64-static"}},
+	{"wasip1_wasm", ".wasm", []string{"node", "--no-warnings", "-e", wasiLoader}},
+	{"js_wasm", ".wasm", []string{"node", "GOROOT/lib/wasm/wasm_exec_node.js"}},
+	{"android_arm64", "", nil},
+	{"darwin_arm64", "", nil},
+	{"windows_amd64", ".exe", nil},
+}
+
+// wasiLoader runs the WASI program that is its argument.
+const wasiLoader = `const {WASI} = require("node:wasi");
+const wasi = new WASI({version: "preview1", args: ["main"]});
+const code = require("fs").readFileSync(process.argv[1]);
+WebAssembly.instantiate(code, wasi.getImportObject()).then(x => wasi.start(x.instance));`
+
+// TestPlatforms builds a runtime for every platform by its attribute, and compares what it computes with amd64's. The
+// program is lowered once.
+func TestPlatforms(t *testing.T) {
+	w := backendsWorkspace(t)
+	goroot := strings.TrimSpace(goRun(t, "env", "GOROOT"))
+	var want []float64
+	for _, p := range platforms {
+		ran := w.build("//:on_" + p.name)
+		if p.name != platforms[0].name && strings.Contains(strings.Join(ran, " "), "PteProgram") {
+			t.Errorf("%s: the program was lowered again: %q", p.name, ran)
+		}
+		if p.run == nil {
+			continue
+		}
+		run := strings.NewReplacer("GOROOT", goroot)
+		for i := range p.run {
+			p.run[i] = run.Replace(p.run[i])
+		}
+		out, err := exec.Command("env", append(p.run, w.output("on_"+p.name, p.file))...).Output()
+		if err != nil {
+			t.Errorf("run on %s: %v", p.name, err)
+			continue
+		}
+		head, got := numbers(t, string(out))
+		if wanted := strings.Replace(p.name, "_", " ", 1) + " 1"; head != wanted {
+			t.Errorf("%s: says it is %q", p.name, head)
+		}
+		if want == nil {
+			want = got
+		}
+		compare(t, p.name, got, want)
+	}
+}
+
+// output is the file of the target that was built last, whose configuration has a name that only Bazel knows.
+func (w *workspace) output(target, ending string) string {
+	w.t.Helper()
+	found, _ := filepath.Glob(filepath.Join(w.dir, "bazel-out", "*", "bin", target+ending))
+	if len(found) != 1 {
+		w.t.Fatalf("%s: found %q", target, found)
+	}
+	return found[0]
+}
+
+// numbers are the first line and the numbers after it.
+func numbers(t *testing.T, text string) (head string, list []float64) {
+	t.Helper()
+	head, rest, _ := strings.Cut(text, "\n")
+	for _, f := range strings.Fields(rest) {
+		x, err := strconv.ParseFloat(f, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, x)
+	}
+	return head, list
+}
+
+// compare wants the same numbers but for the rounding of fused products.
+func compare(t *testing.T, name string, got, want []float64) {
+	t.Helper()
+	if len(got) != len(want) || len(got) == 0 {
+		t.Errorf("%s: %d elements, want %d", name, len(got), len(want))
+		return
+	}
+	for i := range got {
+		if math.Abs(got[i]-want[i]) > 1e-4*(1+math.Abs(want[i])) {
+			t.Errorf("%s: element %d is %v, want %v", name, i, got[i], want[i])
+			return
+		}
+	}
+}
