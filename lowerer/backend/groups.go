@@ -11,6 +11,25 @@ import (
 // have nothing to do with each other share one, too. A set that cannot be convex, since a path leaves
 // it and comes back, is refused with that reason, and so is one with a node that is not offered.
 func PartitionByGroups(p *TaggedProgram, spec DelegationSpec, groups func(g *exir.Graph) [][]*exir.Node) *PartitionResult {
+	return partitionUnits(p, spec, groups, layers)
+}
+
+// PartitionEachGroup is PartitionByGroups with a partition for every set.
+func PartitionEachGroup(p *TaggedProgram, spec DelegationSpec, groups func(g *exir.Graph) [][]*exir.Node) *PartitionResult {
+	return partitionUnits(p, spec, groups, func(_ [][]int32, supported []bool) []int32 {
+		parts := make([]int32, len(supported))
+		for i, ok := range supported {
+			if parts[i] = -1; ok {
+				parts[i] = int32(i)
+			}
+		}
+		return parts
+	})
+}
+
+// partitionUnits tags groups; join gives those that share a partition the same number.
+func partitionUnits(p *TaggedProgram, spec DelegationSpec, groups func(g *exir.Graph) [][]*exir.Node,
+	join func(preds [][]int32, supported []bool) []int32) *PartitionResult {
 	r := &PartitionResult{TaggedProgram: p, PartitionTags: map[string]DelegationSpec{}}
 	for _, g := range p.Graphs() {
 		u := newUnits(p, g, groups(g))
@@ -19,15 +38,19 @@ func PartitionByGroups(p *TaggedProgram, spec DelegationSpec, groups func(g *exi
 			u.splitCycles(p, g, order)
 			order = u.order()
 		}
-		first := len(r.PartitionTags)
 		preds, supported, place := u.contracted(order)
-		parts := layers(preds, supported)
+		parts := join(preds, supported)
+		tags := map[int32]string{}
 		for i, n := range g.Nodes {
-			if part := parts[place[u.of[i]]]; part >= 0 {
-				tag := "tag" + strconv.Itoa(first+int(part))
-				r.PartitionTags[tag] = spec
-				p.Tag(n, tag)
+			part := parts[place[u.of[i]]]
+			if part < 0 {
+				continue
 			}
+			if tags[part] == "" {
+				tags[part] = "tag" + strconv.Itoa(len(r.PartitionTags))
+				r.PartitionTags[tags[part]] = spec
+			}
+			p.Tag(n, tags[part])
 		}
 	}
 	p.TagConstants()

@@ -23,6 +23,7 @@ type TaggedProgram struct {
 	values  map[*exir.Value]map[string]bool
 	owned   map[*exir.Value]string
 	noCopy  map[*exir.Value]bool
+	outside map[*exir.Value]bool
 	refused map[*exir.Node][]string
 	before  [32]byte
 	errs    diag.List
@@ -43,7 +44,7 @@ func NewTaggedProgram(p *exir.Program, m *exir.Method, s Scope) *TaggedProgram {
 	t := &TaggedProgram{
 		Program: p, Method: m, scope: s, home: map[*exir.Node]*exir.Graph{}, inputs: map[*exir.Value]exir.InputSpec{},
 		mutated: p.MutatedBuffers(), tags: map[*exir.Node]string{}, values: map[*exir.Value]map[string]bool{},
-		owned: map[*exir.Value]string{}, noCopy: map[*exir.Value]bool{}, refused: map[*exir.Node][]string{},
+		owned: map[*exir.Value]string{}, noCopy: map[*exir.Value]bool{}, outside: map[*exir.Value]bool{}, refused: map[*exir.Node][]string{},
 	}
 	_ = m.Graph.Walk(func(g *exir.Graph) error { // f gives no error
 		t.graphs = append(t.graphs, g)
@@ -151,6 +152,9 @@ func (t *TaggedProgram) TagMutatedBuffer(v *exir.Value, tag string) {
 // NoCopy forbids that v is duplicated: to share it between partitions, or with nodes outside, is an error then.
 func (t *TaggedProgram) NoCopy(v *exir.Value) { t.noCopy[v] = true }
 
+// LeaveOutside makes TagConstants leave v out: it is an input of the delegates that use it.
+func (t *TaggedProgram) LeaveOutside(v *exir.Value) { t.outside[v] = true }
+
 // TagConstants puts every constant that a tagged node uses into that node's partition.
 func (t *TaggedProgram) TagConstants() {
 	for _, g := range t.graphs {
@@ -158,7 +162,7 @@ func (t *TaggedProgram) TagConstants() {
 			tag := t.tags[n]
 			for i := range n.Args {
 				n.Args[i].EachValue(func(v **exir.Value) {
-					if tag != "" && t.IsConstant(*v) {
+					if tag != "" && t.IsConstant(*v) && !t.outside[*v] {
 						t.tagValue(*v, tag)
 					}
 				})

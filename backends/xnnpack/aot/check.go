@@ -126,6 +126,12 @@ func checkNorm(g *graph, n *exir.Node) string {
 	if rank := n.Outs[0].Spec.Rank(); rank < 2 || rank > 4 {
 		return "its input has not 2 to 4 dimensions"
 	}
+	if tensor.IsSymbol(n.Outs[0].Spec.Sizes[1]) {
+		return "its channels are not known"
+	}
+	if reason := checkLines(n.Args[0].Value, n.Outs[0]); reason != "" {
+		return reason
+	}
 	return g.normalizes(n)
 }
 
@@ -141,7 +147,7 @@ func (g *graph) checkWeights(in, weight, bias *exir.Value) string {
 		if reason := g.weightReason(q); reason != "" {
 			return reason
 		}
-	case !g.isConstant(weight):
+	case !g.isConstant(weight) && (weight.Spec.DType != tensor.Float || weight.Spec.Rank() != 2):
 		return "its weights are not constant"
 	}
 	if x != nil && x.kind == blob.PerToken {
@@ -200,7 +206,7 @@ func (g *graph) checkPlain(in, weight, bias *exir.Value) string {
 func checkConvolution(g *graph, n *exir.Node) string {
 	x, weight := n.Args[0].Value, n.Args[1].Value
 	rank := weight.Spec.Rank()
-	if rank > 4 || x.Spec.Rank() != rank {
+	if rank < 3 || rank > 4 || x.Spec.Rank() != rank {
 		return "it is neither a 1-d nor a 2-d convolution of a batch"
 	}
 	if reason := g.checkWeights(x, weight, valueOf(&n.Args[2])); reason != "" {

@@ -131,21 +131,23 @@ func softmax(c *compiler, n *exir.Node) {
 	c.end(&p, false, blob.Node{Type: blob.Softmax, Inputs: []uint32{c.input(&p, n.Args[0].Value, false)}})
 }
 
-// norm is a batch norm that no layer before it took: a multiplication and an addition.
+// norm is a batch norm that no layer before it took: of images a depthwise convolution, else a multiplication and an
+// addition.
 func norm(c *compiler, n *exir.Node) {
 	x := n.Args[0].Value
 	p := c.begin(n, x)
-	rank := x.Spec.Rank()
-	sizes := make([]int64, rank)
-	for i := range sizes {
-		sizes[i] = 1
-	}
-	sizes[1] = x.Spec.Sizes[1]
-	image := c.hasOnlyImage(x)
 	scale, shift := c.normOf(n)
-	scaled := c.define(form{value: p.out, image: image}, blob.Quant{}, 0)
-	c.emit(blob.Node{Type: blob.Multiply, Inputs: []uint32{c.input(&p, x, image), c.constant(c.of("aten::view_copy", scale, sizes), image)}, Outputs: []uint32{scaled}})
-	c.end(&p, image, blob.Node{Type: blob.Add, Inputs: []uint32{scaled, c.constant(c.of("aten::view_copy", shift, sizes), image)}})
+	channels := x.Spec.Sizes[1]
+	if x.Spec.Rank() > 2 {
+		list := []int64{0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, channels, 0, 0}
+		filter := c.static(c.cast(c.of("aten::view_copy", scale, []int64{1, 1, 1, channels}), tensor.Float), blob.FP32, blob.Quant{})
+		bias := c.static(c.cast(shift, tensor.Float), blob.FP32, blob.Quant{})
+		c.end(&p, true, blob.Node{Type: blob.DepthwiseConv2d, Params: params(list), Inputs: []uint32{c.input(&p, x, true), filter, bias}})
+		return
+	}
+	scaled := c.define(form{value: p.out}, blob.Quant{}, 0)
+	c.emit(blob.Node{Type: blob.Multiply, Inputs: []uint32{c.input(&p, x, false), c.constant(scale, false)}, Outputs: []uint32{scaled}})
+	c.end(&p, false, blob.Node{Type: blob.Add, Inputs: []uint32{scaled, c.constant(shift, false)}})
 }
 
 // normOf are what a batch norm multiplies channels with, and what it adds then.

@@ -50,10 +50,9 @@ func (c *compiler) layer(p *plan, w *weights, filter *exir.Value, place int, wid
 	ids := []uint32{0, blob.InvalidID}
 	floats := func(v *exir.Value, wide bool) uint32 {
 		if wide {
-			v = c.cast(v, tensor.Float)
-			return c.static(v, blob.FP32, blob.Quant{})
+			return c.static(c.cast(v, tensor.Float), blob.FP32, blob.Quant{})
 		}
-		return c.constant(v, false)
+		return c.get(form{value: v})
 	}
 	if w.quant != nil {
 		ids[0] = c.quantizedWeight(filter, w.quant, place)
@@ -90,7 +89,7 @@ func linear(c *compiler, n *exir.Node) {
 	in := n.Args[0].Value
 	p := c.layerPlan(n, in, n.Args[1].Value)
 	w := c.weightsOf(&p, in, n.Args[1].Value, valueOf(&n.Args[2]), 0)
-	c.fullyConnected(&p, &w, in, w.filter)
+	c.fullyConnected(&p, &w, in, 0)
 }
 
 func addmm(c *compiler, n *exir.Node) {
@@ -99,19 +98,24 @@ func addmm(c *compiler, n *exir.Node) {
 
 func mm(c *compiler, n *exir.Node) { c.product(n, n.Args[0].Value, n.Args[1].Value, nil) }
 
-// product is a product of matrices, the second constant, in floats.
+// product is a product of matrices in floats.
 func (c *compiler) product(n *exir.Node, in, filter, bias *exir.Value) {
 	p := c.begin(n)
+	if !c.steady(filter) {
+		c.fullyConnected(&p, &weights{filter: filter, bias: bias}, in, blob.TransposeWeights)
+		return
+	}
 	w := c.weightsOf(&p, in, filter, bias, 1)
 	if w.quant != nil {
 		w.filter, w.quant = c.floatWeight(w.quant, filter), nil
 	}
-	c.fullyConnected(&p, &w, in, c.of("aten::permute_copy", w.filter, []int64{1, 0}))
+	w.filter = c.of("aten::permute_copy", w.filter, []int64{1, 0})
+	c.fullyConnected(&p, &w, in, 0)
 }
 
-func (c *compiler) fullyConnected(p *plan, w *weights, in, filter *exir.Value) {
-	x := c.layerInput(p, w, in, false, 1)
-	c.end(p, false, blob.Node{Type: blob.FullyConnected, Inputs: append([]uint32{x}, c.layer(p, w, filter, 0, false)...)})
+func (c *compiler) fullyConnected(p *plan, w *weights, in *exir.Value, flags uint32) {
+	ids := append([]uint32{c.layerInput(p, w, in, false, 1)}, c.layer(p, w, w.filter, 0, false)...)
+	c.end(p, false, blob.Node{Type: blob.FullyConnected, Flags: flags, Inputs: ids})
 }
 
 func bmm(c *compiler, n *exir.Node) {

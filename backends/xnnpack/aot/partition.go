@@ -7,6 +7,7 @@ import (
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/lowerer/backend"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
 // partitioner takes what rules has.
@@ -44,7 +45,11 @@ func (p *partitioner) Preserve(g *exir.Graph) (kept []*exir.Node) {
 
 // Partition tags the nodes of every rule that holds, with the quantization that is computed with them.
 func (p *partitioner) Partition(t *backend.TaggedProgram) (*backend.PartitionResult, error) {
-	return backend.PartitionByGroups(t, p.spec, func(g *exir.Graph) [][]*exir.Node { return p.groups(t, g) }), nil
+	partition := backend.PartitionByGroups
+	if p.PerOp {
+		partition = backend.PartitionEachGroup
+	}
+	return partition(t, p.spec, func(g *exir.Graph) [][]*exir.Node { return p.groups(t, g) }), nil
 }
 
 // groups are the nodes of g that are taken, each with the quantize and dequantize nodes that belong to it.
@@ -60,6 +65,12 @@ func (p *partitioner) groups(t *backend.TaggedProgram, g *exir.Graph) (groups []
 			continue
 		}
 		group := append([]*exir.Node{n}, x.around(n)...)
+		if p.PerOp {
+			group = append(group, x.pattern(n)...)
+		}
+		if p.DynamicWeights {
+			x.leaveWeights(t, n)
+		}
 		groups = append(groups, group)
 		for _, m := range group {
 			grouped[m] = true
@@ -155,4 +166,31 @@ func (g *graph) around(n *exir.Node) (nodes []*exir.Node) {
 		}
 	}
 	return nodes
+}
+
+// pattern are the nodes that quantize n's inputs and result, and those that n computes, too.
+func (g *graph) pattern(n *exir.Node) (nodes []*exir.Node) {
+	r := g.rules[n.Op.Name]
+	if r == nil {
+		return nil
+	}
+	var in []*exir.Value
+	for _, v := range tensorsOf(n) {
+		if q := dequantized(v); q != nil && !g.isConstant(q.source) {
+			nodes, in = append(nodes, q.nodes...), append(in, v)
+		}
+	}
+	return append(nodes, g.planOf(n, r, in...).fused...)
+}
+
+// leaveWeights makes the weights of a float32 linear layer inputs of the delegate.
+func (g *graph) leaveWeights(t *backend.TaggedProgram, n *exir.Node) {
+	if n.Op.Name != "aten::linear" && n.Op.Name != "aten::mm" && n.Op.Name != "aten::addmm" {
+		return
+	}
+	for _, v := range tensorsOf(n) {
+		if v.Spec.DType == tensor.Float && v.Spec.Rank() == 2 && t.IsConstant(v) {
+			t.LeaveOutside(v)
+		}
+	}
 }

@@ -21,7 +21,7 @@ type plan struct {
 // planOf finds what can be computed with n: a batch norm, an activation, and quantization where in are all dequantized.
 func (g *graph) planOf(n *exir.Node, r *rule, in ...*exir.Value) plan {
 	p := plan{out: n.Outs[0]}
-	if r.normalizes {
+	if r.normalizes && g.steady(n.Args[1].Value) {
 		if p.norm = g.normalization(p.out); p.norm != nil {
 			p.take(p.norm)
 		}
@@ -37,6 +37,12 @@ func (g *graph) planOf(n *exir.Node, r *rule, in ...*exir.Value) plan {
 		p.take(g.only(p.out))
 	}
 	return p
+}
+
+// steady reports weights that are constant, quantized or not.
+func (g *graph) steady(v *exir.Value) bool {
+	q := dequantized(v)
+	return g.isConstant(v) || q != nil && g.isConstant(q.source)
 }
 
 func (p *plan) take(n *exir.Node) {
