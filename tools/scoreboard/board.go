@@ -7,7 +7,7 @@ import (
 )
 
 // columns are the verdicts of a model, in order.
-var columns = [...]string{"lowered", "ours", "official", "import", "xnnpack-import"}
+var columns = [...]string{"lowered", "ours", "official", "import", "xnnpack", "xnnpack-ours", "xnnpack-official", "xnnpack-import", "delegation"}
 
 // verdict is "ok", "fail", "none", or "" when it was not asked for.
 type verdict struct {
@@ -28,8 +28,10 @@ const header = `# What of the zoo works. Remake it with
 #	go run ./tools/scoreboard --sets ZOO/ready:LARGER --python PYTHON --update
 #
 # lowered: pte lower makes a program; ours: it gives the goldens on our runtime; official: on the official runtime;
-# import, xnnpack-import: the official ExecuTorch's portable.pte and xnnpack.pte give them on our runtime. none: there is
-# no program to run.
+# import: the official ExecuTorch's portable.pte gives them on our runtime. xnnpack, xnnpack-ours, xnnpack-official and
+# xnnpack-import: the same with what XNNPACK takes delegated to it; delegation: our partitioner takes at least what the
+# official one takes (share of multiply-adds, kernel calls left, partitions, bytes over the border). none: there is no
+# program to run or compare with.
 
 `
 
@@ -50,8 +52,8 @@ func (b board) String() string {
 
 func line(width int, name string, cells []string) string {
 	s := fmt.Sprintf("%-*s", width, name)
-	for _, c := range cells {
-		s += fmt.Sprintf("  %-8s", c)
+	for i, c := range cells {
+		s += fmt.Sprintf("  %-*s", max(8, len(columns[i])), c)
 	}
 	return strings.TrimRight(s, " ") + "\n"
 }

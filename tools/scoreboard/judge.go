@@ -25,21 +25,58 @@ type judge struct {
 // model judges the model in folder.
 func (j *judge) model(folder string) row {
 	r := row{name: filepath.Base(folder)}
-	none := verdict{state: "none"}
-	ours := filepath.Join(j.tmp, r.name+".pte")
-	r.verdicts = [...]verdict{j.lower(folder, ours), none, none, none, none}
-	if r.verdicts[0].state == "ok" {
-		r.verdicts[1] = j.runOurs(folder, ours)
-		r.verdicts[2] = j.runOfficial(folder, ours)
-	} else if j.official == nil {
-		r.verdicts[2] = verdict{}
+	for i := range r.verdicts {
+		r.verdicts[i].state = "none"
 	}
-	for i, file := range []string{"portable.pte", "xnnpack.pte"} {
+	delegated := filepath.Join(j.tmp, r.name+"_xnnpack.pte")
+	spec, err := j.spec(folder)
+	if err != nil {
+		r.verdicts[0] = fail(err.Error())
+		return r
+	}
+	copy(r.verdicts[:], j.lowerAndRun(folder, filepath.Join(j.tmp, r.name+".pte"), nil))
+	copy(r.verdicts[4:], j.lowerAndRun(folder, delegated, []string{spec}))
+	for file, at := range map[string]int{"portable.pte": 3, "xnnpack.pte": 7} {
 		if file = filepath.Join(folder, file); exists(file) {
-			r.verdicts[3+i] = j.runOurs(folder, file)
+			r.verdicts[at] = j.runOurs(folder, file)
 		}
 	}
+	if theirs := filepath.Join(folder, "xnnpack.pte"); exists(theirs) && exists(delegated) {
+		r.verdicts[8] = j.delegation(delegated, theirs)
+	}
 	return r
+}
+
+// lowerAndRun makes the program out of the model, or of the spec in inputs, and runs it on both runtimes.
+func (j *judge) lowerAndRun(folder, out string, inputs []string) []verdict {
+	list := []verdict{j.lower(folder, out, inputs), {state: "none"}, {state: "none"}}
+	if list[0].state == "ok" {
+		list[1], list[2] = j.runOurs(folder, out), j.runOfficial(folder, out)
+	} else if j.official == nil {
+		list[2] = verdict{}
+	}
+	return list
+}
+
+// spec writes a spec of the model with XNNPACK, and gives its path.
+func (j *judge) spec(folder string) (string, error) {
+	models, err := methodFiles(folder)
+	if err != nil {
+		return "", err
+	}
+	text := "package zoo\n\nimport (\n\t\"github.com/rules-pte/rules_pte/cue/lower\"\n\t\"github.com/rules-pte/rules_pte/backends/xnnpack\"\n)\n\nlower.#Program & {\n"
+	for _, m := range models {
+		name, file, ok := strings.Cut(m, "=")
+		if !ok {
+			name, file = "forward", m
+		}
+		if file, err = filepath.Abs(file); err != nil {
+			return "", fmt.Errorf("find model: %w", err)
+		}
+		text += fmt.Sprintf("\tmethods: %s: model: %q\n", name, file)
+	}
+	path := filepath.Join(j.tmp, filepath.Base(folder)+".pte.cue")
+	return path, os.WriteFile(path, []byte(text+"\tpartition: [xnnpack.#Backend]\n}\n"), 0o600)
 }
 
 func exists(name string) bool {
@@ -47,12 +84,15 @@ func exists(name string) bool {
 	return err == nil
 }
 
-func (j *judge) lower(folder, out string) verdict {
-	models, err := methodFiles(folder)
-	if err != nil {
-		return fail(err.Error())
+// lower makes the program out of inputs, or of the models in folder if there are none.
+func (j *judge) lower(folder, out string, inputs []string) verdict {
+	if inputs == nil {
+		var err error
+		if inputs, err = methodFiles(folder); err != nil {
+			return fail(err.Error())
+		}
 	}
-	_, stderr, err := j.call(append([]string{"lower", "-o", out}, models...))
+	_, stderr, err := j.call(append([]string{"lower", "-o", out}, inputs...))
 	if err != nil {
 		return fail(lowerReason(stderr, err))
 	}
@@ -112,12 +152,14 @@ const theirs = "as the official program: "
 
 // theirsFails says whether the official ExecuTorch's own program fails in the same way on its runtime.
 func (j *judge) theirsFails(folder, reason string) bool {
-	portable := filepath.Join(folder, "portable.pte")
-	if !exists(portable) {
-		return false
+	for _, file := range []string{"portable.pte", "xnnpack.pte"} {
+		if file = filepath.Join(folder, file); exists(file) {
+			if r, err := j.official.run(folder, file); err == nil && r == reason {
+				return true
+			}
+		}
 	}
-	r, err := j.official.run(folder, portable)
-	return err == nil && r == reason
+	return false
 }
 
 func fail(reason string) verdict {

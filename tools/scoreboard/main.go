@@ -3,13 +3,15 @@
 //	go run ./tools/scoreboard --sets DIR [--python PYTHON] [--update] [--check scoreboard.txt]
 //
 // It runs in the root of the repository. Each folder of DIR with a case.json is a model; DIR may be several folders with
-// colons between. A model has five verdicts:
+// colons between. A model has these verdicts:
 //
 //	lowered         pte lower makes a program of it
 //	ours            that program gives the goldens on our runtime
 //	official        that program gives them on the official runtime, with its internal consistency checks
 //	import          the portable.pte beside the model, made by the official ExecuTorch, gives them on our runtime
-//	xnnpack-import  the same for xnnpack.pte, whose parts are delegated to XNNPACK
+//	xnnpack, xnnpack-ours, xnnpack-official, xnnpack-import
+//	                the four, with what XNNPACK takes delegated to it: by our partitioner, and in xnnpack.pte by the official
+//	delegation      our partitioner takes at least what the official one takes, read from both programs
 //
 // A verdict is ok, fail (with a reason below) or none, where there is no program to run. Without --python, which names
 // an interpreter with executorch 1.5.1, the official runtime is not asked and its verdicts are not compared.
@@ -17,6 +19,10 @@
 //	go run ./tools/scoreboard conformance --sets DIR [--ops REGEXP] [--update] [--check conformance.txt]
 //
 // does the same with the packs of operator programs in DIR, on our runtime, in this process.
+//
+//	go run ./tools/scoreboard thin --sets DIR [--out PACK]
+//
+// writes a pack with one right program of each pack in DIR, the data of a test that a clone runs by itself.
 package main
 
 import (
@@ -56,6 +62,13 @@ func command(args []string) (bool, error) {
 			return false, err
 		}
 		return runConformance(o, os.Stdout)
+	}
+	if len(args) > 0 && args[0] == "thin" {
+		var o thinOptions
+		if err := o.parse(args[1:]); err != nil {
+			return false, err
+		}
+		return true, runThin(o)
 	}
 	var o options
 	flag.StringVar(&o.sets, "sets", "", "folders of models, the zoo's ready")

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"testing"
+)
+
+// TestOperators holds our runtime to PyTorch's results on one program of every operator. The pack is that of
+// "scoreboard thin".
+//
+//bazel:data //tools/scoreboard:testdata
+func TestOperators(t *testing.T) {
+	j, err := newOpJudge(t.TempDir(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := j.pack("testdata/operators.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) < 800 {
+		t.Errorf("%d operators, want 800 or more", len(list))
+	}
+	for _, v := range list {
+		if v.verdict.state != "ok" {
+			t.Errorf("%s: %s: %s", v.id, v.verdict.state, v.verdict.reason)
+		}
+	}
+}
