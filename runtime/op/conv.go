@@ -304,5 +304,8 @@ func convolve[T number](call *Call, c conv, x, w []T) error {
 	if c.depthwise() {
 		return convDepthwise(call, j)
 	}
+	if c.byRows() {
+		return convRows(call, &j)
+	}
 	return convGemm(call, j)
 }

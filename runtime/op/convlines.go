@@ -10,12 +10,10 @@ type lines[T number] struct {
 	*convJob[T]
 	sums *kernel.TapsF32
 	// empty are as many zeros as there are channels.
-	empty []T
-	// planes of a channel: for each remainder of a position by the stride the inputs there, with their padding.
-	// So a tap sees them one after another, from one place on.
-	height, width int
-	scratch       []T // of every worker: planes, and a plane of outputs
-	workers       int
+	empty   []T
+	planes  phases
+	scratch []T // of every worker: the planes of a channel, and a plane of outputs
+	workers int
 }
 
 // vectorLines computes a depthwise convolution by a vector kernel, if there is one for it.
@@ -41,18 +39,18 @@ func vectorLines[T number](call *Call, j *convJob[T]) (bool, error) {
 // inner reports whether the channels of a position make a line.
 func (l *lines[T]) inner() bool { return l.outPer == 1 && l.out.channels >= l.sums.Lanes }
 
-// outer reports whether the positions of a channel make a line, and sizes its planes.
+// outer reports whether the positions of a channel make a line.
 func (l *lines[T]) outer() bool {
-	reach := func(i int) int { return (l.kernel[i] - 1) * l.dilation[i] / l.stride[i] }
-	l.height, l.width = l.out.size[1]+reach(1), l.out.size[2]+reach(2)
-	return l.kernel[0] == 1 && l.in.size[0] == 1 && l.out.size[0] == 1 && l.line() >= l.sums.Lanes
+	p, ok := phasesOf(&l.conv)
+	l.planes = p
+	return ok && l.line() >= l.sums.Lanes
 }
 
 // line is how many sums a channel has: those of all positions, with the ends of the planes' rows between them.
-func (l *lines[T]) line() int { return (l.out.size[1]-1)*l.width + l.out.size[2] }
+func (l *lines[T]) line() int { return (l.out.size[1]-1)*l.planes.width + l.out.size[2] }
 
 // space is how many elements of scratch a worker has.
-func (l *lines[T]) space() int { return (l.stride[1]*l.stride[2] + 1) * l.height * l.width }
+func (l *lines[T]) space() int { return l.planes.space() + l.planes.size() }
 
 func (l *lines[T]) compute(call *Call) error {
 	var err error
@@ -76,7 +74,7 @@ func (l *lines[T]) compute(call *Call) error {
 // parallelLines is apart so that only it lets l escape.
 func parallelLines[T number](call *Call, l lines[T]) {
 	job := *l.convJob
-	l.convJob = &job
+	l.convJob, l.planes.conv = &job, &job.conv
 	call.Parallel(l.workers, 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			l.part(i)
@@ -127,13 +125,11 @@ func (l *lines[T]) positions(t *kernel.Taps, n, d, h int) {
 // channel computes all positions of output channel c of image n.
 func (l *lines[T]) channel(t *kernel.Taps, n, c int, scratch []T) {
 	var inputs [maxTaps]*float32
-	o, plane := &l.out, l.height*l.width
-	out := scratch[len(scratch)-plane:]
-	l.spread(scratch, l.x[n*l.in.sn+c/l.outPer*l.in.sc:])
+	o := &l.out
+	out := scratch[l.planes.space():]
+	spreadChannel(&l.planes, scratch, l.x[n*l.in.sn+c/l.outPer*l.in.sc:])
 	for k := range l.taps() {
-		h, w := k/l.kernel[2]*l.dilation[1], k%l.kernel[2]*l.dilation[2]
-		phase := h%l.stride[1]*l.stride[2] + w%l.stride[2]
-		inputs[k] = at32(scratch, phase*plane+h/l.stride[1]*l.width+w/l.stride[2])
+		inputs[k] = at32(scratch, l.planes.tap(k))
 	}
 	t.Inputs, t.Weights, t.Out = &inputs[0], at32(l.w, c), at32(out, 0)
 	if l.bias != nil {
@@ -142,39 +138,6 @@ func (l *lines[T]) channel(t *kernel.Taps, n, c int, scratch []T) {
 	l.sums.Line(t, l.line())
 	y := l.y[n*o.sn+c*o.sc:]
 	for h := range o.size[1] {
-		copy(y[h*o.size[2]:(h+1)*o.size[2]], out[h*l.width:])
-	}
-}
-
-// spread writes the inputs of a channel into its planes, whose padding is zero already.
-func (l *lines[T]) spread(planes, x []T) {
-	for h := range l.in.size[1] {
-		at := h + l.pad[1]
-		phase, row := at%l.stride[1]*l.stride[2], at/l.stride[1]
-		if row >= l.height {
-			return
-		}
-		from := (phase*l.height + row) * l.width
-		l.spreadRow(planes[from:], x[h*l.in.step[1]:][:l.in.size[2]])
-	}
-}
-
-// spreadRow writes a row of inputs into the rows of the planes of its remainders.
-func (l *lines[T]) spreadRow(rows, x []T) {
-	stride, pad := l.stride[2], l.pad[2]
-	if stride == 1 {
-		if pad < l.width {
-			copy(rows[pad:l.width], x)
-		}
-		return
-	}
-	for first := range min(stride, len(x)) {
-		at := first + pad
-		row := rows[at%stride*l.height*l.width:]
-		i := at / stride
-		for k := first; k < len(x) && i < l.width; k += stride {
-			row[i] = x[k]
-			i++
-		}
+		copy(y[h*o.size[2]:(h+1)*o.size[2]], out[h*l.planes.width:])
 	}
 }

@@ -6,15 +6,113 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 )
 
-// rowsBlock computes m output positions, at most a panel's columns, of pair p of an image and a group.
-func (j *convJob[T]) rowsBlock(p, pos, m, worker int) {
-	n, g := p/j.groups, p%j.groups
+// rowsJob is a convolution whose left factor is the weights, a row for each output channel.
+type rowsJob[T number] struct {
+	*convJob[T]
+	planes phases
+	padded bool // x are the planes of the channels of one image
+	x      []T  // one image
+	y      []T
+	panels []T     // the unfolded input of every worker
+	taps   []int64 // where each tap lies in a plane
+}
+
+// convRows computes a convolution by the rows of its weights, image by image.
+func convRows[T number](call *Call, j *convJob[T]) error {
+	r := rowsJob[T]{convJob: j}
+	r.workers = 1
+	if call.Parallel != nil && j.work()/max(1, j.out.batch) >= gemmParallelMin {
+		r.workers = convWorkers
+	}
+	var err error
+	if r.panels, err = tempOf[T](call, r.workers*j.cols*j.depth()); err != nil {
+		return err
+	}
+	r.planes, r.padded = phasesOf(&j.conv)
+	if r.taps, err = tempOf[int64](call, j.taps()); err != nil {
+		return err
+	}
+	for k := range r.taps {
+		r.taps[k] = int64(r.planes.tap(k))
+	}
+	var space []T
+	if r.padded && !r.planes.asIs() {
+		if space, err = tempOf[T](call, j.in.channels*r.planes.space()); err != nil {
+			return err
+		}
+		clear(space)
+	}
+	for n := range j.out.batch {
+		r.x, r.y = j.x[n*j.in.sn:], j.y[n*j.out.sn:]
+		if space != nil {
+			r.fill(call, space)
+		}
+		if r.workers == 1 {
+			r.part(0)
+		} else {
+			parallelRows(call, r)
+		}
+	}
+	return nil
+}
+
+// fill makes x the padded planes of its channels.
+func (j *rowsJob[T]) fill(call *Call, space []T) {
+	if j.workers == 1 {
+		j.fillChannels(space, 0, j.in.channels)
+	} else {
+		parallelFill(call, *j, space)
+	}
+	j.x = space
+}
+
+func (j *rowsJob[T]) fillChannels(space []T, lo, hi int) {
+	for c := lo; c < hi; c++ {
+		spreadChannel(&j.planes, space[c*j.planes.space():], j.x[c*j.in.sc:])
+	}
+}
+
+// parallelFill and parallelRows are apart so that only they let j escape.
+func parallelFill[T number](call *Call, j rowsJob[T], space []T) {
+	j.detach()
+	call.Parallel(j.in.channels, max(1, parallelGrain/max(1, j.planes.space())), func(lo, hi int) { j.fillChannels(space, lo, hi) })
+}
+
+func parallelRows[T number](call *Call, j rowsJob[T]) {
+	j.detach()
+	call.Parallel(j.workers, 1, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			j.part(i)
+		}
+	})
+}
+
+// detach gives j a convolution of its own.
+func (j *rowsJob[T]) detach() {
+	job := *j.convJob
+	j.convJob, j.planes.conv = &job, &job.conv
+}
+
+// part does the share of worker i of all panels of positions of all groups.
+func (j *rowsJob[T]) part(i int) {
+	blocks := j.panelsOf()
+	total := blocks * j.groups
+	for b := total * i / j.workers; b < total*(i+1)/j.workers; b++ {
+		j.block(b/blocks, b%blocks*j.cols, i)
+	}
+}
+
+func (j *rowsJob[T]) panelsOf() int { return j.tiling.panels(j.out.size.product()) }
+
+// block computes a panel of output positions of group g, from position pos on.
+func (j *rowsJob[T]) block(g, pos, worker int) {
+	m := min(j.cols, j.out.size.product()-pos)
 	depth, o := j.depth(), &j.out
-	panel := j.rows[worker*j.cols*depth:][:j.cols*depth]
-	j.unfoldPanel(panel, j.x[n*j.in.sn+g*j.inPer*j.in.sc:], pos, m)
+	panel := j.panels[worker*j.cols*depth:][:j.cols*depth]
+	j.unfoldPanel(panel, g, pos, m)
 	t := kernel.Tile{Stride: uintptr(depth * f32Size), Panel: at32(panel, 0), OutStride: uintptr(o.sc * f32Size), Depth: uintptr(depth),
 		Segments: 1, Start: &zeros[0], Low: kernel.Unclamped[0], High: kernel.Unclamped[1]}
-	y := j.y[n*o.sn+g*j.outPer*o.sc+pos:]
+	y := j.y[g*j.outPer*o.sc+pos:]
 	var edge [kernel.MaxRows * kernel.MaxCols]float32
 	if m < j.cols {
 		t.OutStride = uintptr(j.cols * f32Size)
@@ -39,25 +137,39 @@ func (j *convJob[T]) rowsBlock(p, pos, m, worker int) {
 	}
 }
 
-// unfoldPanel writes for each channel and tap what m output positions from pos on see of it.
-func (j *convJob[T]) unfoldPanel(dst, x []T, pos, m int) {
+// unfoldPanel writes for each channel of group g and tap what m output positions from pos on see of it.
+func (j *rowsJob[T]) unfoldPanel(dst []T, g, pos, m int) {
 	size := &j.out.size
 	at := triple{pos / (size[1] * size[2]), pos / size[2] % size[1], pos % size[2]}
+	step := j.in.sc
+	if j.padded && !j.planes.asIs() {
+		step = j.planes.space()
+	}
 	for ci := range j.inPer {
-		plane := x[ci*j.in.sc:]
-		for kd := range j.kernel[0] {
-			for kh := range j.kernel[1] {
-				for kw := range j.kernel[2] {
-					j.unfoldTap(dst[:j.cols], plane, at, triple{kd, kh, kw}, m)
-					dst = dst[j.cols:]
-				}
+		x := j.x[(g*j.inPer+ci)*step:]
+		for k, tap := range j.taps {
+			if j.padded {
+				j.copyTap(dst[:j.cols], x[tap:], at, m)
+			} else {
+				j.unfoldTap(dst[:j.cols], x, at, triple{k / (j.kernel[1] * j.kernel[2]), k / j.kernel[2] % j.kernel[1], k % j.kernel[2]}, m)
 			}
+			dst = dst[j.cols:]
 		}
 	}
 }
 
+// copyTap writes what m output positions from at on see of a plane.
+func (j *rowsJob[T]) copyTap(row, plane []T, at triple, m int) {
+	clear(row[m:])
+	from, w := at[1]*j.planes.width+at[2], at[2]
+	for row = row[:m]; len(row) > 0; {
+		n := copy(row[:min(len(row), j.out.size[2]-w)], plane[from:])
+		row, from, w = row[n:], from+n+j.planes.width-j.out.size[2], 0
+	}
+}
+
 // unfoldTap writes what m output positions from at on see of a channel through one tap.
-func (j *convJob[T]) unfoldTap(row, plane []T, at, tap triple, m int) {
+func (j *rowsJob[T]) unfoldTap(row, plane []T, at, tap triple, m int) {
 	in := &j.in
 	clear(row[m:])
 	row = row[:m]
@@ -78,7 +190,7 @@ func (j *convJob[T]) unfoldTap(row, plane []T, at, tap triple, m int) {
 }
 
 // unfoldLine writes what output positions from w on see of a line of the input through tap kw.
-func (j *convJob[T]) unfoldLine(row, line []T, w, kw int) {
+func (j *rowsJob[T]) unfoldLine(row, line []T, w, kw int) {
 	if j.transposed {
 		for i := range row {
 			row[i] = 0

@@ -21,17 +21,17 @@ type convJob[T number] struct {
 	chunk         int // output positions that are unfolded at a time
 }
 
+// work is the number of multiplications.
+func (j *convJob[T]) work() int {
+	return j.out.size.product() * j.out.batch * j.out.channels * j.depth()
+}
+
 // convGemm computes a convolution by products, group by group.
 func convGemm[T number](call *Call, j convJob[T]) error {
 	j.workers, j.chunk = 1, convBlock
-	if j.byRows() {
-		j.chunk = j.cols
-	}
-	if call.Parallel != nil && j.out.size.product()*j.out.batch*j.out.channels*j.depth() >= gemmParallelMin {
+	if call.Parallel != nil && j.work() >= gemmParallelMin {
 		j.workers = convWorkers
-		if !j.byRows() {
-			j.chunk = min(convBlock, max(8, (j.out.size.product()+convWorkers-1)/convWorkers))
-		}
+		j.chunk = min(convBlock, max(8, (j.out.size.product()+convWorkers-1)/convWorkers))
 	}
 	if !j.direct() {
 		rows, err := tempOf[T](call, j.workers*j.chunk*j.depth())
@@ -73,10 +73,6 @@ func (j *convJob[T]) part(i int) {
 func (j *convJob[T]) block(p, pos, worker int) {
 	n, g := p/j.groups, p%j.groups
 	m := min(j.chunk, j.out.size.product()-pos)
-	if j.byRows() {
-		j.rowsBlock(p, pos, m, worker)
-		return
-	}
 	depth, o := j.depth(), &j.out
 	size := j.len(depth, j.outPer)
 	job := gemm[T]{tiling: j.tiling, m: m, n: j.outPer, k: depth, lda: depth, b: j.w[g*size : (g+1)*size], rs: o.step[2], cs: o.sc}

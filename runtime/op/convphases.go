@@ -1,0 +1,64 @@
+package op
+
+// phases is where the inputs of a 2-dimensional convolution lie for each channel once they are padded: for each
+// remainder of a position by the stride those positions, row by row. So the outputs of a row see their inputs through
+// a tap one after another, from one place on.
+type phases struct {
+	*conv
+	height, width int
+}
+
+// phasesOf are the planes of c, and whether it has any.
+func phasesOf(c *conv) (phases, bool) {
+	reach := func(i int) int { return (c.kernel[i] - 1) * c.dilation[i] / c.stride[i] }
+	p := phases{c, c.out.size[1] + reach(1), c.out.size[2] + reach(2)}
+	return p, !c.transposed && c.kernel[0] == 1 && c.in.size[0] == 1 && c.out.size[0] == 1
+}
+
+// size is how many elements one plane has, space how many all planes of a channel have.
+func (p *phases) size() int  { return p.height * p.width }
+func (p *phases) space() int { return p.stride[1] * p.stride[2] * p.size() }
+
+// asIs reports whether a channel of the input is its plane already.
+func (p *phases) asIs() bool {
+	one, zero := triple{1, 1, 1}, triple{}
+	return p.kernel == one && p.stride == one && p.pad == zero
+}
+
+// tap is where the first output's input through tap k lies.
+func (p *phases) tap(k int) int {
+	h, w := k/p.kernel[2]*p.dilation[1], k%p.kernel[2]*p.dilation[2]
+	phase := h%p.stride[1]*p.stride[2] + w%p.stride[2]
+	return phase*p.size() + h/p.stride[1]*p.width + w/p.stride[2]
+}
+
+// spreadChannel writes a channel's inputs x into its planes dst, whose padding is zero already.
+func spreadChannel[T number](p *phases, dst, x []T) {
+	for h := range p.in.size[1] {
+		at := h + p.pad[1]
+		phase, row := at%p.stride[1]*p.stride[2], at/p.stride[1]
+		if row >= p.height {
+			return
+		}
+		spreadLine(p, dst[(phase*p.height+row)*p.width:], x[h*p.in.step[1]:][:p.in.size[2]])
+	}
+}
+
+// spreadLine writes a row of inputs into the rows of the planes of its remainders.
+func spreadLine[T number](p *phases, rows, x []T) {
+	stride, pad := p.stride[2], p.pad[2]
+	if stride == 1 {
+		if pad < p.width {
+			copy(rows[pad:p.width], x)
+		}
+		return
+	}
+	for first := range min(stride, len(x)) {
+		at := first + pad
+		row, i := rows[at%stride*p.size():], at/stride
+		for k := first; k < len(x) && i < p.width; k += stride {
+			row[i] = x[k]
+			i++
+		}
+	}
+}
