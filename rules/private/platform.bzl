@@ -18,7 +18,9 @@ runtime_platform = transition(
 def _programs_impl(settings, attr):
     if not attr.platform:
         return {_PLATFORMS: settings[_PLATFORMS]}
-    return {_PLATFORMS: [str(settings[_HOST])]}
+
+    # Bazel 4.2.3 has no value for its own default.
+    return {_PLATFORMS: [str(settings[_HOST] or "@local_config_platform//:host")]}
 
 # Programs do not depend on the platform of the runtime, so they are lowered once for all of them.
 programs_platform = transition(
