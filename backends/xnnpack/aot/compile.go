@@ -3,6 +3,7 @@ package aot
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/lowerer/backend"
@@ -30,8 +31,10 @@ type compiler struct {
 	constants map[string]uint32
 	// fused are nodes that an earlier one computes, too.
 	fused map[*exir.Node]bool
-	node  *exir.Node
-	err   error
+	// within are the debug handles of fused nodes, by that of the node which computes them.
+	within map[int][]int
+	node   *exir.Node
+	err    error
 }
 
 // form is one form of a value.
@@ -53,7 +56,7 @@ func compile(x *backend.Context, p *exir.EdgeProgram) (*backend.PreprocessResult
 	c := &compiler{
 		graph:  newGraph(m.Graph, func(v *exir.Value) bool { return v.Const != nil }),
 		bounds: x.Bounds, build: exir.NewBuilder(&p.Program, m.Graph), ids: map[form]uint32{}, alias: map[*exir.Value]*exir.Value{},
-		results: map[*exir.Value]uint32{}, constants: map[string]uint32{}, fused: map[*exir.Node]bool{},
+		results: map[*exir.Value]uint32{}, constants: map[string]uint32{}, fused: map[*exir.Node]bool{}, within: map[int][]int{},
 		out: blob.Graph{Identifier: blob.XN01, Version: "0", Constants: make([]blob.Constant, 1)},
 	}
 	if o, ok := x.Partitioner.(*partitioner); ok {
@@ -74,7 +77,23 @@ func compile(x *backend.Context, p *exir.EdgeProgram) (*backend.PreprocessResult
 	if err != nil {
 		return nil, fmt.Errorf("write graph: %w", err)
 	}
-	return &backend.PreprocessResult{ProcessedBytes: payload, NamedData: &c.store, ArenaPadding: arenaPadding}, nil
+	return &backend.PreprocessResult{ProcessedBytes: payload, NamedData: &c.store, ArenaPadding: arenaPadding, DebugHandleMap: c.debugHandles()}, nil
+}
+
+// debugHandles maps the debug handles in the graph, by which the run-time half calls its steps, to those of all nodes that
+// a step computes.
+func (c *compiler) debugHandles() backend.DebugHandleMap {
+	handles := backend.DebugHandleMap{}
+	for i := range c.out.Nodes {
+		h := int(c.out.Nodes[i].DebugHandle)
+		if h == noHandle {
+			continue
+		}
+		all := append([]int{h}, c.within[h]...)
+		slices.Sort(all)
+		handles[backend.IntID(h)] = slices.Compact(all)
+	}
+	return handles
 }
 
 // fail keeps the first error, with the node.

@@ -100,6 +100,7 @@ func (c *compiler) begin(n *exir.Node, in ...*exir.Value) plan {
 	p := c.planOf(n, c.rules[n.Op.Name], in...)
 	for _, f := range p.fused {
 		c.fused[f] = true
+		c.within[n.DebugHandle] = append(c.within[n.DebugHandle], f.DebugHandle)
 	}
 	return p
 }

@@ -49,7 +49,7 @@ func compile(ctx *backend.InitContext, table *op.Table, payload []byte) (*progra
 	}
 	for i := 0; i < len(g.Nodes) && c.err == nil; i++ {
 		c.node = i
-		c.out.nodes = append(c.out.nodes, traced{int64(g.Nodes[i].DebugHandle), g.Nodes[i].Type.String()})
+		c.out.nodes = append(c.out.nodes, c.traced(&g.Nodes[i]))
 		c.lower(&g.Nodes[i])
 	}
 	if c.err != nil {
@@ -121,6 +121,16 @@ func itoa(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 func (c *compiler) newSlot(dtype tensor.ScalarType, dims []tensor.Dim) int {
 	c.out.slots = append(c.out.slots, slot{dtype: dtype, dims: dims, external: -1, offset: -1, first: -1})
 	return len(c.out.slots) - 1
+}
+
+func (c *compiler) traced(n *blob.Node) traced {
+	t := traced{handle: int64(n.DebugHandle), name: n.Type.String()}
+	for _, id := range n.Outputs {
+		if v := c.values[id]; v != nil && v.slot >= 0 {
+			t.results = append(t.results, v.slot)
+		}
+	}
+	return t
 }
 
 // temp is a new slot like another, of this type.

@@ -168,19 +168,24 @@ func (tr *tracer) EndProfilingDelegate(_ backend.EventTracerEntry, metadata []by
 	tr.log = append(tr.log, "end "+string(metadata))
 }
 
-func (tr *tracer) LogIntermediateOutputDelegate(string, int64, *backend.Value) {}
+func (tr *tracer) LogIntermediateOutputDelegate(name string, id int64, v *backend.Value) {
+	tr.log = append(tr.log, "value "+name+strconv.FormatInt(id, 10)+" "+v.Tensor.DType.String())
+}
 
-// TestTrace runs a node of several steps: it is one event.
+// TestTrace runs a node of several steps, and one whose kernel makes more than the node has: each is one event with one
+// value.
 func TestTrace(t *testing.T) {
-	c := *caseNamed("prelu")
-	c.node.DebugHandle = 42
-	g, named := c.graph(blob.FP32)
-	tr := &tracer{}
-	if _, err := run(t, programOf(t, g, named), executor.LoadOptions{Tracer: tr}, c.inputs()...); err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"start 42", "end PReLU"}; !slices.Equal(tr.log, want) {
-		t.Errorf("trace %q, want %q", tr.log, want)
+	for name, kind := range map[string]string{"prelu": "PReLU", "max_pooling": "MaxPooling2d"} {
+		c := *caseNamed(name)
+		c.node.DebugHandle = 42
+		g, named := c.graph(blob.FP32)
+		tr := &tracer{}
+		if _, err := run(t, programOf(t, g, named), executor.LoadOptions{Tracer: tr}, c.inputs()...); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"start 42", "end " + kind, "value 42 float32"}; !slices.Equal(tr.log, want) {
+			t.Errorf("%s: trace %q, want %q", name, tr.log, want)
+		}
 	}
 }
 

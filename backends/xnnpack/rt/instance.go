@@ -153,8 +153,8 @@ func (in *instance) node(i int) (int, error) {
 	if err != nil {
 		return next, err
 	}
-	for k := range in.steps[next-1].outs {
-		tr.LogIntermediateOutputDelegate("", n.handle, &backend.Value{Kind: op.Tensor, Tensor: in.steps[next-1].outs[k].slot})
+	for _, slot := range n.results {
+		tr.LogIntermediateOutputDelegate("", n.handle, &backend.Value{Kind: op.Tensor, Tensor: in.tensors[slot]})
 	}
 	return next, nil
 }

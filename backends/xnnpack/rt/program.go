@@ -19,10 +19,11 @@ type program struct {
 	workspace int64
 }
 
-// traced is a node in a trace: the handle that the ahead-of-time half gave it, and its type.
+// traced is a node in a trace: the handle that the ahead-of-time half gave it, its type, and the slots of its results.
 type traced struct {
-	handle int64
-	name   string
+	handle  int64
+	name    string
+	results []int
 }
 
 // slot is a value in row-major order.

@@ -194,13 +194,21 @@ func (t *trace) outcomeOf(k key) outcome {
 	return r
 }
 
-// layouts are the ways to read a value: a delegate's step may give an image with its channels last without saying so.
+// layouts are the ways to read a value: a delegate's step may give an image with its channels last without saying so, and
+// a line as an image of height 1.
 func (s sample) layouts() []*op.Value {
 	list := []*op.Value{s.Value}
-	if t := s.Tensor; s.inside && t != nil && len(t.Sizes) == 4 {
-		n := t.Sizes
-		nchw := tensor.Meta{DType: t.DType, Sizes: []tensor.Dim{n[0], n[3], n[1], n[2]}, DimOrder: []uint8{0, 2, 3, 1}}
-		list = append(list, &op.Value{Kind: op.Tensor, Tensor: npy.Ordered(&tensor.Tensor{Meta: nchw, Data: t.Data}, nil)})
+	if s.Tensor == nil || !s.inside || len(s.Tensor.Sizes) != 4 {
+		return list
+	}
+	read := func(sizes []tensor.Dim, order ...uint8) {
+		t := &tensor.Tensor{Meta: tensor.Meta{DType: s.Tensor.DType, Sizes: sizes, DimOrder: order}, Data: s.Tensor.Data}
+		list = append(list, &op.Value{Kind: op.Tensor, Tensor: npy.Ordered(t, nil)})
+	}
+	n := s.Tensor.Sizes
+	read([]tensor.Dim{n[0], n[3], n[1], n[2]}, 0, 2, 3, 1)
+	if n[1] == 1 {
+		read([]tensor.Dim{n[0], n[3], n[2]}, 0, 2, 1)
 	}
 	return list
 }

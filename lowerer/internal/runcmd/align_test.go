@@ -81,6 +81,7 @@ func TestAlign(t *testing.T) {
 		{"the last that fits", recorded(false, bytesOf(flat, 1, 2), bytesOf(image, 1, 1, 1, 1)), recorded(false, bytesOf(flat, 1, 1)), 0.5, ""},
 		{"steps and the output", recorded(false, bytesOf(flat, 1, 2)), recorded(true, bytesOf(flat, 5, 5), bytesOf(flat, 1, 2)), 0, ""},
 		{"channels last in a step", recorded(false, bytesOf(image, 1, 2, 3, 4)), recorded(true, bytesOf(last, 1, 3, 2, 4)), 0, ""},
+		{"a line as an image", recorded(false, bytesOf([]tensor.Dim{1, 2, 2}, 1, 2, 3, 4)), recorded(true, bytesOf([]tensor.Dim{1, 1, 2, 2}, 1, 3, 2, 4)), 0, ""},
 		{"nothing fits", recorded(false, bytesOf(flat, 1, 2)), recorded(false, op.Value{Kind: op.Int}), 0, "not compared: int8[2] and int"},
 	} {
 		rows := align(c.a, c.b)
