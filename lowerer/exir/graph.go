@@ -80,6 +80,13 @@ type Node struct {
 	Origin
 }
 
+// Defines reports that a size or the number of a result of n is known only when it runs: then symbols stand for it that
+// other nodes may mention.
+func (n *Node) Defines() bool {
+	return strings.Contains(n.Op.Tags, "data_dependent_output") || strings.Contains(n.Op.Tags, "dynamic_output_shape") ||
+		n.Op.Name == "aten::item" || n.Op.Name == "aten::_local_scalar_dense"
+}
+
 // Origin is where a node comes from.
 type Origin struct {
 	// Method of the program.

@@ -18,7 +18,9 @@ const (
 	TensorArgs                       // no number where an operator takes a tensor, nor the other way round
 	DimOrders                        // no memory formats
 	NumbersBound                     // no symbolic number but as a value of its graph
-	NoDeadCode                       // every node has a user, every parameter, buffer and constant a reader or a writer
+	// NoDeadCode: every node has a user or, until numbers are bound, defines a symbol; every parameter, buffer and constant
+	// has a reader or a writer.
+	NoDeadCode
 )
 
 // The dialects, in the order of lowering. OutVariant and Planned are those of plans: see VerifyPlan.
@@ -267,11 +269,12 @@ func usedIn(g *Graph) map[*Value]bool {
 	return used
 }
 
-// dead reports the nodes of g whose results nothing uses, but for operators that write, and, of the method's own graph,
+// dead reports the nodes of g whose results nothing uses, but for operators that write or define a symbol, and, of the method's own graph,
 // the inputs that the user does not give and nothing reads or writes.
 func (v *verifier) dead(g *Graph, used map[*Value]bool) {
+	unbound := v.dialect&NumbersBound == 0
 	for _, n := range g.Nodes {
-		if !slices.ContainsFunc(n.Outs, func(x *Value) bool { return used[x] }) && !writes(n.Op) {
+		if !slices.ContainsFunc(n.Outs, func(x *Value) bool { return used[x] }) && !writes(n.Op) && !(unbound && n.Defines()) {
 			v.node = n
 			v.fail("nothing uses its results")
 		}

@@ -1,10 +1,6 @@
 package functionalize
 
-import (
-	"strings"
-
-	"github.com/rules-pte/rules_pte/lowerer/exir"
-)
+import "github.com/rules-pte/rules_pte/lowerer/exir"
 
 // RemoveDead removes the nodes of g that nothing uses. It keeps those that
 // define a symbol by a value, since sizes may mention it.
@@ -16,7 +12,7 @@ func RemoveDead(g *exir.Graph) {
 	keep := make([]bool, len(g.Nodes))
 	for i := len(g.Nodes) - 1; i >= 0; i-- {
 		n := g.Nodes[i]
-		keep[i] = defines(n)
+		keep[i] = n.Defines()
 		for _, v := range n.Outs {
 			keep[i] = keep[i] || v != nil && used[v]
 		}
@@ -42,10 +38,4 @@ func mark(a exir.Arg, used map[*exir.Value]bool) {
 	for _, b := range a.List {
 		mark(b, used)
 	}
-}
-
-// defines reports operators whose result's size or number is known only when they run.
-func defines(n *exir.Node) bool {
-	return strings.Contains(n.Op.Tags, "data_dependent_output") || strings.Contains(n.Op.Tags, "dynamic_output_shape") ||
-		n.Op.Name == "aten::item" || n.Op.Name == "aten::_local_scalar_dense"
 }

@@ -9,8 +9,8 @@ import (
 
 // deadCode removes nodes without users, from the innermost graphs out, and then unused parameters, buffers and
 // constants from the method's inputs. User inputs stay.
-func deadCode(_ *Context, m *exir.Method) error {
-	used := sweep(m.Graph)
+func deadCode(c *Context, m *exir.Method) error {
+	used := sweep(m.Graph, !c.late)
 	mutated := map[string]bool{}
 	for _, o := range m.Outputs {
 		if o.Kind == exir.BufferMutation {
@@ -30,8 +30,9 @@ func deadCode(_ *Context, m *exir.Method) error {
 }
 
 // sweep keeps the nodes of g whose results are used, or that write, and gives the values that are used. The bodies of
-// control flow use none of g's values, but for constants, which they use as such and not as inputs of g.
-func sweep(g *exir.Graph) map[*exir.Value]bool {
+// control flow use none of g's values, but for constants, which they use as such and not as inputs of g. As long as
+// numbers are unbound, nodes stay that define a symbol, which sizes and arguments mention without using the value.
+func sweep(g *exir.Graph, unbound bool) map[*exir.Value]bool {
 	used := map[*exir.Value]bool{}
 	mark := func(v **exir.Value) { used[*v] = true }
 	for i := range g.Outputs {
@@ -40,13 +41,13 @@ func sweep(g *exir.Graph) map[*exir.Value]bool {
 	kept := make([]*exir.Node, 0, len(g.Nodes))
 	for i := len(g.Nodes) - 1; i >= 0; i-- {
 		n := g.Nodes[i]
-		if !live(n, used) {
+		if !live(n, used) && !(unbound && n.Defines()) {
 			continue
 		}
 		for j := range n.Args {
 			n.Args[j].EachValue(mark)
 			if n.Args[j].Graph != nil {
-				sweep(n.Args[j].Graph)
+				sweep(n.Args[j].Graph, unbound)
 			}
 		}
 		kept = append(kept, n)
