@@ -43,6 +43,16 @@ var (
 			"(Tensor(a!), Tensor(b!))",
 		Functional: "aten::adaptive_max_pool3d", Infer: inferAdaptiveMaxPool3d, Tags: Extension,
 	}
+	FractionalMaxPool2d = Def{
+		Schema: "aten::fractional_max_pool2d.output(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples, " +
+			"*, Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
+		Functional: "aten::fractional_max_pool2d", Infer: inferFractionalMaxPool2d, Tags: Extension,
+	}
+	FractionalMaxPool3d = Def{
+		Schema: "aten::fractional_max_pool3d.output(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples, " +
+			"*, Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
+		Functional: "aten::fractional_max_pool3d", Infer: inferFractionalMaxPool3d, Tags: Extension,
+	}
 )
 
 // window is the geometry of a pooling in one dimension.

@@ -42,6 +42,7 @@ type filter struct {
 	width  int
 	at     []int
 	weight []float64
+	places int // binary ones of the weights, if those are integers
 }
 
 func newFilter(c *Call, outs, width int) (f filter, err error) {
@@ -65,10 +66,14 @@ type axis struct {
 	align bool
 }
 
-// axisOf is spatial dimension d of a call whose argument 2 is align_corners and whose scales follow.
+// axisOf is spatial dimension d of a call whose argument 2 is align_corners and whose scales follow, one by one or in a list.
 func axisOf(c *Call, d int) axis {
 	a := axis{n: int(c.Args[0].Tensor.Sizes[2+d]), m: int(c.Out[0].Sizes[2+d]), align: c.Args[2].Int != 0}
-	a.scale = scaleOf(a.n, a.m, &c.Args[3+d])
+	if len(c.Args) == 4 { // the overload vec
+		a.scale = sourceStep(a.n, a.m, &c.Args[3], d)
+	} else {
+		a.scale = scaleOf(a.n, a.m, &c.Args[3+d])
+	}
 	if a.align {
 		a.scale = float64(a.n-1) / float64(max(a.m-1, 1))
 	}
@@ -164,17 +169,93 @@ func cubicAntialias(c *Call, a *axis) (filter, error) {
 	return antialias(c, a, 2, func(x float64) float64 { return cubic(x, -0.5) })
 }
 
-func runResampleLinear[T float](c *Call, _ State) error { return resample[T](c, linearFilter) }
-func runResampleCubic[T float](c *Call, _ State) error  { return resample[T](c, cubicFilter) }
-func runResampleLinearAntialias[T float](c *Call, _ State) error {
-	return resample[T](c, linearAntialias)
-}
-func runResampleCubicAntialias[T float](c *Call, _ State) error {
-	return resample[T](c, cubicAntialias)
+// filtering makes the filter of one dimension.
+type filtering func(c *Call, a *axis) (filter, error)
+
+func runResampleLinear[T float](c *Call, _ State) error {
+	return resample(c, linearFilter, filterPlane[T])
 }
 
-// resample filters one dimension after the other, the last one first.
-func resample[T float](c *Call, filterOf func(c *Call, a *axis) (filter, error)) error {
+func runResampleCubic[T float](c *Call, _ State) error {
+	return resample(c, cubicFilter, filterPlane[T])
+}
+
+func runResampleLinearAntialias[T float](c *Call, _ State) error {
+	return resample(c, linearAntialias, filterPlane[T])
+}
+
+func runResampleCubicAntialias[T float](c *Call, _ State) error {
+	return resample(c, cubicAntialias, filterPlane[T])
+}
+
+func runResampleLinearBytes(c *Call, _ State) error {
+	return resample(c, fixed(linearFilter), filterBytes)
+}
+
+func runResampleCubicBytes(c *Call, _ State) error {
+	return resample(c, fixed(cubicFilter), filterBytes)
+}
+
+func runResampleLinearAntialiasBytes(c *Call, _ State) error {
+	return resample(c, fixed(linearAntialias), filterBytes)
+}
+
+func runResampleCubicAntialiasBytes(c *Call, _ State) error {
+	return resample(c, fixed(cubicAntialias), filterBytes)
+}
+
+// fixed rounds a filter's weights to 16-bit integers, with as many binary places as the largest of them allows.
+func fixed(filterOf filtering) filtering {
+	return func(c *Call, a *axis) (filter, error) {
+		f, err := filterOf(c, a)
+		if err != nil {
+			return f, err
+		}
+		for i := range a.m {
+			f.merge(i)
+		}
+		most := 0.0
+		for _, w := range f.weight {
+			most = max(most, w)
+		}
+		for f.places = 0; f.places < 22 && int(0.5+math.Ldexp(most, f.places+1)) < 1<<15; f.places++ {
+		}
+		for i, w := range f.weight {
+			f.weight[i] = math.Trunc(math.Ldexp(w, f.places) + math.Copysign(0.5, w))
+		}
+		return f, nil
+	}
+}
+
+// merge gives all of the weight of an element that output i takes twice to its first place.
+func (f *filter) merge(i int) {
+	at, w := f.taps(i)
+	for k := len(at) - 1; k > 0; k-- {
+		if at[k] == at[k-1] {
+			w[k-1] += w[k]
+			w[k] = 0
+		}
+	}
+}
+
+// filterBytes is filterPlane for a fixed filter: the sums are rounded to bytes.
+func filterBytes(o, x []uint8, f *filter, inner int) {
+	half := int64(1) << f.places >> 1
+	for i := range len(o) / inner {
+		at, w := f.taps(i)
+		row := o[i*inner : (i+1)*inner]
+		for j := range row {
+			sum := half
+			for k, a := range at {
+				sum += int64(w[k]) * int64(x[a*inner+j])
+			}
+			row[j] = uint8(min(max(sum>>f.places, 0), 255))
+		}
+	}
+}
+
+// resample filters one dimension after the other, the last one first; plane does it for one plane.
+func resample[T number](c *Call, filterOf filtering, plane func(o, x []T, f *filter, inner int)) error {
 	in, out := c.Args[0].Tensor, c.Out[0]
 	if out.Numel() == 0 {
 		return nil
@@ -195,7 +276,7 @@ func resample[T float](c *Call, filterOf func(c *Call, a *axis) (filter, error))
 			return err
 		}
 		for k := range len(x) / (a.n * inner) {
-			filterPlane(y[k*a.m*inner:(k+1)*a.m*inner], x[k*a.n*inner:(k+1)*a.n*inner], &f, inner)
+			plane(y[k*a.m*inner:(k+1)*a.m*inner], x[k*a.n*inner:(k+1)*a.n*inner], &f, inner)
 		}
 		x = y
 		inner *= a.m

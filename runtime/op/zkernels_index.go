@@ -754,6 +754,18 @@ var BincountI8 = Kernel{Def: &Bincount, DType: tensor.Char, Run: runBincount[int
 // BincountU8 runs Bincount in Byte.
 var BincountU8 = Kernel{Def: &Bincount, DType: tensor.Byte, Run: runBincount[uint8]}
 
+// FrexpTensorF32 runs FrexpTensor in Float.
+var FrexpTensorF32 = Kernel{Def: &FrexpTensor, DType: tensor.Float, Run: runFrexp[float32]}
+
+// FrexpTensorF64 runs FrexpTensor in Double.
+var FrexpTensorF64 = Kernel{Def: &FrexpTensor, DType: tensor.Double, Run: runFrexp[float64]}
+
+// FrexpTensorF16 runs FrexpTensor in Half.
+var FrexpTensorF16 = Kernel{Def: &FrexpTensor, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runFrexp[float32]}
+
+// FrexpTensorBF16 runs FrexpTensor in BFloat16.
+var FrexpTensorBF16 = Kernel{Def: &FrexpTensor, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runFrexp[float32]}
+
 // KthvalueF32 runs Kthvalue in Float.
 var KthvalueF32 = Kernel{Def: &Kthvalue, DType: tensor.Float, Run: runKthvalue[float32]}
 

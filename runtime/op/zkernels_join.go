@@ -991,6 +991,18 @@ var UpsampleNearestExact3dU32 = Kernel{Def: &UpsampleNearestExact3d, DType: tens
 // UpsampleNearestExact3dU64 runs UpsampleNearestExact3d in UInt64.
 var UpsampleNearestExact3dU64 = Kernel{Def: &UpsampleNearestExact3d, DType: tensor.UInt64, Run: runNearestExact[uint64]}
 
+// UpsampleBilinear2dU8 runs UpsampleBilinear2d in Byte.
+var UpsampleBilinear2dU8 = Kernel{Def: &UpsampleBilinear2d, DType: tensor.Byte, Run: runResampleLinearBytes}
+
+// UpsampleBicubic2dU8 runs UpsampleBicubic2d in Byte.
+var UpsampleBicubic2dU8 = Kernel{Def: &UpsampleBicubic2d, DType: tensor.Byte, Run: runResampleCubicBytes}
+
+// UpsampleBilinear2dAaU8 runs UpsampleBilinear2dAa in Byte.
+var UpsampleBilinear2dAaU8 = Kernel{Def: &UpsampleBilinear2dAa, DType: tensor.Byte, Run: runResampleLinearAntialiasBytes}
+
+// UpsampleBicubic2dAaU8 runs UpsampleBicubic2dAa in Byte.
+var UpsampleBicubic2dAaU8 = Kernel{Def: &UpsampleBicubic2dAa, DType: tensor.Byte, Run: runResampleCubicAntialiasBytes}
+
 // UpsampleTrilinear3dF32 runs UpsampleTrilinear3d in Float.
 var UpsampleTrilinear3dF32 = Kernel{Def: &UpsampleTrilinear3d, DType: tensor.Float, Run: runResampleLinear[float32]}
 

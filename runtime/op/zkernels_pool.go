@@ -166,6 +166,30 @@ var AdaptiveMaxPool3dI8 = Kernel{Def: &AdaptiveMaxPool3d, DType: tensor.Char, Ru
 // AdaptiveMaxPool3dU8 runs AdaptiveMaxPool3d in Byte.
 var AdaptiveMaxPool3dU8 = Kernel{Def: &AdaptiveMaxPool3d, DType: tensor.Byte, Run: runAdaptiveMaxPool3d[uint8]}
 
+// FractionalMaxPool2dF32 runs FractionalMaxPool2d in Float.
+var FractionalMaxPool2dF32 = Kernel{Def: &FractionalMaxPool2d, DType: tensor.Float, Run: runFractionalMaxPool2d[float32]}
+
+// FractionalMaxPool2dF64 runs FractionalMaxPool2d in Double.
+var FractionalMaxPool2dF64 = Kernel{Def: &FractionalMaxPool2d, DType: tensor.Double, Run: runFractionalMaxPool2d[float64]}
+
+// FractionalMaxPool2dF16 runs FractionalMaxPool2d in Half.
+var FractionalMaxPool2dF16 = Kernel{Def: &FractionalMaxPool2d, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runFractionalMaxPool2d[float32]}
+
+// FractionalMaxPool2dBF16 runs FractionalMaxPool2d in BFloat16.
+var FractionalMaxPool2dBF16 = Kernel{Def: &FractionalMaxPool2d, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runFractionalMaxPool2d[float32]}
+
+// FractionalMaxPool3dF32 runs FractionalMaxPool3d in Float.
+var FractionalMaxPool3dF32 = Kernel{Def: &FractionalMaxPool3d, DType: tensor.Float, Run: runFractionalMaxPool3d[float32]}
+
+// FractionalMaxPool3dF64 runs FractionalMaxPool3d in Double.
+var FractionalMaxPool3dF64 = Kernel{Def: &FractionalMaxPool3d, DType: tensor.Double, Run: runFractionalMaxPool3d[float64]}
+
+// FractionalMaxPool3dF16 runs FractionalMaxPool3d in Half.
+var FractionalMaxPool3dF16 = Kernel{Def: &FractionalMaxPool3d, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runFractionalMaxPool3d[float32]}
+
+// FractionalMaxPool3dBF16 runs FractionalMaxPool3d in BFloat16.
+var FractionalMaxPool3dBF16 = Kernel{Def: &FractionalMaxPool3d, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runFractionalMaxPool3d[float32]}
+
 // NativeLayerNormF32 runs NativeLayerNorm in Float.
 var NativeLayerNormF32 = Kernel{Def: &NativeLayerNorm, DType: tensor.Float, Run: runLayerNorm[float32]}
 

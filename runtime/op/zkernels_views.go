@@ -550,6 +550,45 @@ var AsStridedCopyU32 = Kernel{Def: &AsStridedCopy, DType: tensor.UInt32, Run: ru
 // AsStridedCopyU64 runs AsStridedCopy in UInt64.
 var AsStridedCopyU64 = Kernel{Def: &AsStridedCopy, DType: tensor.UInt64, Run: runAsStrided[uint64]}
 
+// ViewCopyDtypeF32 runs ViewCopyDtype in Float.
+var ViewCopyDtypeF32 = Kernel{Def: &ViewCopyDtype, DType: tensor.Float, Run: runViewDtype[uint32]}
+
+// ViewCopyDtypeF64 runs ViewCopyDtype in Double.
+var ViewCopyDtypeF64 = Kernel{Def: &ViewCopyDtype, DType: tensor.Double, Run: runViewDtype[uint64]}
+
+// ViewCopyDtypeF16 runs ViewCopyDtype in Half.
+var ViewCopyDtypeF16 = Kernel{Def: &ViewCopyDtype, DType: tensor.Half, Run: runViewDtype[uint16]}
+
+// ViewCopyDtypeBF16 runs ViewCopyDtype in BFloat16.
+var ViewCopyDtypeBF16 = Kernel{Def: &ViewCopyDtype, DType: tensor.BFloat16, Run: runViewDtype[uint16]}
+
+// ViewCopyDtypeI64 runs ViewCopyDtype in Long.
+var ViewCopyDtypeI64 = Kernel{Def: &ViewCopyDtype, DType: tensor.Long, Run: runViewDtype[uint64]}
+
+// ViewCopyDtypeI32 runs ViewCopyDtype in Int.
+var ViewCopyDtypeI32 = Kernel{Def: &ViewCopyDtype, DType: tensor.Int, Run: runViewDtype[uint32]}
+
+// ViewCopyDtypeI16 runs ViewCopyDtype in Short.
+var ViewCopyDtypeI16 = Kernel{Def: &ViewCopyDtype, DType: tensor.Short, Run: runViewDtype[uint16]}
+
+// ViewCopyDtypeI8 runs ViewCopyDtype in Char.
+var ViewCopyDtypeI8 = Kernel{Def: &ViewCopyDtype, DType: tensor.Char, Run: runViewDtype[uint8]}
+
+// ViewCopyDtypeU8 runs ViewCopyDtype in Byte.
+var ViewCopyDtypeU8 = Kernel{Def: &ViewCopyDtype, DType: tensor.Byte, Run: runViewDtype[uint8]}
+
+// ViewCopyDtypeBool runs ViewCopyDtype in Bool.
+var ViewCopyDtypeBool = Kernel{Def: &ViewCopyDtype, DType: tensor.Bool, Run: runViewDtype[uint8]}
+
+// ViewCopyDtypeU16 runs ViewCopyDtype in UInt16.
+var ViewCopyDtypeU16 = Kernel{Def: &ViewCopyDtype, DType: tensor.UInt16, Run: runViewDtype[uint16]}
+
+// ViewCopyDtypeU32 runs ViewCopyDtype in UInt32.
+var ViewCopyDtypeU32 = Kernel{Def: &ViewCopyDtype, DType: tensor.UInt32, Run: runViewDtype[uint32]}
+
+// ViewCopyDtypeU64 runs ViewCopyDtype in UInt64.
+var ViewCopyDtypeU64 = Kernel{Def: &ViewCopyDtype, DType: tensor.UInt64, Run: runViewDtype[uint64]}
+
 // FlipF32 runs Flip in Float.
 var FlipF32 = Kernel{Def: &Flip, DType: tensor.Float, Run: runFlip[uint32]}
 

@@ -26,6 +26,7 @@ var indexing = file{"zkernels_index.go", []kernel{
 	numbers("UniqueDim", all, "runUniqueDim"),
 	numbers("UniqueConsecutive", all, "runUniqueConsecutive"),
 	numbers("Bincount", ints, "runBincount"),
+	numbers("FrexpTensor", floats, "runFrexp"),
 	numbers("Kthvalue", real, "runKthvalue"),
 	numbers("Mode", all, "runMode"),
 	numbers("MedianDim", real, "runMedian"),

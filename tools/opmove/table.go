@@ -53,6 +53,8 @@ var files = []file{
 		numbers("AdaptiveAvgPool3d", floats, "runAdaptiveAvgPool3d"),
 		numbers("AdaptiveMaxPool2d", real, "runAdaptiveMaxPool2d"),
 		numbers("AdaptiveMaxPool3d", real, "runAdaptiveMaxPool3d"),
+		numbers("FractionalMaxPool2d", floats, "runFractionalMaxPool2d"),
+		numbers("FractionalMaxPool3d", floats, "runFractionalMaxPool3d"),
 		numbers("NativeLayerNorm", floats, "runLayerNorm"),
 		numbers("NativeGroupNorm", floats, "runGroupNorm"),
 		numbers("NativeBatchNormLegitNoTraining", floats, "runBatchNorm"),
@@ -73,6 +75,7 @@ var files = []file{
 		moves("DiagonalCopy", "runDiagonal"),
 		moves("UnfoldCopy", "runUnfold"),
 		moves("AsStridedCopy", "runAsStrided"),
+		moves("ViewCopyDtype", "runViewDtype"),
 		moves("Flip", "runFlip"),
 	}},
 	{"zkernels_matmul.go", []kernel{

@@ -14,6 +14,7 @@ import zlib
 
 import torch
 import torch.ao.quantization.fx._decomposed  # noqa: F401, registers quantized_decomposed
+import torch.nn.modules.linear_cross_entropy  # noqa: F401, registers torch_nn
 
 DTYPES = {torch.float32: "float32", torch.int64: "int64", torch.int32: "int32", torch.int8: "int8", torch.uint8: "uint8",
           torch.bool: "bool", torch.float64: "float64"}
@@ -163,6 +164,14 @@ GIVEN = {
     "aten::gradient.scalararray": {"self": randn(3, 4), "spacing": 0.5, "dim": [0, 1]},
     "aten::gradient.scalarrayarray": {"self": randn(3, 4), "spacing": [0.5, 2.0], "dim": [0, 1]},
     "aten::gradient.tensorarray": {"self": randn(3, 4), "spacing": [torch.tensor([0.0, 1.0, 3.0])], "dim": [0]},
+    "torch_nn::_linear_cross_entropy_batch_chunked": {
+        "input": randn(5, 3), "linear_weight": randn(4, 3), "target": torch.tensor([0, 3, 1, 1, 2]), "linear_bias": randn(4),
+        "weight": torch.tensor([0.5, 1.0, 2.0, 1.5]), "reduction": "mean", "ignore_index": 3, "label_smoothing": 0.0,
+        "batch_chunk_size": 2, "acc_policy": "accurate", "acc_dtype": torch.float32, "allow_retain_graph": True,
+        "compute_input_grad": False, "compute_linear_weight_grad": False, "compute_linear_bias_grad": False},
+    "torch_nn::_linear_cross_entropy_batch_chunked_no_reduction": {
+        "input": randn(5, 3), "linear_weight": randn(4, 3), "target": torch.tensor([0, 3, 1, 1, 2]), "linear_bias": None,
+        "weight": None, "ignore_index": -100, "batch_chunk_size": 2, "acc_policy": "accurate", "acc_dtype": torch.float32},
     "aten::gru.input": recurrent("gru"), "aten::lstm.input": recurrent("lstm"),
     "aten::rnn_relu.input": recurrent("relu"), "aten::rnn_tanh.input": recurrent("tanh"),
     "aten::gru_cell": cell("gru"), "aten::lstm_cell": cell("lstm"),
@@ -247,7 +256,7 @@ def attempt(name, op, rng, n):
     total = sum(o.numel() for o in flat if isinstance(o, torch.Tensor)) + sum(not isinstance(o, torch.Tensor) for o in flat)
     if not 0 < total <= 64 or any(isinstance(v, torch.Tensor) and v.numel() > 96 for v in given.values()):
         raise ValueError("nothing, or too much")
-    finite = [o for o in flat if isinstance(o, torch.Tensor) and o.is_floating_point() and bool(o.isnan().all())]
+    finite = [o for o in flat if isinstance(o, torch.Tensor) and o.is_floating_point() and o.numel() and bool(o.isnan().all())]
     if finite:
         raise ValueError("only NaN")
     return {"op": None, "args": text, "outs": [encode(o) for o in flat]}

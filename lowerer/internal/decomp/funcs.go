@@ -9,7 +9,7 @@ func init() {
 	funcs = map[string]func(c *call) []*exir.Value{
 		"aten::linear": linear, "aten::matmul": matmulOp, "aten::addmm": addmm, "aten::mv": mv, "aten::addmv": addmv,
 		"aten::dot": dot, "aten::vdot": dot, "aten::inner": inner, "aten::outer": outer, "aten::ger": outer,
-		"aten::baddbmm": baddbmm, "aten::einsum": einsum, "aten::addr": addr,
+		"aten::baddbmm": baddbmm, "aten::einsum": einsum, "aten::addr": addr, "aten::linalg_multi_dot": multiDot, "aten::chain_matmul": multiDot,
 		"aten::scaled_dot_product_attention": attention,
 
 		"aten::conv1d": conv, "aten::conv2d": conv, "aten::conv3d": conv,

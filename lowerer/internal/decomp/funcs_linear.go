@@ -42,6 +42,20 @@ func (c *call) plus(x, y *exir.Value) *exir.Value {
 
 func matmulOp(c *call) []*exir.Value { return one(c.matmul(c.t("self"), c.t("other"))) }
 
+// multiDot multiplies matrices from the left; the first and the last may be vectors.
+func multiDot(c *call) []*exir.Value {
+	name := "tensors"
+	if c.s.Arg(name) < 0 {
+		name = "matrices"
+	}
+	all := c.tensors(name)
+	y := all[0]
+	for _, m := range all[1:] {
+		y = c.matmul(y, m)
+	}
+	return one(y)
+}
+
 // matmul is torch.matmul.
 func (c *call) matmul(a, b *exir.Value) *exir.Value {
 	switch {
@@ -118,20 +132,50 @@ func (c *call) whole(x float64, v *exir.Value) any {
 
 // blend is beta·self + alpha·product.
 func (c *call) blend(product *exir.Value) []*exir.Value {
+	return one(c.blendWith(c.t("self"), product))
+}
+
+// blendWith is beta·self + alpha·product.
+func (c *call) blendWith(self, product *exir.Value) *exir.Value {
 	product = c.scaled(product, "alpha")
 	if beta := c.f("beta"); beta == 0 || math.Trunc(beta) == 0 && !product.Spec.DType.IsFloat() {
-		return one(product)
+		return product
 	}
-	return one(c.add(c.scaled(c.t("self"), "beta"), product))
+	return c.add(c.scaled(self, "beta"), product)
 }
 
 func addmm(c *call) []*exir.Value { return c.blend(c.op("mm", c.t("mat1"), c.t("mat2"))) }
 
 func addmv(c *call) []*exir.Value { return c.blend(c.matmul(c.t("mat"), c.t("vec"))) }
 
-func baddbmm(c *call) []*exir.Value { return c.blend(c.op("bmm", c.t("batch1"), c.t("batch2"))) }
+// baddbmm rounds its result once.
+func baddbmm(c *call) []*exir.Value {
+	self, own := c.t("self"), c.t("batch1").Spec.DType
+	wide := widened(own)
+	product := c.op("bmm", c.to(c.t("batch1"), wide), c.to(c.t("batch2"), wide))
+	return one(c.to(c.blendWith(c.to(self, wide), product), own))
+}
 
+// widened is the type that PyTorch's kernels compute t in.
+func widened(t tensor.ScalarType) tensor.ScalarType {
+	if t == tensor.Half || t == tensor.BFloat16 {
+		return tensor.Float
+	}
+	return t
+}
+
+// addr of bool is logical: a beta or alpha of 0 leaves its part out.
 func addr(c *call) []*exir.Value {
+	if self := c.t("self"); self.Spec.DType == tensor.Bool {
+		product := c.op("logical_and", c.unsqueeze(c.t("vec1"), 1), c.t("vec2"))
+		if c.f("alpha") == 0 {
+			product = c.op("full_like", product, false)
+		}
+		if c.f("beta") != 0 {
+			product = c.op("logical_or", self, product)
+		}
+		return one(product)
+	}
 	return c.blend(c.mul(c.unsqueeze(c.t("vec1"), 1), c.t("vec2")))
 }
 
@@ -171,7 +215,7 @@ func attention(c *call) []*exir.Value {
 		if tensor.IsSymbol(size(q, -1)) {
 			failf("scaled_dot_product_attention: the head size must be static")
 		}
-		scale = 1 / math.Sqrt(float64(size(q, -1)))
+		scale = 1 / math.Sqrt(float64(fixed(q, -1)))
 	}
 	scores := c.op("mul.Scalar", c.matmul(q, c.transpose(k, -2, -1)), scale)
 	mask := c.t("attn_mask")
@@ -239,6 +283,11 @@ func einsum(c *call) []*exir.Value {
 		right = ellipsisOut(right, ins)
 	} else {
 		right = implicit(ins)
+	}
+	if c.outs != nil { // sums of integers are wider than their terms
+		for i := range ts {
+			ts[i] = c.to(ts[i], c.outs[0].Spec.DType)
+		}
 	}
 	acc := c.labelled(ts[0], ins[0])
 	for i := 1; i < len(ts); i++ {

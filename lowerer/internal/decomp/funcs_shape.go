@@ -29,10 +29,11 @@ func pad(c *call) []*exir.Value {
 	return one(c.circular(x, by))
 }
 
-// circular continues x periodically.
+// circular continues x periodically; a negative width cuts.
 func (c *call) circular(x *exir.Value, by []int64) *exir.Value {
 	for i := 0; i+1 < len(by); i += 2 {
 		d := rank(x) - 1 - i/2
+		x = c.slice(x, d, max(-by[i], 0), c.shapes().Sub(size(x, d), max(-by[i+1], 0)))
 		n := size(x, d)
 		parts := []*exir.Value{x}
 		if by[i] > 0 {

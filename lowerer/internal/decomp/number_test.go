@@ -52,3 +52,23 @@ func TestNumberOfSize(t *testing.T) {
 		t.Errorf("got\n%s", text)
 	}
 }
+
+// TestSizeForTensor: a size in the place of a tensor becomes one of the other's type.
+func TestSizeForTensor(t *testing.T) {
+	table := symint.NewTable()
+	n, err := table.Parse("Symbol('s0', positive=True, integer=True)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, m := numberProgram(table, tensor.Float, n, exir.Arg{})
+	size := &exir.Value{Name: "size", Kind: exir.SymInt, Sym: n}
+	m.Graph.Inputs[0] = size
+	div := m.Graph.Nodes[0]
+	div.Op, div.Args = exir.MustSchema("aten::div.Tensor"), []exir.Arg{exir.ToArg(m.Graph.Inputs[1]), exir.ToArg(size)}
+	if err := Run(p, m, nil); err != nil {
+		t.Fatal(err)
+	}
+	if text := m.Text(table); !strings.Contains(text, "aten::scalar_tensor(%size, dtype=torch.float32") {
+		t.Errorf("got\n%s", text)
+	}
+}

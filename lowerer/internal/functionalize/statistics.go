@@ -28,10 +28,14 @@ func normalized(s *state, n *exir.Node) error {
 		args = append(append(args, rest...), n.Args[5:]...)
 		s.emitFresh(n, n.Op.Name, args)
 	case train:
-		s.emitFresh(n, "aten::_native_batch_norm_legit.no_stats", append(args, argOf(n, "training"), momentum, eps))
+		s.emitFresh(n, "aten::_native_batch_norm_legit.no_stats", append(args, exir.ToArg(true), momentum, eps))
 	default:
 		args = append(args, s.arg(mean), s.arg(variance), momentum, eps)
 		s.emitFresh(n, "aten::_native_batch_norm_legit_no_training", args)
+	}
+	if len(n.Outs) > 3 && n.Outs[3] != nil { // what a backward pass would keep: nothing
+		s.fresh(n.Outs[3])
+		s.emitTo(n.Outs[3:], "aten::full", integers([]int64{0}), integer(0), exir.Arg{Kind: exir.ArgDType, Int: int64(tensor.Byte)})
 	}
 	if !train || mean.Kind != exir.ArgValue || variance.Kind != exir.ArgValue {
 		return nil

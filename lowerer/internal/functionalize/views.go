@@ -40,6 +40,7 @@ var views = map[string]viewRule{
 	"aten::dsplit.int": part, "aten::dsplit.array": part,
 	"aten::unsafe_split.Tensor": part, "aten::unsafe_split_with_sizes": part, "aten::unsafe_chunk": part,
 	"aten::unbind.int": unbound,
+	"aten::view.dtype": reinterpreted,
 }
 
 // view rewrites the view operator n by its rule.
@@ -280,6 +281,10 @@ func diagonal(s *state, n *exir.Node, _ int) (view, error) {
 		return s.emit("aten::diagonal_scatter", src.Spec, append([]exir.Arg{value(src), value(val)}, args...)...)
 	}
 	return view{op: "aten::diagonal_copy", args: args, back: back, lay: s.onDiagonal(dimOf(n, "dim1", self(n).Rank()), dimOf(n, "dim2", self(n).Rank()))}, nil
+}
+
+func reinterpreted(_ *state, n *exir.Node, _ int) (view, error) {
+	return view{op: "aten::view_copy.dtype", args: n.Args[1:]}, nil
 }
 
 func windows(_ *state, n *exir.Node, _ int) (view, error) {
