@@ -360,3 +360,108 @@ func TestKernelErrors(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkEmptyKernel is what the executor takes for an instruction: a thousand calls of a kernel that does nothing.
+func BenchmarkEmptyKernel(b *testing.B) {
+	const calls = 1000
+	kernels := kernelsBut("aten::add.out", func(*op.Call, op.State) error { return nil })
+	for name, dynamism := range map[string]pte.Dynamism{"static": pte.Static, "dynamic": pte.DynamicBound} {
+		b.Run(name, func(b *testing.B) {
+			var ins []pte.Instruction
+			for range calls {
+				ins = append(ins, pte.Instruction{Type: pte.KernelCall, Args: []int32{0, 0, 1, 2, 2}})
+			}
+			p := plan([]pte.EValue{tensorValue(2, 3), {Type: pte.Int, Int: 1}, tensorValue(2, 3)}, []int64{0, 0}, ins...)
+			p.Plans[0].Operators = []pte.Operator{{Name: "aten::add", Overload: "out"}}
+			for _, v := range []int{0, 2} {
+				p.Plans[0].Values[v].Tensor.Dynamism = dynamism
+			}
+			m := methodOf(b, p, kernels)
+			for b.Loop() {
+				if _, err := m.Run(context.Background(), nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/calls, "ns/instruction")
+		})
+	}
+}
+
+// TestSizesThatFollowFromValues runs a repeat whose counts, and so its result's size, change from call to call.
+func TestSizesThatFollowFromValues(t *testing.T) {
+	counts, none, out := tensorValue(2), pte.EValue{Type: pte.Null}, tensorValue(9)
+	counts.Tensor.ScalarType, out.Tensor.ScalarType = tensor.Long, tensor.Long
+	out.Tensor.Dynamism = pte.DynamicBound
+	p := plan([]pte.EValue{counts, none, out}, []int64{0, 0}, pte.Instruction{Type: pte.KernelCall, Args: []int32{0, 1, 2, 2}})
+	p.Plans[0].Operators = []pte.Operator{{Name: "aten::repeat_interleave", Overload: "Tensor_out"}}
+	p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0}, []int32{2}
+	m := methodOf(t, p, op.Kernels)
+	for _, n := range []byte{1, 4, 2} {
+		x := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Long, Sizes: []tensor.Dim{2}}, Data: make([]byte, 16)}
+		x.Data[0], x.Data[8] = n, n
+		outs, err := m.Run(context.Background(), []Value{TensorOf(x)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := outs[0].Tensor.Sizes[0]; got != 2*int64(n) {
+			t.Errorf("counts %d: %d elements, want %d", n, got, 2*n)
+		}
+	}
+}
+
+// methodOf is method forward of an instance of p.
+func methodOf(t testing.TB, p *pte.Program, kernels []*op.Kernel) *Method {
+	t.Helper()
+	file, err := pte.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prog, err := Load(file, LoadOptions{Kernels: kernels, Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(prog.Close)
+	inst, err := prog.NewInstance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(inst.Close)
+	return inst.Method("forward")
+}
+
+// TestStaticSizesStay runs an addition whose result would not have the sizes that the file gives it.
+func TestStaticSizesStay(t *testing.T) {
+	x, out := tensorValue(4), tensorValue(4)
+	x.Tensor.Dynamism = pte.DynamicBound
+	p := plan([]pte.EValue{x, {Type: pte.Int, Int: 1}, out}, []int64{0, 0}, pte.Instruction{Type: pte.KernelCall, Args: []int32{0, 0, 1, 2, 2}})
+	p.Plans[0].Operators = []pte.Operator{{Name: "aten::add", Overload: "out"}}
+	p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0}, []int32{2}
+	m := methodOf(t, p, op.Kernels)
+	for n, want := range map[tensor.Dim]bool{4: true, 3: false} {
+		in := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{n}}, Data: make([]byte, 16)}
+		_, err := m.Run(context.Background(), []Value{TensorOf(in)})
+		if want != (err == nil) || err != nil && !strings.Contains(err.Error(), "output has the static sizes [4], want [3]") {
+			t.Errorf("%d elements: %v", n, err)
+		}
+	}
+}
+
+// TestDynamicSizes gives one instance inputs of sizes that go up and down.
+func TestDynamicSizes(t *testing.T) {
+	x, out := tensorValue(4), tensorValue(4)
+	x.Tensor.Dynamism, out.Tensor.Dynamism = pte.DynamicBound, pte.DynamicBound
+	p := plan([]pte.EValue{x, {Type: pte.Int, Int: 1}, out}, []int64{0, 0}, pte.Instruction{Type: pte.KernelCall, Args: []int32{0, 0, 1, 2, 2}})
+	p.Plans[0].Operators = []pte.Operator{{Name: "aten::add", Overload: "out"}}
+	p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0}, []int32{2}
+	m := methodOf(t, p, op.Kernels)
+	for _, n := range []tensor.Dim{4, 4, 2, 2, 0, 3, 4} {
+		in := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{n}}, Data: make([]byte, 4*n)}
+		outs, err := m.Run(context.Background(), []Value{TensorOf(in)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := outs[0].Tensor; got.Sizes[0] != n || len(got.Data) != int(4*n) {
+			t.Errorf("%d elements: sizes %v, %d bytes", n, got.Sizes, len(got.Data))
+		}
+	}
+}

@@ -343,7 +343,7 @@ func (m *Method) bindKernel(s *step) (call, error) {
 		return c, err
 	}
 	c.invoker = s.plan.Bind(args, outs, &env)
-	c.invoker.Fixed, c.invoker.Static = s.fixed, static
+	c.invoker.Fixed, c.invoker.Stable, c.invoker.Static = s.fixed, s.stable, static
 	return c, nil
 }
 

@@ -24,7 +24,8 @@ type step struct {
 	plan    *op.Plan
 	prim    primFunc
 	backend backend.Backend
-	fixed   bool
+	fixed   bool // the sizes of the outs never change
+	stable  bool // they follow from the sizes of the tensors alone
 }
 
 func operatorName(o pte.Operator) string {
@@ -355,7 +356,8 @@ func (m *method) prepare(s *step, def *op.Def, sig *op.Signature, missing *missi
 		missing.add(&missing.ops, s.name+" ("+key.String()+")")
 		return nil
 	}
-	s.fixed = m.fixed(s, def)
+	s.stable = def.Tags&(op.DataDependent|op.ReadsData) == 0 && !m.changes(s)
+	s.fixed = s.stable && m.fixed(s)
 	if err := m.checkSizes(s, def, args, outs); err != nil {
 		return err
 	}
@@ -387,25 +389,18 @@ func (m *method) checkSizes(s *step, def *op.Def, args []op.Value, outs []tensor
 	return nil
 }
 
-// fixed reports whether the sizes of a step's outs never change.
-func (m *method) fixed(s *step, def *op.Def) bool {
-	if def.Tags&op.DataDependent != 0 {
-		return false
-	}
+// changes reports whether a step has arguments or outs, lists with members included, that vary.
+func (m *method) changes(s *step) bool {
+	varies := func(v int32) bool { return m.varies[v] }
+	return slices.ContainsFunc(s.args, varies) || slices.ContainsFunc(s.outs, varies)
+}
+
+// fixed reports whether all tensors of a step are static.
+func (m *method) fixed(s *step) bool {
+	dynamic := func(v int64) bool { return v >= 0 && m.plan.Values[v].Tensor != nil && !m.static(int32(v)) }
 	for _, v := range append(s.args[:len(s.args):len(s.args)], s.outs...) {
-		if m.varies[v] {
+		if dynamic(int64(v)) || m.vals[v].Kind == op.Tensors && slices.ContainsFunc(m.plan.Values[v].Items, dynamic) {
 			return false
-		}
-		if m.plan.Values[v].Tensor != nil && !m.static(v) {
-			return false
-		}
-		if m.vals[v].Kind != op.Tensors {
-			continue
-		}
-		for _, item := range m.plan.Values[v].Items {
-			if item >= 0 && m.plan.Values[item].Tensor != nil && m.plan.Values[item].Tensor.Dynamism != pte.Static {
-				return false
-			}
 		}
 	}
 	return true

@@ -162,6 +162,9 @@ type Invoker struct {
 	Outs []*tensor.Tensor
 	// Fixed says that sizes never change from call to call, so that they are inferred only once.
 	Fixed bool
+	// Stable says that sizes follow from nothing but the sizes of the tensors, so that they are inferred again only if
+	// one of those has changed.
+	Stable bool
 	// Static marks the outs whose sizes may not change; nil for none.
 	Static []bool
 
@@ -172,7 +175,8 @@ type Invoker struct {
 	temps    []tensor.Tensor // one for each tensor argument, members of lists counted, and then each out
 	casts    bool
 	inferred bool
-	direct   bool // what is inferred stays, and neither arguments nor outs need temporaries
+	seen     []tensor.Dim // the sizes of all tensors after the last inference
+	direct   bool         // what is inferred stays, and neither arguments nor outs need temporaries
 }
 
 // Bind makes an invoker; it keeps the slices.
@@ -228,7 +232,8 @@ func (p *Plan) castsArg(i int, a *Value) bool {
 // Call infers and sets the outs' sizes and runs the kernel.
 func (v *Invoker) Call() error {
 	v.env.Temp.Reset()
-	if !v.Fixed || !v.inferred {
+	if !v.inferred || !v.Fixed && !(v.Stable && v.sameSizes()) {
+		v.inferred, v.direct = false, false
 		if err := v.resize(); err != nil {
 			return err
 		}
@@ -241,7 +246,7 @@ func (v *Invoker) Call() error {
 		if err := v.placeOuts(); err != nil {
 			return err
 		}
-		v.direct = v.Fixed && !v.casts && slices.Equal(v.call.Out, v.Outs)
+		v.direct = (v.Fixed || v.Stable) && !v.casts && slices.Equal(v.call.Out, v.Outs)
 	}
 	if n := v.plan.scratch; n > 0 {
 		b, err := v.env.Temp.Alloc(n)
@@ -273,7 +278,46 @@ func (v *Invoker) resize() error {
 			return err
 		}
 	}
+	if v.Stable {
+		v.seen = v.seen[:0]
+		v.eachSizes(func(sizes []tensor.Dim) bool {
+			v.seen = append(v.seen, sizes...)
+			return true
+		})
+	}
 	return nil
+}
+
+// sameSizes reports whether all tensors have the sizes that they had after the last inference.
+func (v *Invoker) sameSizes() bool {
+	seen := v.seen
+	return v.eachSizes(func(sizes []tensor.Dim) bool {
+		if !slices.Equal(sizes, seen[:len(sizes)]) {
+			return false
+		}
+		seen = seen[len(sizes):]
+		return true
+	})
+}
+
+// eachSizes calls f with the sizes of each tensor, whose ranks never change, until f gives false.
+func (v *Invoker) eachSizes(f func(sizes []tensor.Dim) bool) bool {
+	for i := range v.Args {
+		if t := v.Args[i].Tensor; t != nil && !f(t.Sizes) {
+			return false
+		}
+		for _, t := range v.Args[i].Tensors {
+			if t != nil && !f(t.Sizes) {
+				return false
+			}
+		}
+	}
+	for _, t := range v.Outs {
+		if !f(t.Sizes) {
+			return false
+		}
+	}
+	return true
 }
 
 // checkStatic refuses other sizes for an out that is static.

@@ -29,6 +29,8 @@ const (
 	DataDependent
 	// Random marks one that draws from the seeded generator; it is never folded.
 	Random
+	// ReadsData marks one whose Infer reads elements of its arguments.
+	ReadsData
 )
 
 // Key says from which element type a call picks its kernel.

@@ -39,7 +39,7 @@ var (
 	}
 	RepeatInterleave = Def{
 		Schema:     "aten::repeat_interleave.Tensor_out(Tensor repeats, *, SymInt? output_size=None, Tensor(a!) out) -> Tensor(a!)",
-		Functional: "aten::repeat_interleave.Tensor", Infer: inferRepeatInterleave,
+		Functional: "aten::repeat_interleave.Tensor", Infer: inferRepeatInterleave, Tags: ReadsData,
 	}
 )
 
