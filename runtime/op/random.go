@@ -26,7 +26,7 @@ func (r *Generator) Next() uint64 {
 
 // Uniform is a number in [0, 1) of this many bits.
 func (r *Generator) Uniform(bits int) float64 {
-	return float64(r.Next()>>(64-bits)) / float64(uint64(1)<<bits)
+	return float64(float64(r.Next()>>(64-bits)) / float64(uint64(1)<<bits))
 }
 
 // Normal is a number of the standard normal distribution, by Box and Muller's method.
