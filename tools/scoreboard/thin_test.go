@@ -1,13 +1,9 @@
 package main
 
-import (
-	"testing"
-)
+import "testing"
 
 // TestOperators holds our runtime to PyTorch's results on one program of every operator. The pack is that of
 // "scoreboard thin".
-//
-//bazel:data //tools/scoreboard:testdata
 func TestOperators(t *testing.T) {
 	j, err := newOpJudge(t.TempDir(), true)
 	if err != nil {
