@@ -74,6 +74,7 @@ STD = [
     "syscall",
     "testing",
     "testing/fstest",
+    "text/tabwriter",
     "time",
     "unicode",
 ]
