@@ -2,9 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
-	"math"
+	"slices"
 
 	"github.com/rules-pte/rules_pte/pteprogram"
 	"github.com/rules-pte/rules_pte/runtime/executor"
@@ -29,13 +28,9 @@ func classify(ctx context.Context, images []byte) ([]float32, error) {
 	}
 	n := tensor.Dim(len(images) / (4 * pixels))
 	in := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{n, 1, side, side}}, Data: images}
-	outputs, err := forward.Run(ctx, []executor.Value{executor.TensorOf(in)})
+	outputs, err := forward.Run(ctx, executor.Values(in))
 	if err != nil {
 		return nil, err
 	}
-	scores := make([]float32, n*classes)
-	for i := range scores {
-		scores[i] = math.Float32frombits(binary.LittleEndian.Uint32(outputs[0].Tensor.Data[4*i:]))
-	}
-	return scores, nil
+	return slices.Clone(tensor.Elements[float32](outputs[0].Tensor)), nil
 }

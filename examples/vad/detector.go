@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/rules-pte/rules_pte/pteprogram"
 	"github.com/rules-pte/rules_pte/runtime/executor"
@@ -17,8 +15,9 @@ type detector struct {
 	program  *executor.Program
 	instance *executor.Instance
 	forward  *executor.Method
-	frame    []byte // (1, contextSize + frameSize) float32
-	inputs   []executor.Value
+	frame    []float32 // the last contextSize samples of the frame before, and frameSize new ones
+	state    []float32
+	inputs   []executor.Value // frame and state
 }
 
 func newDetector() (*detector, error) {
@@ -34,17 +33,9 @@ func newDetector() (*detector, error) {
 	if d.forward == nil {
 		return nil, errors.New("the program has no method forward")
 	}
-	frame := floats(1, contextSize+frameSize)
-	d.frame = frame.Data
-	d.inputs = []executor.Value{executor.TensorOf(frame), executor.TensorOf(floats(2, 1, 128))}
+	d.frame, d.state = make([]float32, contextSize+frameSize), make([]float32, stateSize)
+	d.inputs = executor.Values(tensor.Of(d.frame, 1, contextSize+frameSize), tensor.Of(d.state, 2, 1, stateSize/2))
 	return d, nil
-}
-
-// floats is a tensor of zeros.
-func floats(sizes ...tensor.Dim) *tensor.Tensor {
-	t := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: sizes}}
-	t.Data = make([]byte, t.Nbytes())
-	return t
 }
 
 func (d *detector) close() {
@@ -55,22 +46,18 @@ func (d *detector) close() {
 // listen gives the probability of speech in each frame; the last one is filled up with silence.
 func (d *detector) listen(ctx context.Context, samples []float32) ([]float32, error) {
 	clear(d.frame)
-	clear(d.inputs[1].Tensor.Data)
+	clear(d.state)
 	var out []float32
 	for len(samples) > 0 {
-		copy(d.frame, d.frame[4*frameSize:])
-		clear(d.frame[4*contextSize:])
-		n := min(frameSize, len(samples))
-		for i, s := range samples[:n] {
-			binary.LittleEndian.PutUint32(d.frame[4*(contextSize+i):], math.Float32bits(s))
-		}
-		samples = samples[n:]
+		copy(d.frame, d.frame[frameSize:])
+		clear(d.frame[contextSize:])
+		samples = samples[copy(d.frame[contextSize:], samples):]
 		outputs, err := d.forward.Run(ctx, d.inputs)
 		if err != nil {
 			return nil, fmt.Errorf("frame %d: %w", len(out), err)
 		}
-		out = append(out, math.Float32frombits(binary.LittleEndian.Uint32(outputs[0].Tensor.Data)))
-		copy(d.inputs[1].Tensor.Data, outputs[1].Tensor.Data)
+		out = append(out, tensor.Elements[float32](outputs[0].Tensor)[0])
+		copy(d.state, tensor.Elements[float32](outputs[1].Tensor))
 	}
 	return out, nil
 }

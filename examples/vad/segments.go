@@ -5,6 +5,7 @@ import "github.com/rules-pte/rules_pte/examples/vad/audio"
 const (
 	frameSize   = 512 // samples that a call of the model takes
 	contextSize = 64  // samples before them that it sees again
+	stateSize   = 256 // numbers that go from call to call
 )
 
 // The publisher's own settings: speech begins at one probability and ends below another, for a while.

@@ -46,6 +46,9 @@ func (p *Program) Method(name string) (info MethodInfo, ok bool) {
 	return MethodInfo{}, false
 }
 
+// Info describes the method.
+func (m *Method) Info() MethodInfo { return m.m.info() }
+
 func (m *method) info() MethodInfo {
 	info := MethodInfo{Name: m.plan.Name, Inputs: m.infos(m.plan.Inputs), Outputs: m.infos(m.plan.Outputs)}
 	for i := range info.Inputs {

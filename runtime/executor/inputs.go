@@ -29,6 +29,15 @@ const (
 // TensorOf is a tensor as a Value.
 func TensorOf(t *tensor.Tensor) Value { return Value{Kind: Tensor, Tensor: t} }
 
+// Values are tensors as Values, for a method whose inputs are all tensors.
+func Values(tensors ...*tensor.Tensor) []Value {
+	values := make([]Value, len(tensors))
+	for i, t := range tensors {
+		values[i] = TensorOf(t)
+	}
+	return values
+}
+
 // IntOf is an integer as a Value.
 func IntOf(n int64) Value { return Value{Kind: Int, Int: n} }
 
