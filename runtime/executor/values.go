@@ -215,58 +215,54 @@ func (m *method) setConstant(i int, data []byte) error {
 // shareArenas finds the arenas from 2 on that hold nothing but mutable state in every method that has
 // them: methods of an instance share those.
 func (p *Program) shareArenas() {
-	arenas := 0
-	for _, m := range p.methods {
-		arenas = max(arenas, len(m.sharedArena))
+	type arena struct {
+		size  int64
+		users int
+		other bool // it holds something else, or has another size elsewhere
 	}
-	for id := 2; id < arenas; id++ {
-		size, users, all := int64(-1), 0, true
-		for _, m := range p.methods {
-			if id >= len(m.sharedArena) {
-				continue
-			}
-			n := m.plan.NonConstBufferSizes[id]
-			all = all && (size < 0 || n == size) && m.onlyState(uint32(id))
-			size = n
-			users++
+	arenas := make(map[int]arena)
+	for _, m := range p.methods {
+		other := m.otherThanState()
+		for id := 2; id < len(m.sharedArena); id++ {
+			a, n := arenas[id], m.plan.NonConstBufferSizes[id]
+			arenas[id] = arena{n, a.users + 1, a.other || other[id] || a.users > 0 && a.size != n}
 		}
-		for _, m := range p.methods {
-			if id < len(m.sharedArena) {
-				m.sharedArena[id] = all && users > 1
-			}
+	}
+	for _, m := range p.methods {
+		for id := 2; id < len(m.sharedArena); id++ {
+			m.sharedArena[id] = !arenas[id].other && arenas[id].users > 1
 		}
 	}
 }
 
-// onlyState reports whether every tensor in arena id is used before an instruction produces it.
-func (m *method) onlyState(id uint32) bool {
-	in := func(v int32) bool {
-		if v < 0 || int(v) >= len(m.plan.Values) {
-			return false
+// otherThanState marks the arenas with an input, or with a tensor that an instruction produces before one reads it.
+func (m *method) otherThanState() []bool {
+	other, read := make([]bool, len(m.sharedArena)), make(map[pte.Allocation]bool)
+	place := func(v int32) *pte.Allocation {
+		if t := m.plan.Values[v].Tensor; t != nil {
+			return t.Allocation
 		}
-		t := m.plan.Values[v].Tensor
-		return t != nil && t.Allocation != nil && t.Allocation.MemoryID == id
+		return nil
 	}
 	for _, v := range m.plan.Inputs {
-		if in(v) {
-			return false
+		if a := place(v); a != nil {
+			other[a.MemoryID] = true
 		}
 	}
-	read := map[uint64]bool{}
 	for _, chain := range m.plan.Chains {
 		for i := range chain.Instructions {
 			outs, reads := m.outsAndReads(&chain.Instructions[i])
 			for _, v := range reads {
-				if in(v) {
-					read[m.plan.Values[v].Tensor.Allocation.Offset] = true
+				if a := place(v); a != nil {
+					read[*a] = true
 				}
 			}
 			for _, v := range outs {
-				if in(v) && !read[m.plan.Values[v].Tensor.Allocation.Offset] {
-					return false
+				if a := place(v); a != nil && !read[*a] {
+					other[a.MemoryID] = true
 				}
 			}
 		}
 	}
-	return true
+	return other
 }
