@@ -90,6 +90,10 @@ func (s *scope) fault(j *nodeJSON, err error) error {
 			name = id
 		}
 	}
+	var elementType elementTypeError
+	if errors.As(err, &elementType) {
+		return s.node.Origin.Fault(diag.UnsupportedDType, name, opName(j.Target), "%w", err).WithHint("%s", elementType.hint())
+	}
 	return s.node.Origin.Fault(diag.ModelMalformed, name, opName(j.Target), "%w", err).WithHint(exportAgain)
 }
 

@@ -4,7 +4,9 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"flag"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/lowerer/internal/symint"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -238,6 +241,18 @@ func TestErrors(t *testing.T) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestElementTypeHint: a type that programs cannot have is no fault of the file.
+func TestElementTypeHint(t *testing.T) {
+	for name, want := range map[string]string{"complex64": "real numbers", "float8_e5m2": "convert to a type"} {
+		s := &scope{node: &exir.Node{}}
+		err := s.fault(&nodeJSON{Target: "torch.ops.aten.fft_rfft.default"}, fmt.Errorf("result 0: %w", elementTypeError(name)))
+		var got *diag.Error
+		if !errors.As(err, &got) || got.Code != diag.UnsupportedDType || !strings.Contains(got.Hint, want) {
+			t.Errorf("%s: got %+v, want a hint with %q", name, got, want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"sort"
+	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/lowerer/internal/symint"
@@ -30,7 +31,23 @@ func dtypeOf(n int) (tensor.ScalarType, error) {
 	if name == "" {
 		name = fmt.Sprintf("number %d", n)
 	}
-	return tensor.Undefined, fmt.Errorf("has element type %s, which is not supported", name)
+	return tensor.Undefined, elementTypeError(name)
+}
+
+// elementTypeError names an element type that programs cannot have.
+type elementTypeError string
+
+// Error implements error.
+func (e elementTypeError) Error() string {
+	return "has element type " + string(e) + ", which is not supported"
+}
+
+// hint says what to write in place of the type.
+func (e elementTypeError) hint() string {
+	if strings.HasPrefix(string(e), "complex") {
+		return "write that line with real numbers: real and imaginary parts in tensors of their own"
+	}
+	return "convert to a type that is supported before that line, such as float32 or int8"
 }
 
 // stridedLayout is Layout.Strided of schema.py.
