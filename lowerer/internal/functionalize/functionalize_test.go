@@ -146,6 +146,16 @@ output %5
 buffer %4 n
 output %7 
 `},
+		{"a write through as_strided", func(p *program) {
+			p.input("n", exir.Buffer, 2, 3)
+			p.call("part", "aten::as_strided", []int64{2, 2}, "n", []int64{2, 2}, []int64{3, 1}, 1)
+			p.call("a", "aten::relu_", []int64{2, 2}, "part")
+		}, `
+%0 = as_strided_copy n [2 2] [3 1] 1
+%1 = relu %0
+%2 = as_strided_scatter n %1 [2 2] [3 1] 1
+buffer %2 n
+`},
 		{"a power written in place", func(p *program) {
 			p.input("n", exir.Buffer, 2)
 			p.call("a", "aten::pow_.Scalar", []int64{2}, "n", 3)
@@ -200,14 +210,28 @@ output %0
 }
 
 func TestErrors(t *testing.T) {
-	p := newProgram()
-	p.input("x", exir.UserInput, 1)
-	p.call("wide", "aten::expand", []int64{2}, "x", []int64{2})
-	p.call("w", "aten::relu_", []int64{2}, "wide")
-	p.output("w")
-	err := Run(&exir.Program{Shapes: &tensor.Shapes{}}, p.m)
-	if err == nil || !strings.Contains(err.Error(), "cannot write through aten::expand_copy") {
-		t.Errorf("got %v", err)
+	for _, c := range []struct {
+		want  string
+		build func(p *program)
+	}{
+		{"cannot write through aten::expand_copy", func(p *program) {
+			p.input("x", exir.UserInput, 1)
+			p.call("wide", "aten::expand", []int64{2}, "x", []int64{2})
+			p.call("w", "aten::relu_", []int64{2}, "wide")
+			p.output("w")
+		}},
+		{"its argument is a view", func(p *program) {
+			p.input("x", exir.UserInput, 4)
+			p.call("tail", "aten::slice.Tensor", []int64{3}, "x", 0, 1, 4)
+			p.call("s", "aten::as_strided", []int64{2}, "tail", []int64{2}, []int64{1}, 0)
+			p.output("s")
+		}},
+	} {
+		p := newProgram()
+		c.build(p)
+		if err := Run(&exir.Program{Shapes: &tensor.Shapes{}}, p.m); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
 	}
 }
 

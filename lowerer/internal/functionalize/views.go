@@ -43,6 +43,15 @@ var views = map[string]viewRule{
 	"aten::view.dtype": reinterpreted,
 }
 
+// Views lists the operators that show the memory of their argument, in no order.
+func Views() []string {
+	names := make([]string, 0, len(views))
+	for name := range views {
+		names = append(names, name)
+	}
+	return names
+}
+
 // view rewrites the view operator n by its rule.
 func (s *state) view(n *exir.Node, rule viewRule) error {
 	in := n.Args[0].Value
@@ -291,6 +300,14 @@ func windows(_ *state, n *exir.Node, _ int) (view, error) {
 	return view{op: "aten::unfold_copy", args: n.Args[1:]}, nil
 }
 
-func strided(_ *state, n *exir.Node, _ int) (view, error) {
-	return view{op: "aten::as_strided_copy", args: n.Args[1:]}, nil
+// strided counts in the memory of its argument, which here must be all of it and in row-major order.
+func strided(s *state, n *exir.Node, _ int) (view, error) {
+	if c := s.cell(n.Args[0].Value); c.src != nil || !s.rowMajor(c) {
+		return view{}, fmt.Errorf("rewrite as_strided: its argument is a view or not contiguous; call contiguous() on it first, or write it with slices")
+	}
+	args := n.Args[1:]
+	back := func(s *state, src, val *exir.Value) *exir.Value {
+		return s.emit("aten::as_strided_scatter", src.Spec, append([]exir.Arg{value(src), value(val)}, args...)...)
+	}
+	return view{op: "aten::as_strided_copy", args: args, back: back}, nil
 }
