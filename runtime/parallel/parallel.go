@@ -20,12 +20,7 @@ type Pool struct {
 	f        func(lo, hi int)
 	n, chunk int
 	next     atomic.Int64
-	panicked atomic.Pointer[Panic]
-}
-
-// Panic is what a loop's body panicked with on a worker. Run panics with it on the caller's goroutine.
-type Panic struct {
-	Value any
+	panicked atomic.Pointer[any] // what f panicked with first
 }
 
 // New is a pool of this many threads, the caller's included; 0 means one for each CPU.
@@ -65,7 +60,7 @@ func (p *Pool) Run(n, grain int, f func(lo, hi int)) {
 	p.done.Wait()
 	p.f = nil
 	if e := p.panicked.Swap(nil); e != nil {
-		panic(e.Value)
+		panic(*e)
 	}
 }
 
@@ -92,7 +87,7 @@ func (p *Pool) work() {
 func (p *Pool) chunks() {
 	defer func() {
 		if r := recover(); r != nil {
-			p.panicked.CompareAndSwap(nil, &Panic{r})
+			p.panicked.CompareAndSwap(nil, &r)
 			p.next.Store(int64(p.n))
 		}
 	}()
