@@ -18,9 +18,17 @@ func (m missingOp) Error() string {
 	return "operator " + exir.PythonName(string(m)) + " has no kernel and no rule"
 }
 
+// namespace is that of an operator, "aten" of "aten::relu", or of a function of Python, without its name.
+func namespace(name string) string {
+	if space, _, ok := strings.Cut(name, "::"); ok {
+		return space
+	}
+	return name[:max(strings.LastIndexByte(name, '.'), 0)]
+}
+
 // hint is the nearest thing that works, or where to look.
 func (m missingOp) hint() string {
-	if space, _, _ := strings.Cut(string(m), "::"); space != "aten" {
+	if space := namespace(string(m)); space != "aten" {
 		return "operators of the namespace " + space + " are not PyTorch's own; write it with torch functions, or register a decomposition before torch.export.export"
 	}
 	if near := nearest(string(m)); near != "" {
