@@ -96,6 +96,23 @@ func TestBackendsAreChosen(t *testing.T) {
 	}
 }
 
+// TestRefused checks the texts of what analysis refuses.
+func TestRefused(t *testing.T) {
+	w := backendsWorkspace(t)
+	for _, c := range []struct{ target, want string }{
+		{"two_pte", "models: //bad:two is 2 files, want one"},
+		{"same_name", `//bad:same_name: programs //bad:plain_pte and //:plain_pte are both called "plain": set ` + "`out` of one"},
+		{"no_half", "//bad:no_half: a backend needs aot, rt or both"},
+		{"no_backend", "in backends attribute of pte_runtime rule //bad:no_backend: '//bad:two' does not have mandatory providers: 'PteBackendInfo'"},
+		{"no_program", "in programs attribute of pte_runtime rule //bad:no_program: '//bad:two' does not have mandatory providers: 'PteProgramInfo'"},
+		{"no_platform", "pte builds for the platforms in @rules_pte//rules/platforms"},
+	} {
+		if out, err := w.bazel("build", "--nobuild", "//bad:"+c.target); err == nil || !strings.Contains(out, c.want) {
+			t.Errorf("%s: %v, want %s\n%s", c.target, err, c.want, out)
+		}
+	}
+}
+
 // TestOwnBackend builds a tool and a runtime with a backend of the user's workspace, whose Go module path is its own, and
 // checks that a manifest with a wrong id is refused.
 func TestOwnBackend(t *testing.T) {
