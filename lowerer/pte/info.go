@@ -121,9 +121,13 @@ type opRow struct {
 func runOps(e *env, args []string) error {
 	f := newFlags()
 	asJSON := f.Bool("json", false, "print JSON")
+	markdown := f.Bool("markdown", false, "print a page of all overloads, refused ones too")
 	rest, err := f.parse(args)
 	if err != nil {
 		return err
+	}
+	if *markdown {
+		return writeOps(e.stdout)
 	}
 	// The overload "default" has no name in a row.
 	rows := opRows(strings.TrimSuffix(strings.ReplaceAll(strings.Join(rest, " "), "::", "."), ".default"))
