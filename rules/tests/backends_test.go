@@ -74,11 +74,11 @@ func holds(t *testing.T, binary string, packages ...string) (found []string) {
 func TestBackendsAreChosen(t *testing.T) {
 	w := backendsWorkspace(t)
 	demo, null, xnnpack := "rules_pte/backends/demo/rt", "rules_pte/backends/null/rt", "rules_pte/backends/xnnpack/rt"
-	w.build("//:plain", "//:demo", "//:declared")
+	w.build("//:plain", "//:demo", "//:declared", "//:own")
 	for _, c := range []struct {
 		name string
 		want string
-	}{{"plain", ""}, {"demo", demo}, {"declared", demo + " " + null}} {
+	}{{"plain", ""}, {"demo", demo}, {"declared", demo + " " + null}, {"own", "example.com/npu/rt"}} {
 		if got := strings.Join(holds(t, w.bin(c.name), demo, null, xnnpack, "example.com/npu/rt"), " "); got != c.want {
 			t.Errorf("%s: holds %q, want %q", c.name, got, c.want)
 		}
