@@ -133,7 +133,7 @@ func (w *watcher) Destroy(h rtbackend.Handle) {
 	w.Backend.Destroy(h)
 }
 
-// profiling: a step that has no name has an id that the debug handle map knows.
+// profiling: a step, or the value of one, that has no name has an id that the debug handle map knows.
 func profiling(t *testing.T, s *Suite) {
 	s.each(t, func(t *testing.T, m map[string]string) {
 		l := s.lower(t, m, true)
@@ -174,4 +174,8 @@ func (tr *tracer) StartProfilingDelegate(name string, id int64) rtbackend.EventT
 
 func (tr *tracer) EndProfilingDelegate(rtbackend.EventTracerEntry, []byte) { tr.open-- }
 
-func (tr *tracer) LogIntermediateOutputDelegate(string, int64, *rtbackend.Value) {}
+func (tr *tracer) LogIntermediateOutputDelegate(name string, id int64, _ *rtbackend.Value) {
+	if name == "" {
+		tr.ids = append(tr.ids, id)
+	}
+}

@@ -187,6 +187,9 @@ func TestTrace(t *testing.T) {
 			t.Errorf("%s: trace %q, want %q", name, tr.log, want)
 		}
 	}
+	if name, id := (&traced{handle: noHandle, name: "Copy"}).step(); name != "Copy" || id != 0 {
+		t.Errorf("a node without a handle is step %q, %d", name, id)
+	}
 }
 
 // TestSharedProgram makes two instances: the graph is compiled and its weights are packed once.

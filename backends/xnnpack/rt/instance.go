@@ -147,14 +147,15 @@ func (in *instance) node(i int) (int, error) {
 		return in.nodeSteps(i)
 	}
 	n := &in.prog.nodes[in.prog.steps[i].node]
-	e := tr.StartProfilingDelegate("", n.handle)
+	name, id := n.step()
+	e := tr.StartProfilingDelegate(name, id)
 	next, err := in.nodeSteps(i)
 	tr.EndProfilingDelegate(e, []byte(n.name))
 	if err != nil {
 		return next, err
 	}
 	for _, slot := range n.results {
-		tr.LogIntermediateOutputDelegate("", n.handle, &backend.Value{Kind: op.Tensor, Tensor: in.tensors[slot]})
+		tr.LogIntermediateOutputDelegate(name, id, &backend.Value{Kind: op.Tensor, Tensor: in.tensors[slot]})
 	}
 	return next, nil
 }

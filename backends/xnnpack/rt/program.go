@@ -1,6 +1,8 @@
 package rt
 
 import (
+	"math"
+
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -24,6 +26,17 @@ type traced struct {
 	handle  int64
 	name    string
 	results []int
+}
+
+// noHandle is the handle of nodes that no node of a model stands behind.
+const noHandle = math.MaxUint16
+
+// step is what a trace calls the node: its handle or, without one, its type.
+func (t *traced) step() (name string, id int64) {
+	if t.handle == noHandle {
+		return t.name, 0
+	}
+	return "", t.handle
 }
 
 // slot is a value in row-major order.
