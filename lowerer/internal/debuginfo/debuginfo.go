@@ -185,9 +185,8 @@ func (f *File) Check(p *pte.Program) error {
 	return nil
 }
 
-// Of are the debug handles of instruction i of a method or, unless step is "", of that step of its delegate. The steps
-// of a backend that maps nothing, such as XNNPACK, have debug handles as numbers. A step that no node stands behind has
-// none.
+// Of are the debug handles of instruction i of a method or, unless step is "", of that step of its delegate. A step
+// without an entry has none.
 func (f *File) Of(method string, i int, step string) []int {
 	if f == nil {
 		return nil
@@ -195,9 +194,6 @@ func (f *File) Of(method string, i int, step string) []int {
 	d := f.Delegates[method][i]
 	if step == "" || d == nil {
 		return f.Handles[method][i]
-	}
-	if h, err := strconv.Atoi(step); err == nil && len(d.Map) == 0 && f.Nodes[method][h] != nil {
-		return []int{h}
 	}
 	return d.Map[step]
 }

@@ -58,20 +58,6 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestHandlesAsSteps has a backend without a map: its steps' numbers are debug handles.
-func TestHandlesAsSteps(t *testing.T) {
-	p := delegated()
-	p.Nodes[2].Args[0].Lowered.DebugHandles = nil
-	f := New()
-	f.Add(p)
-	if got := f.Of("forward", 2, "3"); !slices.Equal(got, []int{3}) {
-		t.Errorf("step 3 has handles %v, want its own number", got)
-	}
-	if got := f.Of("forward", 2, "65535"); got != nil {
-		t.Errorf("step 65535 has handles %v, want none", got)
-	}
-}
-
 func TestReadAndCheck(t *testing.T) {
 	dir := t.TempDir()
 	f := New()
