@@ -286,7 +286,10 @@ func (b *Builder) wrapNumber(a *Arg, like *Value) *Value {
 		dtype = tensor.Bool
 	}
 	if like != nil && like.Spec.DType.Category() >= dtype.Category() {
-		dtype = wide(like.Spec.DType)
+		dtype = like.Spec.DType
+		if like.Spec.Rank() > 0 { // else the wider number would count as much as the tensor in promotion
+			dtype = wide(dtype)
+		}
 	}
 	if a.Kind == ArgValue || tensor.IsSymbol(a.Int) {
 		return b.Op("aten::scalar_tensor", *a, KW{"dtype", dtype})
