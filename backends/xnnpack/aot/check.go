@@ -318,7 +318,7 @@ func checkCat(_ *graph, n *exir.Node) string {
 
 func checkPad(_ *graph, n *exir.Node) string {
 	for _, p := range n.Args[1].List {
-		if tensor.IsSymbol(p.Int) || p.Kind != exir.ArgInt {
+		if p.Kind != exir.ArgInt || p.Int < 0 {
 			return "its padding is negative or not known"
 		}
 	}

@@ -125,25 +125,28 @@ func (c *compiler) arguments(m *exir.Method) {
 
 // finish makes the results that no node gave in their form, and lists all of them.
 func (c *compiler) finish(m *exir.Method) {
-	c.node = nil
-	ids := make([]uint32, len(m.Graph.Outputs))
 	for i := range m.Graph.Outputs {
 		v := m.Graph.Outputs[i].Value
-		f := form{value: v, image: channelsLast(&v.Spec)}
-		if at := c.get(f); c.isResult(at) {
-			ids[i] = at
-			continue
-		} else {
-			t := blob.Copy
-			if f.border = c.narrowed(v); f.border {
-				t = blob.Convert
-			}
-			ids[i] = c.define(f, c.quantOf(v), blob.ExternalOutput)
-			c.emit(blob.Node{Type: t, Inputs: []uint32{at}, Outputs: []uint32{ids[i]}})
-		}
+		c.node = v.Node
+		c.out.Outputs = append(c.out.Outputs, c.ending(v))
 	}
-	c.out.Outputs = ids
-	c.out.NumExterns += uint32(len(ids))
+	c.out.NumExterns += uint32(len(m.Graph.Outputs))
+}
+
+// ending is the id of v as a result of the partition.
+func (c *compiler) ending(v *exir.Value) uint32 {
+	f := form{value: v, image: channelsLast(&v.Spec)}
+	at := c.get(f)
+	if c.isResult(at) {
+		return at
+	}
+	t := blob.Copy
+	if f.border = c.narrowed(v); f.border {
+		t = blob.Convert
+	}
+	id := c.define(f, c.quantOf(v), blob.ExternalOutput)
+	c.emit(blob.Node{Type: t, Inputs: []uint32{at}, Outputs: []uint32{id}})
+	return id
 }
 
 func (c *compiler) isResult(id uint32) bool {
