@@ -68,16 +68,16 @@ func inferUniqueDim(c *Infer) error {
 	return inferUnique(c, d, true, true)
 }
 
+// inferUniqueConsecutive: along a dimension, PyTorch gives the places and the counts asked or not.
 func inferUniqueConsecutive(c *Infer) error {
-	inverse, counts := c.Args[1].Int != 0, c.Args[2].Int != 0
 	if c.Args[3].Kind == None {
-		return inferUnique(c, -1, inverse, counts)
+		return inferUnique(c, -1, c.Args[1].Int != 0, c.Args[2].Int != 0)
 	}
 	d, err := WrapDim(c.Args[3].Int, c.Args[0].Tensor.Rank())
 	if err != nil {
 		return err
 	}
-	return inferUnique(c, d, inverse, counts)
+	return inferUnique(c, d, true, true)
 }
 
 // inferUnique gives the sizes for a tensor without repetitions, along dimension d or, if that is -1, of its elements.
