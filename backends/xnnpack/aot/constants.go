@@ -161,7 +161,11 @@ func (c *compiler) quantizedBias(b *exir.Value, in float64, q *quantized) uint32
 	quant := blob.Quant{Kind: blob.PerTensor, Scale: float32(q.scale * in)}
 	t, inverse := blob.QInt32, c.number(tensor.Float, 1/(q.scale*in))
 	if q.kind == blob.PerChannel {
-		scales := c.of("aten::mul.Scalar", c.cast(q.scales, tensor.Float), in)
+		scales := q.scales
+		if scales.Spec.Rank() > 1 { // torchao's have a column
+			scales = c.of("aten::view_copy", scales, []int64{int64(scales.Spec.Numel())})
+		}
+		scales = c.of("aten::mul.Scalar", c.cast(scales, tensor.Float), in)
 		t, inverse = blob.QCInt32, c.of("aten::reciprocal", scales)
 		quant = blob.Quant{Kind: blob.PerChannel, ScaleConstant: c.put(scales), NumScales: uint32(scales.Spec.Numel())}
 	}
