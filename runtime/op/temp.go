@@ -2,6 +2,7 @@ package op
 
 import (
 	"errors"
+	"math"
 	"unsafe"
 )
 
@@ -31,7 +32,7 @@ func (t *Temp) Reset() {
 
 // Alloc is n bytes of any content, valid until Reset.
 func (t *Temp) Alloc(n int) ([]byte, error) {
-	if n < 0 || n > 1<<48 {
+	if n < 0 || n > math.MaxInt-256 || int64(n) > 1<<48 { // 256: what rounding up adds, where int has 32 bits
 		return nil, ErrTemp
 	}
 	size := (n + 63) &^ 63
