@@ -162,7 +162,7 @@ func convolution(c *compiler, n *exir.Node) {
 	}
 	list := []int64{a.padding[0], a.padding[1], a.padding[0], a.padding[1], kernel.Spec.Sizes[2], kernel.Spec.Sizes[3],
 		a.stride[0], a.stride[1], a.dilation[0], a.dilation[1], a.groupIn, a.groupOut, a.groups, a.adjust[0], a.adjust[1]}
-	ids := c.layer(&p, &w, c.arrange(kernel, &a), place, w.quant == nil && !c.half)
+	ids := c.layer(&p, &w, c.arrange(kernel, &a), place, w.quant == nil)
 	c.end(&p, true, blob.Node{Type: t, Params: params(list), Inputs: append([]uint32{x}, ids...)})
 }
 

@@ -183,13 +183,13 @@ func (g *graph) pattern(n *exir.Node) (nodes []*exir.Node) {
 	return append(nodes, g.planOf(n, r, in...).fused...)
 }
 
-// leaveWeights makes the weights of a float32 linear layer inputs of the delegate.
+// leaveWeights makes the weights and the bias of a float32 linear layer inputs of the delegate.
 func (g *graph) leaveWeights(t *backend.TaggedProgram, n *exir.Node) {
 	if n.Op.Name != "aten::linear" && n.Op.Name != "aten::mm" && n.Op.Name != "aten::addmm" {
 		return
 	}
 	for _, v := range tensorsOf(n) {
-		if v.Spec.DType == tensor.Float && v.Spec.Rank() == 2 && t.IsConstant(v) {
+		if v.Spec.DType == tensor.Float && t.IsConstant(v) {
 			t.LeaveOutside(v)
 		}
 	}
