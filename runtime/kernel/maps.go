@@ -27,16 +27,11 @@ const (
 // mappable reports whether t has kernels that are worth it for n elements.
 func mappable(t Tier, n int) bool { return t != Scalar && n >= mapLeast }
 
-// mapping cuts an operation on lines into calls of kernels. Elements behind the last whole vector go through tail.
-type mapping struct {
-	line
-	o, x, y []float32
-	lanes   int
-	at      int // elements done
-	single  bool
-	ends    bool
-	// tail are the last elements of x, y and o; same are operands that have one element for all.
+// buffers are what a function of lines keeps on its stack.
+type buffers struct {
+	// tail are the last elements of x, y and the result, where they are less than a vector.
 	tail [3][maxLanes]float32
+	// same are operands that have one element for all.
 	same [2][maxLanes * maxBlock]float32
 }
 
@@ -51,73 +46,63 @@ func lanesOf(t Tier) int {
 	return 4
 }
 
-// start begins o = f(x), where x is as long as o or has one element.
-func (m *mapping) start(t Tier, o, x []float32) {
-	m.o, m.x, m.lanes, m.table = o, m.operand(x, 0, len(o)), lanesOf(t), &constants[0]
-}
-
-// second makes it o = f(x, y).
-func (m *mapping) second(y []float32) { m.y = m.operand(y, 1, len(m.o)) }
-
-func (m *mapping) operand(x []float32, i, n int) []float32 {
+// operand is x, or copies of its only element in buf; step is 1, or 0 then.
+func operand(x []float32, buf *[maxLanes * maxBlock]float32) (line []float32, step int) {
 	if len(x) != 1 {
-		return x[:n]
+		return x, 1
 	}
-	for j := range m.same[i] {
-		m.same[i][j] = x[0]
+	for i := range buf {
+		buf[i] = x[0]
 	}
-	return m.same[i][:]
+	return buf[:], 0
 }
 
-// next prepares the next call of a kernel with blocks of this many vectors, or of one if m.single is set then; it
-// is false after the last.
-func (m *mapping) next(block int) bool {
-	if m.ends {
-		copy(m.o[m.at:], m.tail[2][:])
+// cut divides n elements into calls of kernels: of blocks of vectors, then of single ones, then a last one for what is
+// less than a vector.
+type cut struct {
+	n, lanes     int
+	at           int // the first element of this call
+	size, blocks int // elements of a block, and how many blocks this call takes
+	single, last bool
+}
+
+// next makes c the next call of a kernel with this many vectors in a block; it is false after the last.
+func (c *cut) next(vectors int) bool {
+	c.at += c.size * c.blocks
+	left := c.n - c.at
+	if left <= 0 {
 		return false
 	}
-	left := len(m.o) - m.at
-	if left == 0 {
-		return false
+	c.size = vectors * c.lanes
+	if c.single = left < c.size; c.single {
+		c.size = c.lanes
 	}
-	size := block * m.lanes
-	if m.single = left < size; m.single {
-		size = m.lanes
-	}
-	if left < size {
-		m.last()
-		return true
-	}
-	m.blocks = uintptr(min(left, mapMost) / size)
-	m.line.x, m.xStep = m.place(m.x, 0, size)
-	m.line.y, m.yStep = m.place(m.y, 1, size)
-	m.out = &m.o[m.at]
-	m.at += int(m.blocks) * size
+	c.last = left < c.size
+	c.blocks = max(1, min(left, mapMost)/c.size)
 	return true
 }
 
-// place is where operand i is now, and its step for blocks of size elements.
-func (m *mapping) place(x []float32, i, size int) (*float32, uintptr) {
-	switch {
-	case len(x) == 0:
-		return nil, 0
-	case &x[0] == &m.same[i][0]:
-		return &x[0], 0
+// from is where the elements of this call lie, and the bytes from a block to the next.
+func (c *cut) from(x []float32, step int, tail *[maxLanes]float32) (*float32, uintptr) {
+	at := c.at * step
+	if c.last {
+		copy(tail[:], x[at:])
+		return &tail[0], 0
 	}
-	return &x[m.at], uintptr(size) * unsafe.Sizeof(x[0])
+	return &x[at], uintptr(c.size*step) * unsafe.Sizeof(x[0])
 }
 
-// last prepares the call for what is less than a vector.
-func (m *mapping) last() {
-	m.ends, m.blocks = true, 1
-	for i, x := range [][]float32{m.x, m.y} {
-		switch {
-		case len(x) == 0:
-		case &x[0] == &m.same[i][0]:
-			copy(m.tail[i][:], x)
-		default:
-			copy(m.tail[i][:], x[m.at:])
-		}
+// to is where the results of this call go.
+func (c *cut) to(o []float32, tail *[maxLanes]float32) *float32 {
+	if c.last {
+		return &tail[0]
 	}
-	m.line.x, m.line.y, m.out = &m.tail[0][0], &m.tail[1][0], &m.tail[2][0]
+	return &o[c.at]
+}
+
+// finish copies the results of the last call to o.
+func (c *cut) finish(o []float32, tail *[maxLanes]float32) {
+	if c.last {
+		copy(o[c.at-c.size:], tail[:])
+	}
 }

@@ -121,6 +121,17 @@ func (c *mapCase) check(t *testing.T, tier Tier, o, x, y []float32) {
 	}
 }
 
+func TestMapsAllocateNothing(t *testing.T) {
+	x, o := make([]float32, 99), make([]float32, 99)
+	for _, tier := range tiers() {
+		for i := range mapCases {
+			if n := testing.AllocsPerRun(10, func() { mapCases[i].run(tier, o, x, x[:1]) }); n != 0 {
+				t.Errorf("%v: %s: %v allocations", tier, mapCases[i].name, n)
+			}
+		}
+	}
+}
+
 func BenchmarkMaps(b *testing.B) {
 	x, o := make([]float32, 4096), make([]float32, 4096)
 	for _, tier := range tiers() {

@@ -9,27 +9,36 @@ func AddF32(t Tier, o, x, y []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
-	l.second(y)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	y, ys := operand(y, &b.same[1])
 	switch t {
 	case AVX512:
-		for l.next(4) {
-			if l.single {
-				oneAddAVX512(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.y, l.yStep = c.from(y, ys, &b.tail[1])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneAddAVX512(&l)
 			} else {
-				blockAddAVX512(&l.line)
+				blockAddAVX512(&l)
 			}
 		}
 	case AVX2:
-		for l.next(4) {
-			if l.single {
-				oneAddAVX2(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.y, l.yStep = c.from(y, ys, &b.tail[1])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneAddAVX2(&l)
 			} else {
-				blockAddAVX2(&l.line)
+				blockAddAVX2(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -38,27 +47,36 @@ func SubF32(t Tier, o, x, y []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
-	l.second(y)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	y, ys := operand(y, &b.same[1])
 	switch t {
 	case AVX512:
-		for l.next(4) {
-			if l.single {
-				oneSubAVX512(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.y, l.yStep = c.from(y, ys, &b.tail[1])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneSubAVX512(&l)
 			} else {
-				blockSubAVX512(&l.line)
+				blockSubAVX512(&l)
 			}
 		}
 	case AVX2:
-		for l.next(4) {
-			if l.single {
-				oneSubAVX2(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.y, l.yStep = c.from(y, ys, &b.tail[1])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneSubAVX2(&l)
 			} else {
-				blockSubAVX2(&l.line)
+				blockSubAVX2(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -67,27 +85,36 @@ func MulF32(t Tier, o, x, y []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
-	l.second(y)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	y, ys := operand(y, &b.same[1])
 	switch t {
 	case AVX512:
-		for l.next(4) {
-			if l.single {
-				oneMulAVX512(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.y, l.yStep = c.from(y, ys, &b.tail[1])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneMulAVX512(&l)
 			} else {
-				blockMulAVX512(&l.line)
+				blockMulAVX512(&l)
 			}
 		}
 	case AVX2:
-		for l.next(4) {
-			if l.single {
-				oneMulAVX2(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.y, l.yStep = c.from(y, ys, &b.tail[1])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneMulAVX2(&l)
 			} else {
-				blockMulAVX2(&l.line)
+				blockMulAVX2(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -96,27 +123,36 @@ func DivF32(t Tier, o, x, y []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
-	l.second(y)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	y, ys := operand(y, &b.same[1])
 	switch t {
 	case AVX512:
-		for l.next(4) {
-			if l.single {
-				oneDivAVX512(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.y, l.yStep = c.from(y, ys, &b.tail[1])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneDivAVX512(&l)
 			} else {
-				blockDivAVX512(&l.line)
+				blockDivAVX512(&l)
 			}
 		}
 	case AVX2:
-		for l.next(4) {
-			if l.single {
-				oneDivAVX2(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.y, l.yStep = c.from(y, ys, &b.tail[1])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneDivAVX2(&l)
 			} else {
-				blockDivAVX2(&l.line)
+				blockDivAVX2(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -125,27 +161,34 @@ func ClampF32(t Tier, o, x []float32, y [2]float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
 	l.low, l.high = y[0], y[1]
 	switch t {
 	case AVX512:
-		for l.next(4) {
-			if l.single {
-				oneClampAVX512(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneClampAVX512(&l)
 			} else {
-				blockClampAVX512(&l.line)
+				blockClampAVX512(&l)
 			}
 		}
 	case AVX2:
-		for l.next(4) {
-			if l.single {
-				oneClampAVX2(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneClampAVX2(&l)
 			} else {
-				blockClampAVX2(&l.line)
+				blockClampAVX2(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -154,26 +197,33 @@ func ExpF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
 	switch t {
 	case AVX512:
-		for l.next(4) {
-			if l.single {
-				oneExpAVX512(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneExpAVX512(&l)
 			} else {
-				blockExpAVX512(&l.line)
+				blockExpAVX512(&l)
 			}
 		}
 	case AVX2:
-		for l.next(2) {
-			if l.single {
-				oneExpAVX2(&l.line)
+		for c.next(2) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneExpAVX2(&l)
 			} else {
-				blockExpAVX2(&l.line)
+				blockExpAVX2(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -182,26 +232,33 @@ func SigmoidF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
 	switch t {
 	case AVX512:
-		for l.next(4) {
-			if l.single {
-				oneSigmoidAVX512(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneSigmoidAVX512(&l)
 			} else {
-				blockSigmoidAVX512(&l.line)
+				blockSigmoidAVX512(&l)
 			}
 		}
 	case AVX2:
-		for l.next(2) {
-			if l.single {
-				oneSigmoidAVX2(&l.line)
+		for c.next(2) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneSigmoidAVX2(&l)
 			} else {
-				blockSigmoidAVX2(&l.line)
+				blockSigmoidAVX2(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -210,26 +267,33 @@ func TanhF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
 	switch t {
 	case AVX512:
-		for l.next(4) {
-			if l.single {
-				oneTanhAVX512(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneTanhAVX512(&l)
 			} else {
-				blockTanhAVX512(&l.line)
+				blockTanhAVX512(&l)
 			}
 		}
 	case AVX2:
-		for l.next(3) {
-			if l.single {
-				oneTanhAVX2(&l.line)
+		for c.next(3) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneTanhAVX2(&l)
 			} else {
-				blockTanhAVX2(&l.line)
+				blockTanhAVX2(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -238,26 +302,33 @@ func ErfF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
 	switch t {
 	case AVX512:
-		for l.next(4) {
-			if l.single {
-				oneErfAVX512(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneErfAVX512(&l)
 			} else {
-				blockErfAVX512(&l.line)
+				blockErfAVX512(&l)
 			}
 		}
 	case AVX2:
-		for l.next(3) {
-			if l.single {
-				oneErfAVX2(&l.line)
+		for c.next(3) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneErfAVX2(&l)
 			} else {
-				blockErfAVX2(&l.line)
+				blockErfAVX2(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -266,26 +337,33 @@ func GeluF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
 	switch t {
 	case AVX512:
-		for l.next(4) {
-			if l.single {
-				oneGeluAVX512(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneGeluAVX512(&l)
 			} else {
-				blockGeluAVX512(&l.line)
+				blockGeluAVX512(&l)
 			}
 		}
 	case AVX2:
-		for l.next(2) {
-			if l.single {
-				oneGeluAVX2(&l.line)
+		for c.next(2) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneGeluAVX2(&l)
 			} else {
-				blockGeluAVX2(&l.line)
+				blockGeluAVX2(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -294,25 +372,32 @@ func GeluTanhF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
 	switch t {
 	case AVX512:
-		for l.next(4) {
-			if l.single {
-				oneGeluTanhAVX512(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneGeluTanhAVX512(&l)
 			} else {
-				blockGeluTanhAVX512(&l.line)
+				blockGeluTanhAVX512(&l)
 			}
 		}
 	case AVX2:
-		for l.next(2) {
-			if l.single {
-				oneGeluTanhAVX2(&l.line)
+		for c.next(2) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneGeluTanhAVX2(&l)
 			} else {
-				blockGeluTanhAVX2(&l.line)
+				blockGeluTanhAVX2(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }

@@ -9,19 +9,25 @@ func AddF32(t Tier, o, x, y []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
-	l.second(y)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	y, ys := operand(y, &b.same[1])
 	switch t {
 	case NEON:
-		for l.next(4) {
-			if l.single {
-				oneAddNEON(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.y, l.yStep = c.from(y, ys, &b.tail[1])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneAddNEON(&l)
 			} else {
-				blockAddNEON(&l.line)
+				blockAddNEON(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -30,19 +36,25 @@ func SubF32(t Tier, o, x, y []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
-	l.second(y)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	y, ys := operand(y, &b.same[1])
 	switch t {
 	case NEON:
-		for l.next(4) {
-			if l.single {
-				oneSubNEON(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.y, l.yStep = c.from(y, ys, &b.tail[1])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneSubNEON(&l)
 			} else {
-				blockSubNEON(&l.line)
+				blockSubNEON(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -51,19 +63,25 @@ func MulF32(t Tier, o, x, y []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
-	l.second(y)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	y, ys := operand(y, &b.same[1])
 	switch t {
 	case NEON:
-		for l.next(4) {
-			if l.single {
-				oneMulNEON(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.y, l.yStep = c.from(y, ys, &b.tail[1])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneMulNEON(&l)
 			} else {
-				blockMulNEON(&l.line)
+				blockMulNEON(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -72,19 +90,25 @@ func DivF32(t Tier, o, x, y []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
-	l.second(y)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	y, ys := operand(y, &b.same[1])
 	switch t {
 	case NEON:
-		for l.next(4) {
-			if l.single {
-				oneDivNEON(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.y, l.yStep = c.from(y, ys, &b.tail[1])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneDivNEON(&l)
 			} else {
-				blockDivNEON(&l.line)
+				blockDivNEON(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -93,19 +117,24 @@ func ClampF32(t Tier, o, x []float32, y [2]float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
 	l.low, l.high = y[0], y[1]
 	switch t {
 	case NEON:
-		for l.next(4) {
-			if l.single {
-				oneClampNEON(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneClampNEON(&l)
 			} else {
-				blockClampNEON(&l.line)
+				blockClampNEON(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -114,18 +143,23 @@ func ExpF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
 	switch t {
 	case NEON:
-		for l.next(4) {
-			if l.single {
-				oneExpNEON(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneExpNEON(&l)
 			} else {
-				blockExpNEON(&l.line)
+				blockExpNEON(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -134,18 +168,23 @@ func SigmoidF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
 	switch t {
 	case NEON:
-		for l.next(4) {
-			if l.single {
-				oneSigmoidNEON(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneSigmoidNEON(&l)
 			} else {
-				blockSigmoidNEON(&l.line)
+				blockSigmoidNEON(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -154,18 +193,23 @@ func TanhF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
 	switch t {
 	case NEON:
-		for l.next(4) {
-			if l.single {
-				oneTanhNEON(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneTanhNEON(&l)
 			} else {
-				blockTanhNEON(&l.line)
+				blockTanhNEON(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -174,18 +218,23 @@ func ErfF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
 	switch t {
 	case NEON:
-		for l.next(4) {
-			if l.single {
-				oneErfNEON(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneErfNEON(&l)
 			} else {
-				blockErfNEON(&l.line)
+				blockErfNEON(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -194,18 +243,23 @@ func GeluF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
 	switch t {
 	case NEON:
-		for l.next(4) {
-			if l.single {
-				oneGeluNEON(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneGeluNEON(&l)
 			} else {
-				blockGeluNEON(&l.line)
+				blockGeluNEON(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }
 
@@ -214,17 +268,22 @@ func GeluTanhF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var l mapping
-	l.start(t, o, x)
+	var b buffers
+	x, xs := operand(x, &b.same[0])
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
 	switch t {
 	case NEON:
-		for l.next(4) {
-			if l.single {
-				oneGeluTanhNEON(&l.line)
+		for c.next(4) {
+			l.x, l.xStep = c.from(x, xs, &b.tail[0])
+			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			if c.single {
+				oneGeluTanhNEON(&l)
 			} else {
-				blockGeluTanhNEON(&l.line)
+				blockGeluTanhNEON(&l)
 			}
 		}
 	}
+	c.finish(o, &b.tail[2])
 	return true
 }

@@ -7,7 +7,7 @@ const maxTaps = 64
 
 // lines is a depthwise convolution of float32 whose sums a vector kernel makes.
 type lines[T number] struct {
-	*convJob[T]
+	convJob[T]
 	sums *kernel.TapsF32
 	// empty are as many zeros as there are channels.
 	empty   []T
@@ -22,7 +22,7 @@ func vectorLines[T number](call *Call, j *convJob[T]) (bool, error) {
 	if !isFloat32[T]() || sums == nil || j.taps() > maxTaps {
 		return false, nil
 	}
-	l := lines[T]{convJob: j, sums: sums, workers: 1}
+	l := lines[T]{convJob: *j, sums: sums, workers: 1}
 	if call.Parallel != nil && len(j.y)*j.taps() >= gemmParallelMin {
 		l.workers = convWorkers
 	}
@@ -67,19 +67,15 @@ func (l *lines[T]) compute(call *Call) error {
 		l.part(0)
 		return nil
 	}
-	parallelLines(call, *l)
+	share(call, l, l.workers, 1)
 	return nil
 }
 
-// parallelLines is apart so that only it lets l escape.
-func parallelLines[T number](call *Call, l lines[T]) {
-	job := *l.convJob
-	l.convJob, l.planes.conv = &job, &job.conv
-	call.Parallel(l.workers, 1, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			l.part(i)
-		}
-	})
+// parts does the shares of workers lo to hi.
+func (l *lines[T]) parts(lo, hi int) {
+	for i := lo; i < hi; i++ {
+		l.part(i)
+	}
 }
 
 // part does the share of a worker: rows of positions, or channels.
@@ -93,15 +89,15 @@ func (l *lines[T]) part(worker int) {
 		Low: kernel.Unclamped[0], High: kernel.Unclamped[1]}
 	for i := total * worker / l.workers; i < total*(worker+1)/l.workers; i++ {
 		if l.channelsInner {
-			l.positions(&t, i/(o.size[0]*o.size[1]), i/o.size[1]%o.size[0], i%o.size[1])
+			l.positions(t, i/(o.size[0]*o.size[1]), i/o.size[1]%o.size[0], i%o.size[1])
 		} else {
-			l.channel(&t, i/o.channels, i%o.channels, l.scratch[worker*l.space():][:l.space()])
+			l.channel(t, i/o.channels, i%o.channels, l.scratch[worker*l.space():][:l.space()])
 		}
 	}
 }
 
 // positions computes all channels of one row of positions of image n.
-func (l *lines[T]) positions(t *kernel.Taps, n, d, h int) {
+func (l *lines[T]) positions(t kernel.Taps, n, d, h int) {
 	var inputs [maxTaps]*float32
 	t.Inputs, t.Weights = &inputs[0], at32(l.w, 0)
 	if l.bias != nil {
@@ -118,12 +114,12 @@ func (l *lines[T]) positions(t *kernel.Taps, n, d, h int) {
 			}
 		}
 		t.Out = at32(l.y, n*o.sn+d*o.step[0]+h*o.step[1]+w*o.step[2])
-		l.sums.Each(t, o.channels)
+		l.sums.Each(&t, o.channels)
 	}
 }
 
 // channel computes all positions of output channel c of image n.
-func (l *lines[T]) channel(t *kernel.Taps, n, c int, scratch []T) {
+func (l *lines[T]) channel(t kernel.Taps, n, c int, scratch []T) {
 	var inputs [maxTaps]*float32
 	o := &l.out
 	out := scratch[l.planes.space():]
@@ -135,7 +131,7 @@ func (l *lines[T]) channel(t *kernel.Taps, n, c int, scratch []T) {
 	if l.bias != nil {
 		t.Start = at32(l.bias, c)
 	}
-	l.sums.Line(t, l.line())
+	l.sums.Line(&t, l.line())
 	y := l.y[n*o.sn+c*o.sc:]
 	for h := range o.size[1] {
 		copy(y[h*o.size[2]:(h+1)*o.size[2]], out[h*l.planes.width:])

@@ -4,14 +4,14 @@ package op
 // remainder of a position by the stride those positions, row by row. So the outputs of a row see their inputs through
 // a tap one after another, from one place on.
 type phases struct {
-	*conv
+	conv
 	height, width int
 }
 
 // phasesOf are the planes of c, and whether it has any.
 func phasesOf(c *conv) (phases, bool) {
 	reach := func(i int) int { return (c.kernel[i] - 1) * c.dilation[i] / c.stride[i] }
-	p := phases{c, c.out.size[1] + reach(1), c.out.size[2] + reach(2)}
+	p := phases{*c, c.out.size[1] + reach(1), c.out.size[2] + reach(2)}
 	return p, !c.transposed && c.kernel[0] == 1 && c.in.size[0] == 1 && c.out.size[0] == 1
 }
 

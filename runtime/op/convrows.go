@@ -8,8 +8,10 @@ import (
 
 // rowsJob is a convolution whose left factor is the weights, a row for each output channel.
 type rowsJob[T number] struct {
-	*convJob[T]
+	convJob[T]
 	planes phases
+	space  []T  // where padded planes go, or nil
+	pads   bool // whether the pieces are channels to pad, not panels
 	padded bool // x are the planes of the channels of one image
 	x      []T  // one image
 	y      []T
@@ -19,7 +21,7 @@ type rowsJob[T number] struct {
 
 // convRows computes a convolution by the rows of its weights, image by image.
 func convRows[T number](call *Call, j *convJob[T]) error {
-	r := rowsJob[T]{convJob: j}
+	r := rowsJob[T]{convJob: *j}
 	r.workers = 1
 	if call.Parallel != nil && j.work()/max(1, j.out.batch) >= gemmParallelMin {
 		r.workers = convWorkers
@@ -35,62 +37,46 @@ func convRows[T number](call *Call, j *convJob[T]) error {
 	for k := range r.taps {
 		r.taps[k] = int64(r.planes.tap(k))
 	}
-	var space []T
 	if r.padded && !r.planes.asIs() {
-		if space, err = tempOf[T](call, j.in.channels*r.planes.space()); err != nil {
+		if r.space, err = tempOf[T](call, j.in.channels*r.planes.space()); err != nil {
 			return err
 		}
-		clear(space)
+		clear(r.space)
 	}
 	for n := range j.out.batch {
 		r.x, r.y = j.x[n*j.in.sn:], j.y[n*j.out.sn:]
-		if space != nil {
-			r.fill(call, space)
+		if r.space != nil {
+			r.fill(call)
 		}
 		if r.workers == 1 {
 			r.part(0)
 		} else {
-			parallelRows(call, r)
+			share(call, &r, r.workers, 1)
 		}
 	}
 	return nil
 }
 
 // fill makes x the padded planes of its channels.
-func (j *rowsJob[T]) fill(call *Call, space []T) {
+func (j *rowsJob[T]) fill(call *Call) {
+	j.pads = true
 	if j.workers == 1 {
-		j.fillChannels(space, 0, j.in.channels)
+		j.parts(0, j.in.channels)
 	} else {
-		parallelFill(call, *j, space)
+		share(call, j, j.in.channels, max(1, parallelGrain/max(1, j.planes.space())))
 	}
-	j.x = space
+	j.x, j.pads = j.space, false
 }
 
-func (j *rowsJob[T]) fillChannels(space []T, lo, hi int) {
-	for c := lo; c < hi; c++ {
-		spreadChannel(&j.planes, space[c*j.planes.space():], j.x[c*j.in.sc:])
-	}
-}
-
-// parallelFill and parallelRows are apart so that only they let j escape.
-func parallelFill[T number](call *Call, j rowsJob[T], space []T) {
-	j.detach()
-	call.Parallel(j.in.channels, max(1, parallelGrain/max(1, j.planes.space())), func(lo, hi int) { j.fillChannels(space, lo, hi) })
-}
-
-func parallelRows[T number](call *Call, j rowsJob[T]) {
-	j.detach()
-	call.Parallel(j.workers, 1, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
+// parts pads channels lo to hi, or does the shares of workers lo to hi.
+func (j *rowsJob[T]) parts(lo, hi int) {
+	for i := lo; i < hi; i++ {
+		if j.pads {
+			spreadChannel(&j.planes, j.space[i*j.planes.space():], j.x[i*j.in.sc:])
+		} else {
 			j.part(i)
 		}
-	})
-}
-
-// detach gives j a convolution of its own.
-func (j *rowsJob[T]) detach() {
-	job := *j.convJob
-	j.convJob, j.planes.conv = &job, &job.conv
+	}
 }
 
 // part does the share of worker i of all panels of positions of all groups.

@@ -44,17 +44,19 @@ func convGemm[T number](call *Call, j convJob[T]) error {
 		j.part(0)
 		return nil
 	}
-	parallelConv(call, j)
+	share(call, &j, j.workers, 1)
 	return nil
 }
 
-// parallelConv is apart so that only it lets j escape.
-func parallelConv[T number](call *Call, j convJob[T]) {
-	call.Parallel(j.workers, 1, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			j.part(i)
-		}
-	})
+// parts does the shares of workers lo to hi, or rows lo to hi of a depthwise convolution.
+func (j *convJob[T]) parts(lo, hi int) {
+	if j.depthwise() {
+		j.depthwiseRows(lo, hi)
+		return
+	}
+	for i := lo; i < hi; i++ {
+		j.part(i)
+	}
 }
 
 // blocks is the number of blocks of output positions of one image.
@@ -154,14 +156,8 @@ func convDepthwise[T number](call *Call, j convJob[T]) error {
 		j.depthwiseRows(0, rows)
 		return nil
 	}
-	parallelDepthwise(call, j, rows)
+	share(call, &j, rows, max(1, gemmParallelMin/4/max(1, len(j.y)/rows*j.taps())))
 	return nil
-}
-
-// parallelDepthwise is apart so that only it lets j escape.
-func parallelDepthwise[T number](call *Call, j convJob[T], rows int) {
-	grain := max(1, gemmParallelMin/4/max(1, len(j.y)/rows*j.taps()))
-	call.Parallel(rows, grain, func(lo, hi int) { j.depthwiseRows(lo, hi) })
 }
 
 // depthwiseRows computes rows of the output: of one channel, or of all if those are innermost.

@@ -85,18 +85,23 @@ func runGemm[T number](c *Call, g gemm[T]) {
 		g.block(0, g.m, 0, panels)
 		return
 	}
-	parallelGemm(c, g, panels)
-}
-
-// parallelGemm is apart so that only it lets g escape.
-func parallelGemm[T number](c *Call, g gemm[T], panels int) {
-	if g.m < 16 {
-		grain := max(1, gemmParallelMin/4/max(1, g.m*g.k*g.cols))
-		c.Parallel(panels, grain, func(lo, hi int) { g.block(0, g.m, lo, hi) })
+	if g.byPanels() {
+		share(c, &g, panels, max(1, gemmParallelMin/4/max(1, g.m*g.k*g.cols)))
 		return
 	}
-	grain := max(8, gemmParallelMin/4/max(1, g.n*g.k))
-	c.Parallel(g.m, grain, func(lo, hi int) { g.block(lo, hi, 0, panels) })
+	share(c, &g, g.m, max(8, gemmParallelMin/4/max(1, g.n*g.k)))
+}
+
+// byPanels reports whether threads divide the panels of g, not its rows.
+func (g *gemm[T]) byPanels() bool { return g.m < 16 }
+
+// parts computes panels lo to hi, or rows.
+func (g *gemm[T]) parts(lo, hi int) {
+	if g.byPanels() {
+		g.block(0, g.m, lo, hi)
+		return
+	}
+	g.block(lo, hi, 0, g.panels(g.n))
 }
 
 // block computes rows lo to hi of the panels from to until.

@@ -40,15 +40,21 @@ func map1[T, U any](c *Call, a *tensor.Tensor, row rowFunc1[T, U], p par) error 
 	}
 	o, x := elems[U](out), elems[T](a)
 	if n.rank == 1 && n.step(1) == 1 && parallel(c, len(o)) {
-		parallel1(c, o, x, row, p)
+		share(c, &job1[T, U]{o, x, row, p}, len(o), parallelGrain)
 		return nil
 	}
 	return walk1(c, &n, o, x, row, p)
 }
 
-func parallel1[T, U any](c *Call, o []U, x []T, row rowFunc1[T, U], p par) {
-	c.Parallel(len(o), parallelGrain, func(lo, hi int) { row(o[lo:hi], x[lo:hi], p) })
+// job1 is a row function of one operand over elements that lie alike.
+type job1[T, U any] struct {
+	o   []U
+	x   []T
+	row rowFunc1[T, U]
+	p   par
 }
+
+func (j *job1[T, U]) parts(lo, hi int) { j.row(j.o[lo:hi], j.x[lo:hi], j.p) }
 
 func walk1[T, U any](c *Call, n *nest, o []U, x []T, row rowFunc1[T, U], p par) error {
 	var tile []T
@@ -106,28 +112,42 @@ func map2of[T, U any](c *Call, am *tensor.Meta, x []T, bm *tensor.Meta, y []T, r
 	}
 	o := elems[U](out)
 	if parallel(c, len(o)) && !n.gathers(1) && !n.gathers(2) {
-		parallel2(c, n, o, x, y, row, p)
+		shareRows(c, &job2[T, U]{n, o, x, y, row, p})
 		return nil
 	}
 	return walk2(c, &n, o, x, y, row, p)
 }
 
-// parallel2 splits the row if there is one, and else the rows.
-func parallel2[T, U any](c *Call, n nest, o []U, x, y []T, row rowFunc2[T, U], p par) {
-	if n.rank == 1 {
-		c.Parallel(n.row(), parallelGrain, func(lo, hi int) {
-			row(o[lo:hi], span(&n, 1, x, nil, lo, hi), span(&n, 2, y, nil, lo, hi), p)
-		})
+// job2 is a row function of two operands over the rows of a nest.
+type job2[T, U any] struct {
+	n    nest
+	o    []U
+	x, y []T
+	row  rowFunc2[T, U]
+	p    par
+}
+
+// shareRows divides the row if there is one, and else the rows.
+func shareRows[T, U any](c *Call, j *job2[T, U]) {
+	if j.n.rank == 1 {
+		share(c, j, j.n.row(), parallelGrain)
 		return
 	}
-	c.Parallel(n.rows(), max(1, parallelGrain/n.row()), func(lo, hi int) {
-		part := n
-		part.seek(lo)
-		for range hi - lo {
-			row(o[part.off[0]:part.off[0]+part.row()], span(&part, 1, x, nil, 0, part.row()), span(&part, 2, y, nil, 0, part.row()), p)
-			part.next()
-		}
-	})
+	share(c, j, j.n.rows(), max(1, parallelGrain/j.n.row()))
+}
+
+// parts computes elements lo to hi of the one row, or rows lo to hi.
+func (j *job2[T, U]) parts(lo, hi int) {
+	n := j.n
+	if n.rank == 1 {
+		j.row(j.o[lo:hi], span(&n, 1, j.x, nil, lo, hi), span(&n, 2, j.y, nil, lo, hi), j.p)
+		return
+	}
+	n.seek(lo)
+	for range hi - lo {
+		j.row(j.o[n.off[0]:n.off[0]+n.row()], span(&n, 1, j.x, nil, 0, n.row()), span(&n, 2, j.y, nil, 0, n.row()), j.p)
+		n.next()
+	}
 }
 
 func walk2[T, U any](c *Call, n *nest, o []U, x, y []T, row rowFunc2[T, U], p par) error {

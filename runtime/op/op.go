@@ -179,4 +179,6 @@ type Call struct {
 	// Alloc gives a temporary of n bytes, 16-byte aligned, valid until Run returns; growth is kept for
 	// later calls, so that steady state allocates nothing.
 	Alloc func(n int) ([]byte, error)
+
+	kept any // what share keeps
 }

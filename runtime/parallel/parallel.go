@@ -87,7 +87,8 @@ func (p *Pool) work() {
 func (p *Pool) chunks() {
 	defer func() {
 		if r := recover(); r != nil {
-			p.panicked.CompareAndSwap(nil, &r)
+			why := r // only this one escapes
+			p.panicked.CompareAndSwap(nil, &why)
 			p.next.Store(int64(p.n))
 		}
 	}()

@@ -271,18 +271,22 @@ func bodyGo(b *bytes.Buffer, f *mapped, arch string) {
 		b.WriteString("return false\n")
 		return
 	}
-	b.WriteString("if !mappable(t, len(o)) {\nreturn false\n}\nvar l mapping\nl.start(t, o, x)\n")
+	b.WriteString("if !mappable(t, len(o)) {\nreturn false\n}\nvar b buffers\nx, xs := operand(x, &b.same[0])\n")
+	b.WriteString("l := line{table: &constants[0]}\nc := cut{n: len(o), lanes: lanesOf(t)}\n")
+	places := "l.x, l.xStep = c.from(x, xs, &b.tail[0])\n"
 	switch {
 	case f.operands == 2:
-		b.WriteString("l.second(y)\n")
+		b.WriteString("y, ys := operand(y, &b.same[1])\n")
+		places += "l.y, l.yStep = c.from(y, ys, &b.tail[1])\n"
 	case f.name == "Clamp":
 		b.WriteString("l.low, l.high = y[0], y[1]\n")
 	}
+	places += "l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)\n"
 	b.WriteString("switch t {\n")
 	for _, m := range machinesOf(arch) {
-		fmt.Fprintf(b, "case %s:\nfor l.next(%d) {\nif l.single {\n%s(&l.line)\n} else {\n%s(&l.line)\n}\n}\n", m.tier(), blockOf(m, f), kernelName(f, false, m), kernelName(f, true, m))
+		fmt.Fprintf(b, "case %s:\nfor c.next(%d) {\n%sif c.single {\n%s(&l)\n} else {\n%s(&l)\n}\n}\n", m.tier(), blockOf(m, f), places, kernelName(f, false, m), kernelName(f, true, m))
 	}
-	b.WriteString("}\nreturn true\n")
+	b.WriteString("}\nc.finish(o, &b.tail[2])\nreturn true\n")
 }
 
 // machinesOf are the machines of an architecture.

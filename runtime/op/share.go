@@ -1,0 +1,26 @@
+package op
+
+// part is a job that can be divided: parts does its pieces lo to hi.
+type part[J any] interface {
+	*J
+	parts(lo, hi int)
+}
+
+// kept is a job between calls, with the function that runs it.
+type kept[J any] struct {
+	job J
+	run func(lo, hi int)
+}
+
+// share does the n pieces of job on several threads, at least grain at a time. The job lies in c, where the next call of
+// the same kernel finds its place again, so that steady state allocates nothing.
+func share[J any, P part[J]](c *Call, job *J, n, grain int) {
+	k, ok := c.kept.(*kept[J])
+	if !ok {
+		k = new(kept[J])
+		k.run = func(lo, hi int) { P(&k.job).parts(lo, hi) }
+		c.kept = k
+	}
+	k.job = *job
+	c.Parallel(n, grain, k.run)
+}
