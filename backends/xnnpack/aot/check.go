@@ -149,6 +149,8 @@ func (g *graph) checkWeights(in, weight, bias *exir.Value) string {
 		}
 	case !g.isConstant(weight) && (weight.Spec.DType != tensor.Float || weight.Spec.Rank() != 2):
 		return "its weights are not constant"
+	case !g.isConstant(weight) && bias != nil:
+		return "its weights are not constant, and it has a bias: the official runtime ends the process on such a layer"
 	}
 	if x != nil && x.kind == blob.PerToken {
 		return g.checkDynamic(in, x, q)
