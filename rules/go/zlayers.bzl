@@ -65,7 +65,6 @@ STD = [
     "runtime",
     "runtime/debug",
     "runtime/metrics",
-    "runtime/pprof",
     "slices",
     "sort",
     "strconv",
