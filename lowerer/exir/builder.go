@@ -34,11 +34,16 @@ func NewBuilder(p *Program, old *Graph) *Builder {
 // Reserve keeps the names of g's nodes and values free for Append.
 func (b *Builder) Reserve(g *Graph) {
 	for _, n := range g.Nodes {
-		b.names[n.Name]++
-		for _, v := range n.Outs {
-			if v != nil && v.Name != n.Name {
-				b.names[v.Name]++
-			}
+		b.count(n)
+	}
+}
+
+// count notes the names of n and of its values.
+func (b *Builder) count(n *Node) {
+	b.names[n.Name]++
+	for _, v := range n.Outs {
+		if v != nil && v.Name != n.Name {
+			b.names[v.Name]++
 		}
 	}
 }
@@ -64,12 +69,7 @@ func (b *Builder) Fresh(hint string) string {
 
 // Append adds a finished node, its names taken as they are.
 func (b *Builder) Append(n *Node) {
-	b.names[n.Name]++
-	for _, v := range n.Outs {
-		if v != nil && v.Name != n.Name {
-			b.names[v.Name]++
-		}
-	}
+	b.count(n)
 	b.Graph.Nodes = append(b.Graph.Nodes, n)
 }
 

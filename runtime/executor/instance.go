@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"unsafe"
 
 	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/op"
@@ -170,13 +169,6 @@ func (m *Method) allocArenas() (err error) {
 	return nil
 }
 
-// alignedBytes is n zero bytes at a 64-byte boundary.
-func alignedBytes(n int) []byte {
-	b := make([]byte, n+63)
-	off := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & 63)
-	return b[off : off+n : off+n]
-}
-
 // bindValues copies the method's values and gives the tensors their memory.
 func (m *Method) bindValues() error {
 	m.vals = append([]op.Value(nil), m.m.vals...)
@@ -303,7 +295,7 @@ func (in *Instance) alloc(n int) ([]byte, error) {
 		return nil, fail(pte.MemoryAllocationFailed, "instance needs more than the limit of ", itoa(limit), " bytes")
 	}
 	in.take(int64(n))
-	return alignedBytes(n), nil
+	return op.AlignedBytes(n), nil
 }
 
 // take counts n bytes, which are there, and leaves the rest to temporaries.

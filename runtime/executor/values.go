@@ -207,7 +207,7 @@ func (m *method) setConstant(i int, data []byte) error {
 	if err := m.prog.charge(int64(len(data))); err != nil {
 		return err
 	}
-	t.Data = alignedBytes(len(data))
+	t.Data = op.AlignedBytes(len(data))
 	copy(t.Data, data)
 	return nil
 }

@@ -24,6 +24,7 @@ const (
 
 var tierNames = [...]string{"scalar", "avx2", "avx512", "neon"}
 
+// String is the tier's name, as TierVar has it.
 func (t Tier) String() string {
 	if int(t) < len(tierNames) {
 		return tierNames[t]

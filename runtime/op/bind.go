@@ -116,7 +116,7 @@ func (p *Plan) castConstant(i int, t *tensor.Tensor, pack func(*tensor.Tensor, s
 		return c
 	}
 	c.Data = pack(t, "cast "+want.String(), func() any {
-		c.Data = alignedBytes(c.Nbytes())
+		c.Data = AlignedBytes(c.Nbytes())
 		p.castTensor(i, c, t)
 		return c.Data
 	}).([]byte)

@@ -19,12 +19,6 @@ func phasesOf(c *conv) (phases, bool) {
 func (p *phases) size() int  { return p.height * p.width }
 func (p *phases) space() int { return p.stride[1] * p.stride[2] * p.size() }
 
-// asIs reports whether a channel of the input is its plane already.
-func (p *phases) asIs() bool {
-	one, zero := triple{1, 1, 1}, triple{}
-	return p.kernel == one && p.stride == one && p.pad == zero
-}
-
 // tap is where the first output's input through tap k lies.
 func (p *phases) tap(k int) int {
 	h, w := k/p.kernel[2]*p.dilation[1], k%p.kernel[2]*p.dilation[2]

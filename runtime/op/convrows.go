@@ -37,7 +37,7 @@ func convRows[T number](call *Call, j *convJob[T]) error {
 	for k := range r.taps {
 		r.taps[k] = int64(r.planes.tap(k))
 	}
-	if r.padded && !r.planes.asIs() {
+	if r.padded && !r.pointwise() {
 		if r.space, err = tempOf[T](call, j.in.channels*r.planes.space()); err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (j *rowsJob[T]) unfoldPanel(dst []T, g, pos, m int) {
 	size := &j.out.size
 	at := triple{pos / (size[1] * size[2]), pos / size[2] % size[1], pos % size[2]}
 	step := j.in.sc
-	if j.padded && !j.planes.asIs() {
+	if j.padded && !j.pointwise() {
 		step = j.planes.space()
 	}
 	for ci := range j.inPer {

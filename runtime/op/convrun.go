@@ -6,11 +6,14 @@ const convBlock = 64
 // convWorkers is into how many shares a large convolution is divided.
 const convWorkers = 8
 
-// direct reports that rows of the input are rows of the unfolded input.
-func (c *conv) direct() bool {
+// pointwise reports that each output sees the one position that it has itself.
+func (c *conv) pointwise() bool {
 	one, zero := triple{1, 1, 1}, triple{}
-	return c.kernel == one && c.stride == one && c.pad == zero && !c.transposed && c.channelsInner
+	return c.kernel == one && c.stride == one && c.pad == zero && !c.transposed
 }
+
+// direct reports that rows of the input are rows of the unfolded input.
+func (c *conv) direct() bool { return c.pointwise() && c.channelsInner }
 
 // convJob is a convolution with its data.
 type convJob[T number] struct {

@@ -10,11 +10,15 @@ func scaleOf(n, m int, v *Value) float64 {
 	return float64(n) / float64(m)
 }
 
-func runNearest[T word](c *Call, _ State) error      { return nearest[T](c, 0) }
-func runNearestExact[T word](c *Call, _ State) error { return nearest[T](c, 0.5) }
+func runNearest[T word](c *Call, _ State) error      { return nearest[T](c, 0, argScale) }
+func runNearestExact[T word](c *Call, _ State) error { return nearest[T](c, 0.5, argScale) }
 
-// nearest takes for output i the element ⌊(i+shift)·scale⌋, in float32 as PyTorch does.
-func nearest[T word](c *Call, shift float32) error {
+// argScale is scaleOf dimension d, whose Scalar? is argument d.
+func argScale(c *Call, d, n, m int) float64 { return scaleOf(n, m, &c.Args[d]) }
+
+// nearest takes for output i the element ⌊(i+shift)·scale⌋, in float32 as PyTorch does. scale is that of spatial
+// dimension d, from n elements to m.
+func nearest[T word](c *Call, shift float32, scale func(c *Call, d, n, m int) float64) error {
 	in, out := c.Args[0].Tensor, c.Out[0]
 	var g grid
 	if err := g.setup(c, &in.Meta, &out.Meta); err != nil || in.Numel() == 0 {
@@ -23,7 +27,7 @@ func nearest[T word](c *Call, shift float32) error {
 	for d := range out.Sizes {
 		n, m, step := int(in.Sizes[d]), int(out.Sizes[d]), float32(1)
 		if d >= 2 {
-			step = float32(scaleOf(n, m, &c.Args[d]))
+			step = float32(scale(c, d, n, m))
 		}
 		for i := range g.from[d] {
 			at := i

@@ -268,23 +268,14 @@ func sourceStep(in, out int, factors *Value, i int) float64 {
 	return float64(in) / float64(out)
 }
 
-func runUpsampleNearest[T word](c *Call, _ State) error {
-	in, out := c.Args[0].Tensor, c.Out[0]
-	var g grid
-	if err := g.setup(c, &in.Meta, &out.Meta); err != nil || in.Numel() == 0 {
-		return err
+func runUpsampleNearest[T word](c *Call, _ State) error { return nearest[T](c, 0, factorScale) }
+
+// factorScale is the step in dimension d, whose factors are argument 2; 1 where the size stays.
+func factorScale(c *Call, d, n, m int) float64 {
+	if n == m {
+		return 1
 	}
-	for d := range out.Sizes {
-		n, m, step := int(in.Sizes[d]), int(out.Sizes[d]), float32(1)
-		if d >= 2 && m != n {
-			step = float32(sourceStep(n, m, &c.Args[2], d-2))
-		}
-		for i := range g.from[d] {
-			g.from[d][i] = min(int(float32(i)*step), n-1) * g.step[d]
-		}
-	}
-	gatherGrid(&g, elems[T](out), elems[T](in))
-	return nil
+	return sourceStep(n, m, &c.Args[2], d-2)
 }
 
 // tap is what an output index takes from the input: two offsets and their weights.

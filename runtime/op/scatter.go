@@ -66,29 +66,27 @@ func within(s *tensor.Shapes, index, t *tensor.Tensor, dim int) error {
 	return nil
 }
 
-func inferGather(c *Infer) error {
+// checkIndex checks the index of gather and scatter, which an empty one passes, and gives both tensors.
+func checkIndex(c *Infer) (self, index *tensor.Tensor, err error) {
 	self, dim, index, err := indexArgs(c.Args)
+	if err == nil && c.Shapes.Equal(c.Shapes.Product(index.Sizes), 0) != tensor.Yes {
+		err = within(c.Shapes, index, self, dim)
+	}
+	return self, index, err
+}
+
+func inferGather(c *Infer) error {
+	self, index, err := checkIndex(c)
 	if err != nil {
 		return err
-	}
-	if c.Shapes.Equal(c.Shapes.Product(index.Sizes), 0) != tensor.Yes {
-		if err := within(c.Shapes, index, self, dim); err != nil {
-			return err
-		}
 	}
 	c.Set(0, self.DType, index.Sizes...)
 	return nil
 }
 
 func inferScatterValue(c *Infer) error {
-	self, dim, index, err := indexArgs(c.Args)
-	if err != nil {
+	if _, _, err := checkIndex(c); err != nil {
 		return err
-	}
-	if c.Shapes.Equal(c.Shapes.Product(index.Sizes), 0) != tensor.Yes {
-		if err := within(c.Shapes, index, self, dim); err != nil {
-			return err
-		}
 	}
 	return inferLike(c)
 }

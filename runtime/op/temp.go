@@ -25,7 +25,7 @@ func (t *Temp) Held() int { return len(t.buf) }
 // Reset begins a round: everything handed out before is free.
 func (t *Temp) Reset() {
 	if t.want > len(t.buf) {
-		t.buf = alignedBytes(t.want)
+		t.buf = AlignedBytes(t.want)
 	}
 	t.used, t.want = 0, 0
 }
@@ -45,11 +45,11 @@ func (t *Temp) Alloc(n int) ([]byte, error) {
 		t.used += size
 		return b, nil
 	}
-	return alignedBytes(size)[:n], nil
+	return AlignedBytes(size)[:n], nil
 }
 
-// alignedBytes is n zero bytes at a 64-byte boundary.
-func alignedBytes(n int) []byte {
+// AlignedBytes is n zero bytes at a 64-byte boundary.
+func AlignedBytes(n int) []byte {
 	b := make([]byte, n+63)
 	off := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & 63)
 	return b[off : off+n : off+n]

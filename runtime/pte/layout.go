@@ -16,18 +16,15 @@ type Region struct {
 // Where segments overlap, the later one gets the rest; an empty one has size 0. The error is Verify's or that of a
 // segment outside of the file.
 func Layout(file []byte) ([]Region, error) {
-	h, err := parseHeader(file)
+	r, err := newReader(file)
 	if err != nil {
 		return nil, err
 	}
-	if err := verifyFlatbuffer(file[:h.program]); err != nil {
-		return nil, err
-	}
-	r := newReader(file, h)
 	r.checkSegments()
 	if r.err != nil {
 		return nil, r.err
 	}
+	h := r.head
 	out := []Region{{"program", 0, h.program}}
 	at := h.program
 	for _, s := range r.sortedSegments() {

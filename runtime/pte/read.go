@@ -42,14 +42,10 @@ const (
 // indices, ranges and tensor descriptions are checked. Memory is at most 32 MiB and 64 times the flatbuffer. The
 // error is an *Error.
 func Read(file []byte) (*Program, error) {
-	h, err := parseHeader(file)
+	r, err := newReader(file)
 	if err != nil {
 		return nil, err
 	}
-	if err := verifyFlatbuffer(file[:h.program]); err != nil {
-		return nil, err
-	}
-	r := newReader(file, h)
 	r.program()
 	if r.err != nil {
 		return nil, r.err
@@ -73,12 +69,20 @@ type reader struct {
 	err                 *Error
 }
 
-func newReader(file []byte, h header) *reader {
+// newReader reads the header of file and verifies its flatbuffer.
+func newReader(file []byte) (*reader, error) {
+	h, err := parseHeader(file)
+	if err != nil {
+		return nil, err
+	}
+	if err := verifyFlatbuffer(file[:h.program]); err != nil {
+		return nil, err
+	}
 	return &reader{
 		file: file, head: h, src: fb.GetRootAsProgram(file[:h.program], 0), out: &Program{},
 		budget: budgetBase + budgetFactor*int(h.program), strings: map[string]string{}, delegates: map[uint64]int{},
 		constants: map[uint32]uint64{}, mutables: map[uint32]uint64{},
-	}
+	}, nil
 }
 
 func (r *reader) fail(code Code, where, msg string) {

@@ -58,16 +58,9 @@ func (f *normFuser) fuse(g *exir.Graph) error {
 	}
 	b := exir.NewBuilder(f.program, g)
 	b.Reserve(g)
-	same := map[*exir.Value]*exir.Value{}
-	replace := func(v **exir.Value) {
-		if w := same[*v]; w != nil {
-			*v = w
-		}
-	}
+	same := replacements{}
 	for _, n := range g.Nodes {
-		for i := range n.Args {
-			n.Args[i].EachValue(replace)
-		}
+		same.in(n.Args)
 		if norm := norms[n]; norm != nil {
 			b.Origin = norm.Origin
 			n.Args[convWeight], n.Args[convBias] = fusedArgs(b, n, norm)
@@ -77,9 +70,7 @@ func (f *normFuser) fuse(g *exir.Graph) error {
 			b.Append(n)
 		}
 	}
-	for i := range g.Outputs {
-		g.Outputs[i].EachValue(replace)
-	}
+	same.in(g.Outputs)
 	g.Nodes = b.Graph.Nodes
 	return b.Err
 }

@@ -49,7 +49,7 @@ func moveOperands(n *exir.Node, lists []int, state map[*exir.Value]bool) {
 
 // useConstants replaces input i of body by constant[i] where that is set.
 func useConstants(body *exir.Graph, constant []*exir.Value) {
-	with := map[*exir.Value]*exir.Value{}
+	with := replacements{}
 	var inputs []*exir.Value
 	for i, v := range body.Inputs {
 		if constant[i] != nil {
@@ -59,17 +59,8 @@ func useConstants(body *exir.Graph, constant []*exir.Value) {
 		}
 	}
 	body.Inputs = inputs
-	replace := func(v **exir.Value) {
-		if c := with[*v]; c != nil {
-			*v = c
-		}
-	}
 	for _, n := range body.Nodes {
-		for i := range n.Args {
-			n.Args[i].EachValue(replace)
-		}
+		with.in(n.Args)
 	}
-	for i := range body.Outputs {
-		body.Outputs[i].EachValue(replace)
-	}
+	with.in(body.Outputs)
 }

@@ -10,16 +10,9 @@ import (
 // the original is an input, so that no output aliases an input.
 func removeCopies(_ *Context, m *exir.Method) error {
 	return m.Graph.Walk(func(g *exir.Graph) error {
-		same := map[*exir.Value]*exir.Value{}
-		replace := func(v **exir.Value) {
-			if w := same[*v]; w != nil {
-				*v = w
-			}
-		}
+		same := replacements{}
 		for _, n := range g.Nodes {
-			for i := range n.Args {
-				n.Args[i].EachValue(replace)
-			}
+			same.in(n.Args)
 			if isPlainCopy(n) {
 				same[n.Outs[0]] = n.Args[0].Value
 			}
