@@ -125,13 +125,21 @@ func sameResults(want, got *tensor.Tensor) error {
 	return nil
 }
 
+// usedMemory is n bytes as an earlier call may have left them.
+func usedMemory(n int) ([]byte, error) {
+	b := AlignedBytes(n)
+	for i := range b {
+		b[i] = 0xff // NaN in floats
+	}
+	return b, nil
+}
+
 func callIn(tier kernel.Tier, k *Kernel, n int, constant bool, args ...any) ([]*tensor.Tensor, error) {
 	inf := &Infer{Args: vals(args...), Out: make([]tensor.Meta, n)}
 	if err := k.Def.Infer(inf); err != nil {
 		return nil, err
 	}
-	var temp Temp
-	c := &Call{Args: inf.Args, Alloc: temp.Alloc, Tier: tier, Parallel: func(n, _ int, f func(lo, hi int)) { f(0, n) }}
+	c := &Call{Args: inf.Args, Alloc: usedMemory, Tier: tier, Parallel: func(n, _ int, f func(lo, hi int)) { f(0, n) }}
 	for i := range inf.Out {
 		m := inf.Out[i]
 		c.Out = append(c.Out, &tensor.Tensor{Meta: m, Data: make([]byte, m.Nbytes())})
