@@ -201,7 +201,7 @@ func (l *Loaded) ToExecutorch(spec *config.Spec, p *exir.EdgeProgram, dump *Dump
 	if err != nil {
 		return nil, nil, l.placed(emitError(spec, err))
 	}
-	x.NamedData = p.NamedData
+	x.NamedData, x.Requirements = p.NamedData, p.Requirements
 	x.Program.SegmentAlignment = spec.SegmentAlignment.V
 	x.Program.ConstantAlignment = spec.ConstantTensorAlignment.V
 	x.Program.DelegateAlignment = spec.DelegateAlignment.V
@@ -318,7 +318,9 @@ func packTo(x *exir.ExecutorchProgram, models map[string]string, w io.Writer, t 
 	files := openWeights(models)
 	defer files.close()
 	if err := pack.Fill(x, files.read, &files.room); err != nil {
-		return 0, diag.New(diag.ModelMalformed, "", "%w", err)
+		var errs diag.List
+		errs.Add(diag.ModelMalformed, err)
+		return 0, errs.Err()
 	}
 	t.Mark("pack")
 	defer t.Mark("write")

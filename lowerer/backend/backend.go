@@ -126,6 +126,8 @@ type PreprocessResult struct {
 	DebugHandleMap DebugHandleMap
 	// NamedData is what the payload refers to by key; may be nil.
 	NamedData *NamedDataStore
+	// Requirements are what the payload takes for granted of constants; packing refuses a program that does not have it.
+	Requirements []exir.Requirement
 	// ArenaPadding is how many bytes the run-time half may read past the end of an arena.
 	ArenaPadding int
 }

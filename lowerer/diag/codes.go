@@ -45,6 +45,7 @@ const (
 	PreservedLeft           Code = "PTE3106" // an operator was kept from decomposition, and no backend took it
 	PreprocessFailed        Code = "PTE3107" // a backend could not make a payload of what it took
 	NamedDataConflict       Code = "PTE3108" // one key stands for two different contents
+	RequirementFailed       Code = "PTE3109" // a weight is not what a backend took it to be
 
 	BankOverflow Code = "PTE4001" // the plan does not fit the memory bank
 

@@ -1,6 +1,7 @@
 package exir
 
 import (
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
@@ -14,8 +15,17 @@ type ExecutorchProgram struct {
 	// Payloads are the delegates', which BackendDelegate.Processed refers to; NamedData is what they refer to.
 	Payloads  []Blob
 	NamedData []*NamedData
+	// Requirements are what the delegates took for granted; packing checks them.
+	Requirements []Requirement
 	// Kernels are the names in .pte files and element types of the kernels that the instructions call, sorted.
 	Kernels []KernelUse
+}
+
+// Requirement is that a constant which could not be read when its program was lowered is 0 everywhere.
+type Requirement struct {
+	Zero *Constant
+	// Otherwise is the error of a constant that is not; it has no cause.
+	Otherwise *diag.Error
 }
 
 // KernelUse is one kernel that a program calls.

@@ -223,6 +223,8 @@ type EdgeProgram struct {
 	Program
 	// NamedData is what the delegates' payloads refer to, in the order in which it was added.
 	NamedData []*NamedData
+	// Requirements are what the delegates took for granted.
+	Requirements []Requirement
 }
 
 // UserFrame is the innermost frame outside of PyTorch's own files and generated code, or the innermost of all, or nil.

@@ -34,7 +34,9 @@ type compiler struct {
 	// within are the debug handles of fused nodes, by that of the node which computes them.
 	within map[int][]int
 	node   *exir.Node
-	err    error
+	// required is what packing has to check.
+	required []exir.Requirement
+	err      error
 }
 
 // form is one form of a value.
@@ -77,7 +79,8 @@ func compile(x *backend.Context, p *exir.EdgeProgram) (*backend.PreprocessResult
 	if err != nil {
 		return nil, fmt.Errorf("write graph: %w", err)
 	}
-	return &backend.PreprocessResult{ProcessedBytes: payload, NamedData: &c.store, ArenaPadding: arenaPadding, DebugHandleMap: c.debugHandles()}, nil
+	return &backend.PreprocessResult{ProcessedBytes: payload, NamedData: &c.store, Requirements: c.required,
+		ArenaPadding: arenaPadding, DebugHandleMap: c.debugHandles()}, nil
 }
 
 // debugHandles maps the debug handles in the graph, by which the run-time half calls its steps, to those of all nodes that

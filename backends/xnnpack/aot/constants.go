@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -128,6 +129,7 @@ func (c *compiler) floatWeight(q *quantized, v *exir.Value) *exir.Value {
 
 // quantizedWeight is a value of the weight w, which is q's source with its dimensions moved; axis is where its outputs are.
 func (c *compiler) quantizedWeight(w *exir.Value, q *quantized, axis int) uint32 {
+	c.requireZero(q.zeros)
 	switch {
 	case q.kind == blob.PerTensor:
 		return c.static(w, blob.QInt8, blob.Quant{Kind: blob.PerTensor, Scale: float32(q.scale)})
@@ -140,6 +142,16 @@ func (c *compiler) quantizedWeight(w *exir.Value, q *quantized, axis int) uint32
 		return c.nibbles(w, blob.QCInt4, quant)
 	}
 	return c.static(w, blob.QCInt8, quant)
+}
+
+// requireZero lets packing check zero points that the graph does not hold.
+func (c *compiler) requireZero(zeros *exir.Value) {
+	if zeros == nil || zeros.Const.Literal {
+		return
+	}
+	c.required = append(c.required, exir.Requirement{Zero: zeros.Const, Otherwise: c.node.Fault(diag.RequirementFailed,
+		"its weights have zero points other than 0, which XNNPACK does not have").
+		WithHint("quantize the weights symmetrically, or `skip` the node in the `partition` entry")})
 }
 
 // nibbles is a matrix of numbers of 4 bits, 8 added, two in a byte, even columns in the low halves.

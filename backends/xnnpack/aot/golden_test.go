@@ -116,6 +116,9 @@ func payloadText(t *testing.T, c *backend.Context, p *exir.EdgeProgram) string {
 	for i, e := range out.NamedData.Entries() {
 		text += fmt.Sprintf("constant %d: %s\n", i+1, constantText(e.Content))
 	}
+	for _, r := range out.Requirements {
+		text += fmt.Sprintf("required: %s = 0, else %v\n", constantText(r.Zero), r.Otherwise)
+	}
 	return text
 }
 

@@ -1,6 +1,8 @@
 package aot
 
 import (
+	"slices"
+
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -155,15 +157,7 @@ func (g *graph) weightReason(q *quantized) string {
 	return ""
 }
 
-// zeros reports a constant that is 0 everywhere, as far as it can be read: a large one is taken to be.
+// zeros reports a constant that is 0 everywhere. One that is not in the graph is taken to be, and checked when packing.
 func zeros(v *exir.Value) bool {
-	if v.Const == nil || !v.Const.Literal {
-		return true
-	}
-	for _, b := range v.Const.Data {
-		if b != 0 {
-			return false
-		}
-	}
-	return true
+	return v.Const == nil || !v.Const.Literal || !slices.ContainsFunc(v.Const.Data, func(b byte) bool { return b != 0 })
 }

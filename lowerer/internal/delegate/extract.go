@@ -149,7 +149,7 @@ func extract(p *exir.EdgeProgram, t *backend.TaggedProgram, pc *piece, used map[
 	x.inputs(m)
 	x.outputs(m, used)
 	sub := *p
-	sub.Methods, sub.NamedData = []*exir.Method{m}, nil
+	sub.Methods, sub.NamedData, sub.Requirements = []*exir.Method{m}, nil, nil
 	pc.program, pc.module.Program = &sub, &sub
 	pc.call.Name = "executorch_call_delegate_" + pc.members[0].Name
 	pc.call.Origin = pc.members[0].Origin

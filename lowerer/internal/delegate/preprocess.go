@@ -78,6 +78,7 @@ func (r *runner) install(pc *piece, out *backend.PreprocessResult) error {
 	if err := r.named.Merge(out.NamedData); err != nil {
 		return diag.New(diag.NamedDataConflict, "method "+pc.method.Name, "%s: %w", pc.module.BackendID, err)
 	}
+	r.p.Requirements = append(r.p.Requirements, out.Requirements...)
 	pc.module.Processed = blob(out.ProcessedBytes, &r.named)
 	pc.module.ArenaPadding = out.ArenaPadding
 	pc.module.DebugHandles = map[string][]int{}

@@ -2,16 +2,18 @@ package pack
 
 import (
 	"encoding/gob"
+	"errors"
 	"fmt"
 	"io"
 
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
 // formatVersion is of the files between the steps; they are not kept, so it only guards against mixing tools.
-const formatVersion = 2
+const formatVersion = 3
 
 // file is an encoded ExecutorchProgram. Constants refer to one another by index, operands first.
 type file struct {
@@ -21,6 +23,7 @@ type file struct {
 	Constants, Mutable []int
 	Payloads           []exir.Blob
 	NamedData          []namedData
+	Requirements       []requirement
 	Kernels            []exir.KernelUse
 }
 
@@ -31,6 +34,12 @@ type namedData struct {
 	Content     int
 	Alignment   int
 	ExternalTag string
+}
+
+// requirement is an exir.Requirement whose constant is an index.
+type requirement struct {
+	Zero      int
+	Otherwise *diag.Error
 }
 
 type constant struct {
@@ -65,6 +74,9 @@ func Encode(w io.Writer, p *exir.ExecutorchProgram) error {
 	f.Payloads = p.Payloads
 	for _, d := range p.NamedData {
 		f.NamedData = append(f.NamedData, namedData{d.Key, d.ByContent, enc.constant(d.Content), d.Alignment, d.ExternalTag})
+	}
+	for _, r := range p.Requirements {
+		f.Requirements = append(f.Requirements, requirement{enc.constant(r.Zero), r.Otherwise})
 	}
 	f.Table = enc.table
 	return gob.NewEncoder(w).Encode(&f)
@@ -140,6 +152,16 @@ func (d *decoder) delegates(f *file, p *exir.ExecutorchProgram) error {
 		}
 		p.NamedData = append(p.NamedData, &exir.NamedData{Key: in.Key, ByContent: in.ByContent, Content: content[0],
 			Alignment: in.Alignment, ExternalTag: in.ExternalTag})
+	}
+	for _, in := range f.Requirements {
+		zero, err := d.pick([]int{in.Zero})
+		if err != nil {
+			return err
+		}
+		if in.Otherwise == nil {
+			return errors.New("read lowered program: a requirement has no error")
+		}
+		p.Requirements = append(p.Requirements, exir.Requirement{Zero: zero[0], Otherwise: in.Otherwise})
 	}
 	return d.checkPlaces(p)
 }

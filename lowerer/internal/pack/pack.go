@@ -4,7 +4,9 @@ package pack
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/lowerer/internal/scratch"
 	"github.com/rules-pte/rules_pte/runtime/op"
@@ -19,6 +21,9 @@ type Weights func(w *exir.Weight, m tensor.Meta) ([]byte, error)
 // must stay open as long as p.Program is used.
 func Fill(p *exir.ExecutorchProgram, weights Weights, s *scratch.Scratch) error {
 	e := &evaluator{weights: weights, scratch: s, table: op.NewTable(op.Kernels), done: map[*exir.Constant][]byte{}}
+	if err := e.required(p.Requirements); err != nil {
+		return err
+	}
 	constants, err := e.buffers(p.Constants)
 	if err != nil {
 		return err
@@ -40,6 +45,21 @@ func Fill(p *exir.ExecutorchProgram, weights Weights, s *scratch.Scratch) error 
 		}
 	}
 	return nil
+}
+
+// required checks what delegates took for granted.
+func (e *evaluator) required(list []exir.Requirement) error {
+	var errs diag.List
+	for _, r := range list {
+		data, err := e.constant(r.Zero)
+		if err != nil {
+			return fmt.Errorf("evaluate constant %s: %w", r.Zero.Name, err)
+		}
+		if slices.ContainsFunc(data, func(b byte) bool { return b != 0 }) {
+			errs = append(errs, r.Otherwise)
+		}
+	}
+	return errs.Err()
 }
 
 // dedup keeps each content once. Only buffers of equal size are compared, none is hashed.
