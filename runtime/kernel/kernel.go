@@ -16,13 +16,15 @@ type Tier uint8
 
 // The tiers. Scalar is portable Go, which gives the same bits on every machine.
 const (
-	Scalar Tier = iota
-	AVX2        // amd64 with AVX2 and FMA
-	AVX512      // amd64 with AVX-512 F, BW, DQ and VL
-	NEON        // arm64
+	Scalar     Tier = iota
+	AVX2            // amd64 with AVX2, FMA and F16C
+	AVX512          // amd64 with AVX-512 F, BW, DQ and VL
+	AVX512VNNI      // the same with VNNI, which multiplies integers of 8 bits
+	NEON            // arm64
+	NEONDot         // the same with the instructions of dot products
 )
 
-var tierNames = [...]string{"scalar", "avx2", "avx512", "neon"}
+var tierNames = [...]string{"scalar", "avx2", "avx512", "avx512vnni", "neon", "neondot"}
 
 // String is the tier's name, as TierVar has it.
 func (t Tier) String() string {
@@ -32,17 +34,31 @@ func (t Tier) String() string {
 	return "tier " + strconv.Itoa(int(t))
 }
 
+// float is the tier whose kernels of floating-point numbers t uses: what it has beyond that is for integers.
+func (t Tier) float() Tier {
+	switch t {
+	case AVX512VNNI:
+		return AVX512
+	case NEONDot:
+		return NEON
+	}
+	return t
+}
+
 // TierVar is the environment variable that caps the tier, for example PTE_ISA=avx2.
 const TierVar = "PTE_ISA"
 
+// Tiers are the tiers of this machine, the best one last; Scalar is the first. TierVar plays no part.
+func Tiers() []Tier { return append([]Tier{Scalar}, machineTiers()...) }
+
 // Best is the best tier of this machine that TierVar allows. A name that is no tier of this machine counts as scalar.
 func Best() Tier {
-	best := machineTier()
+	list := Tiers()
 	want, ok := os.LookupEnv(TierVar)
-	if !ok || want == "" || best == Scalar {
-		return best
+	if !ok || want == "" {
+		return list[len(list)-1]
 	}
-	for t := best; t > Scalar; t-- {
+	for _, t := range list {
 		if t.String() == want {
 			return t
 		}

@@ -37,7 +37,7 @@ type buffers struct {
 
 // lanesOf is how many float32 a vector of t has.
 func lanesOf(t Tier) int {
-	switch t {
+	switch t.float() {
 	case AVX512:
 		return 16
 	case AVX2:

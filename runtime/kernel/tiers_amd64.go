@@ -4,15 +4,17 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-func machineTier() Tier {
+func machineTiers() []Tier {
 	x := &cpu.X86
 	switch {
-	case x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL && x.HasFMA:
-		return AVX512
-	case x.HasAVX2 && x.HasFMA:
-		return AVX2
+	case !x.HasAVX2 || !x.HasFMA || !x.HasF16C:
+		return nil
+	case !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512DQ || !x.HasAVX512VL:
+		return []Tier{AVX2}
+	case !x.HasAVX512VNNI:
+		return []Tier{AVX2, AVX512}
 	}
-	return Scalar
+	return []Tier{AVX2, AVX512, AVX512VNNI}
 }
 
 var (
@@ -22,7 +24,7 @@ var (
 
 // GemmF32 are the tiles of t, nil for Scalar.
 func GemmF32(t Tier) *Gemm {
-	switch t {
+	switch t.float() {
 	case AVX512:
 		return &avx512
 	case AVX2:
@@ -46,7 +48,7 @@ func (g *Gemm) Run(t *Tile, rows int) {
 
 // TapsKernels are the kernels of t, nil for Scalar.
 func TapsKernels(t Tier) *TapsF32 {
-	switch t {
+	switch t.float() {
 	case AVX512:
 		return &tapsAVX512
 	case AVX2:

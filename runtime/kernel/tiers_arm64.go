@@ -2,13 +2,20 @@
 
 package kernel
 
-func machineTier() Tier { return NEON }
+import "golang.org/x/sys/cpu"
+
+func machineTiers() []Tier {
+	if cpu.ARM64.HasASIMDDP {
+		return []Tier{NEON, NEONDot}
+	}
+	return []Tier{NEON}
+}
 
 var neon = Gemm{Rows: 8, Cols: 8, tier: NEON}
 
 // GemmF32 are the tiles of t, nil for Scalar.
 func GemmF32(t Tier) *Gemm {
-	if t == NEON {
+	if t.float() == NEON {
 		return &neon
 	}
 	return nil
@@ -23,7 +30,7 @@ func (g *Gemm) Run(t *Tile, rows int) { gemmF32NEON(t, rows) }
 
 // TapsKernels are the kernels of t, nil for Scalar.
 func TapsKernels(t Tier) *TapsF32 {
-	if t == NEON {
+	if t.float() == NEON {
 		return &tapsNEON
 	}
 	return nil

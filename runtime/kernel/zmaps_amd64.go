@@ -14,7 +14,7 @@ func AddF32(t Tier, o, x, y []float32) bool {
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
 	y, ys := operand(y, &b.same[1])
-	switch t {
+	switch t.float() {
 	case AVX512:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -52,7 +52,7 @@ func SubF32(t Tier, o, x, y []float32) bool {
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
 	y, ys := operand(y, &b.same[1])
-	switch t {
+	switch t.float() {
 	case AVX512:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -90,7 +90,7 @@ func MulF32(t Tier, o, x, y []float32) bool {
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
 	y, ys := operand(y, &b.same[1])
-	switch t {
+	switch t.float() {
 	case AVX512:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -128,7 +128,7 @@ func DivF32(t Tier, o, x, y []float32) bool {
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
 	y, ys := operand(y, &b.same[1])
-	switch t {
+	switch t.float() {
 	case AVX512:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -166,7 +166,7 @@ func ClampF32(t Tier, o, x []float32, y [2]float32) bool {
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
 	l.low, l.high = y[0], y[1]
-	switch t {
+	switch t.float() {
 	case AVX512:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -201,7 +201,7 @@ func ExpF32(t Tier, o, x []float32) bool {
 	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	switch t {
+	switch t.float() {
 	case AVX512:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -236,7 +236,7 @@ func SigmoidF32(t Tier, o, x []float32) bool {
 	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	switch t {
+	switch t.float() {
 	case AVX512:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -271,7 +271,7 @@ func TanhF32(t Tier, o, x []float32) bool {
 	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	switch t {
+	switch t.float() {
 	case AVX512:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -306,7 +306,7 @@ func ErfF32(t Tier, o, x []float32) bool {
 	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	switch t {
+	switch t.float() {
 	case AVX512:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -341,7 +341,7 @@ func GeluF32(t Tier, o, x []float32) bool {
 	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	switch t {
+	switch t.float() {
 	case AVX512:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -376,7 +376,7 @@ func GeluTanhF32(t Tier, o, x []float32) bool {
 	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	switch t {
+	switch t.float() {
 	case AVX512:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])

@@ -14,7 +14,7 @@ func AddF32(t Tier, o, x, y []float32) bool {
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
 	y, ys := operand(y, &b.same[1])
-	switch t {
+	switch t.float() {
 	case NEON:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -41,7 +41,7 @@ func SubF32(t Tier, o, x, y []float32) bool {
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
 	y, ys := operand(y, &b.same[1])
-	switch t {
+	switch t.float() {
 	case NEON:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -68,7 +68,7 @@ func MulF32(t Tier, o, x, y []float32) bool {
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
 	y, ys := operand(y, &b.same[1])
-	switch t {
+	switch t.float() {
 	case NEON:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -95,7 +95,7 @@ func DivF32(t Tier, o, x, y []float32) bool {
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
 	y, ys := operand(y, &b.same[1])
-	switch t {
+	switch t.float() {
 	case NEON:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -122,7 +122,7 @@ func ClampF32(t Tier, o, x []float32, y [2]float32) bool {
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
 	l.low, l.high = y[0], y[1]
-	switch t {
+	switch t.float() {
 	case NEON:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -147,7 +147,7 @@ func ExpF32(t Tier, o, x []float32) bool {
 	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	switch t {
+	switch t.float() {
 	case NEON:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -172,7 +172,7 @@ func SigmoidF32(t Tier, o, x []float32) bool {
 	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	switch t {
+	switch t.float() {
 	case NEON:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -197,7 +197,7 @@ func TanhF32(t Tier, o, x []float32) bool {
 	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	switch t {
+	switch t.float() {
 	case NEON:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -222,7 +222,7 @@ func ErfF32(t Tier, o, x []float32) bool {
 	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	switch t {
+	switch t.float() {
 	case NEON:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -247,7 +247,7 @@ func GeluF32(t Tier, o, x []float32) bool {
 	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	switch t {
+	switch t.float() {
 	case NEON:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])
@@ -272,7 +272,7 @@ func GeluTanhF32(t Tier, o, x []float32) bool {
 	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	switch t {
+	switch t.float() {
 	case NEON:
 		for c.next(4) {
 			l.x, l.xStep = c.from(x, xs, &b.tail[0])

@@ -93,7 +93,10 @@ func call(k *Kernel, n int, constant bool, args ...any) ([]*tensor.Tensor, error
 	if err != nil {
 		return nil, err
 	}
-	for tier := kernel.Best(); tier > kernel.Scalar && kernel.GemmF32(tier) != nil; tier-- {
+	for _, tier := range kernel.Tiers()[1:] {
+		if tier > kernel.Best() {
+			break
+		}
 		other, err := callIn(tier, k, n, constant, args...)
 		if err != nil {
 			return nil, err

@@ -282,7 +282,7 @@ func bodyGo(b *bytes.Buffer, f *mapped, arch string) {
 		b.WriteString("l.low, l.high = y[0], y[1]\n")
 	}
 	places += "l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)\n"
-	b.WriteString("switch t {\n")
+	b.WriteString("switch t.float() {\n")
 	for _, m := range machinesOf(arch) {
 		fmt.Fprintf(b, "case %s:\nfor c.next(%d) {\n%sif c.single {\n%s(&l)\n} else {\n%s(&l)\n}\n}\n", m.tier(), blockOf(m, f), places, kernelName(f, false, m), kernelName(f, true, m))
 	}
