@@ -65,6 +65,7 @@ STD = [
     "runtime",
     "runtime/debug",
     "runtime/metrics",
+    "runtime/pprof",
     "slices",
     "sort",
     "strconv",

@@ -67,6 +67,7 @@ func (p *Program) NewInstance() (inst *Instance, err error) {
 		return nil, fail(pte.InvalidState, "make instance: the program is closed")
 	}
 	in := &Instance{prog: p, shared: make(map[int][]byte)}
+	in.temp.Make = p.opts.Alloc
 	in.env = op.Env{Temp: &in.temp, Parallel: p.pool.Run, Rand: op.NewGenerator(p.opts.Seed)}
 	defer func() {
 		if r := recover(); r != nil {
@@ -223,8 +224,11 @@ func (m *Method) initialState(d *pte.Tensor, t *tensor.Tensor) error {
 	var data []byte
 	file := m.m.prog.file
 	switch {
-	case d.Extra != nil && d.Extra.Location == 1:
-		data = m.m.prog.named[d.Extra.FullyQualifiedName]
+	case d.Extra != nil && d.Extra.Location == pte.LocationExternal:
+		var err error
+		if data, err = m.m.prog.external(d, int64(len(t.Data))); err != nil {
+			return err
+		}
 	case d.DataBufferIdx == 0:
 		return nil
 	case int(d.DataBufferIdx) < len(file.MutableData):
@@ -279,7 +283,7 @@ func (m *Method) initDelegate(s *step, args []*op.Value) (backend.Handle, error)
 	}
 	p, d := m.m.prog, &m.m.plan.Delegates[s.a]
 	ctx := &backend.InitContext{Method: m.m.plan.Name, Args: args, Options: p.opts.BackendOptions[d.ID], Tracer: p.opts.Tracer,
-		Threads: p.pool.Threads(), Tier: p.tier, Share: p.share, Alloc: m.inst.alloc, MaxMemory: p.opts.MaxMemory, NamedData: func(key string) []byte { return p.named[key] }}
+		Threads: p.pool.Threads(), Tier: p.tier, Share: p.share, Alloc: m.inst.alloc, MaxMemory: p.opts.MaxMemory, NamedData: p.namedBytes}
 	processed := backend.NewFreeableBuffer(p.file.DelegateData[d.Processed], p.mapped.release)
 	h, err := s.backend.Init(ctx, processed, d.CompileSpecs)
 	if err != nil {
@@ -295,7 +299,7 @@ func (in *Instance) alloc(n int) ([]byte, error) {
 		return nil, fail(pte.MemoryAllocationFailed, "instance needs more than the limit of ", itoa(limit), " bytes")
 	}
 	in.take(int64(n))
-	return op.AlignedBytes(n), nil
+	return in.prog.alloc(n), nil
 }
 
 // take counts n bytes, which are there, and leaves the rest to temporaries.

@@ -7,6 +7,7 @@ package executor
 import (
 	"errors"
 	"math"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,6 +34,9 @@ type LoadOptions struct {
 	Backends []backend.Backend
 	// BackendOptions are run-time options by backend id.
 	BackendOptions map[string][]backend.Option
+	// NamedData is what data files hold that belong to the program: the result of ptd.Read. Nobody may change its bytes
+	// before Close.
+	NamedData []pte.NamedData
 	// Tracer gets the delegates' events, and the executor's if it is an EventTracer; nil for none.
 	Tracer backend.EventTracer
 	// MaxMemory is the most bytes that an instance and the packed constants of the program may take together; 0 means
@@ -42,6 +46,10 @@ type LoadOptions struct {
 	MaxInstructions int
 	// Threads is how many threads kernels use, the caller's included; 0 means one for each CPU.
 	Threads int
+	// Alloc makes the memory of arenas, of tensors outside of them, and of temporaries: n bytes of any content, at a
+	// multiple of the element size of what is n bytes long. It has to stay until the program is closed. Nil means Go's
+	// heap, at multiples of 64.
+	Alloc func(n int) []byte
 	// Seed starts the random numbers of every instance.
 	Seed uint64
 }
@@ -56,7 +64,7 @@ type Program struct {
 	tier    kernel.Tier
 	tracer  EventTracer // opts.Tracer, if it is one
 	mapped  mapping
-	named   map[string][]byte
+	named   map[string]*pte.NamedData // the file's and opts.NamedData
 	users   atomic.Int64 // the program itself until Close, and its instances
 	closing sync.Once
 
@@ -102,10 +110,10 @@ func Load(src []byte, opts LoadOptions) (*Program, error) {
 	}
 	opts.setDefaults()
 	p := &Program{file: file, opts: opts, tier: kernel.Best(), table: op.NewTable(opts.Kernels), packs: make(map[packKey]any),
-		shared: make(map[string]*sharedEntry), named: make(map[string][]byte)}
+		shared: make(map[string]*sharedEntry), named: make(map[string]*pte.NamedData)}
 	p.tracer, _ = opts.Tracer.(EventTracer)
-	for _, d := range file.NamedData {
-		p.named[d.Key] = d.Data
+	if err := p.mergeNamed(file.NamedData, opts.NamedData); err != nil {
+		return nil, err
 	}
 	if err := p.loadMethods(); err != nil {
 		return nil, err
@@ -113,6 +121,28 @@ func Load(src []byte, opts LoadOptions) (*Program, error) {
 	p.pool = parallel.New(opts.Threads)
 	p.users.Store(1)
 	return p, nil
+}
+
+// mergeNamed collects named data of several files; a key stands for one thing.
+func (p *Program) mergeNamed(lists ...[]pte.NamedData) error {
+	for _, list := range lists {
+		for i := range list {
+			d := &list[i]
+			if p.named[d.Key] != nil {
+				return fail(pte.InvalidArgument, "named data ", strconv.Quote(d.Key), " is in more than one of the program and its data files")
+			}
+			p.named[d.Key] = d
+		}
+	}
+	return nil
+}
+
+// namedBytes is the data under key, or nil.
+func (p *Program) namedBytes(key string) []byte {
+	if d := p.named[key]; d != nil {
+		return d.Data
+	}
+	return nil
 }
 
 func (o *LoadOptions) setDefaults() {
@@ -139,6 +169,16 @@ func LoadFile(path string, opts LoadOptions) (*Program, error) {
 	}
 	p.mapped = mapped
 	return p, nil
+}
+
+// MapFile maps a file for reading, such as a data file for ptd.Read, until unmap is called. Truncating the file before
+// that ends the process.
+func MapFile(path string) (data []byte, unmap func(), err error) {
+	mapped, err := mapFile(path)
+	if err != nil {
+		return nil, nil, wrap(pte.AccessFailed, "map "+path, err)
+	}
+	return mapped.data, mapped.close, nil
 }
 
 // File is what the program was loaded from; nobody may change it.
@@ -241,6 +281,14 @@ func (l *missingList) err() error {
 		return nil
 	}
 	return &Error{Code: code, Msg: "load program: " + strings.Join(parts, "; ")}
+}
+
+// alloc is n bytes as LoadOptions.Alloc says.
+func (p *Program) alloc(n int) []byte {
+	if p.opts.Alloc != nil {
+		return p.opts.Alloc(n)
+	}
+	return op.AlignedBytes(n)
 }
 
 // charge counts n bytes of constants that were made from the file's.

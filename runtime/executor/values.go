@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/rules-pte/rules_pte/runtime/op"
@@ -164,12 +165,12 @@ func (m *method) placeTensor(i int, d *pte.Tensor, n int64) error {
 				itoa(d.ScalarType.Size()), " bytes")
 		}
 		return m.checkPlace(d.Allocation, n)
-	case d.Extra != nil && d.Extra.Location == 1:
-		data := m.prog.named[d.Extra.FullyQualifiedName]
-		if int64(len(data)) < n || data == nil {
-			return fail(pte.NotFound, "external constant ", d.Extra.FullyQualifiedName, " is not in the program")
+	case d.Extra != nil && d.Extra.Location == pte.LocationExternal:
+		data, err := m.prog.external(d, n)
+		if err != nil {
+			return err
 		}
-		return m.setConstant(i, data[:n:n])
+		return m.setConstant(i, data)
 	case d.DataBufferIdx > 0:
 		if int(d.DataBufferIdx) >= len(m.prog.file.ConstantBuffers) {
 			return fail(pte.InvalidProgram, "constant ", itoa(d.DataBufferIdx), " does not exist")
@@ -183,6 +184,25 @@ func (m *method) placeTensor(i int, d *pte.Tensor, n int64) error {
 		m.place[i] = owned
 	}
 	return nil
+}
+
+// external is the n bytes of a tensor that lie among named data.
+func (p *Program) external(d *pte.Tensor, n int64) ([]byte, error) {
+	name := d.Extra.FullyQualifiedName
+	found := p.named[name]
+	switch {
+	case found == nil:
+		return nil, fail(pte.NotFound, "external constant ", strconv.Quote(name), " is neither in the program nor in the data files given with it")
+	case found.Layout != nil && !sameLayout(found.Layout, d):
+		return nil, fail(pte.InvalidExternalData, "external constant ", strconv.Quote(name), " has another type, shape or order of dimensions than the program's tensor")
+	case int64(len(found.Data)) < n:
+		return nil, fail(pte.InvalidExternalData, "external constant ", strconv.Quote(name), " has ", itoa(len(found.Data)), " bytes, want ", itoa(n))
+	}
+	return found.Data[:n:n], nil
+}
+
+func sameLayout(l *pte.TensorLayout, d *pte.Tensor) bool {
+	return l.ScalarType == d.ScalarType && slices.Equal(l.Sizes, d.Sizes) && slices.Equal(l.DimOrder, d.DimOrder)
 }
 
 func (m *method) checkPlace(a *pte.Allocation, n int64) error {
@@ -207,7 +227,7 @@ func (m *method) setConstant(i int, data []byte) error {
 	if err := m.prog.charge(int64(len(data))); err != nil {
 		return err
 	}
-	t.Data = op.AlignedBytes(len(data))
+	t.Data = m.prog.alloc(len(data))
 	copy(t.Data, data)
 	return nil
 }

@@ -1,6 +1,11 @@
 package pte
 
-import "math/bits"
+import (
+	"errors"
+	"math/bits"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
 
 // elementSizes are the bytes of an element, for all types of ExecuTorch; 0 is no type.
 var elementSizes = [...]uint64{
@@ -11,63 +16,74 @@ var elementSizes = [...]uint64{
 	1, 1, 1, 1, 2, 4, 8, // float8, uint16 to uint64
 }
 
-const locationExternal = 1
+// Nbytes is the number of bytes of a tensor of this layout, or an error where it is none.
+func (l *TensorLayout) Nbytes() (uint64, error) {
+	n, msg := layoutBytes(l.ScalarType, l.Sizes, l.DimOrder)
+	if msg != "" {
+		return 0, errors.New(msg)
+	}
+	return n, nil
+}
 
 // checkTensor checks a description on its own and records the size of the buffer that it uses.
 func (r *reader) checkTensor(i int, t *Tensor) {
+	size, msg := layoutBytes(t.ScalarType, t.Sizes, t.DimOrder)
 	switch {
-	case t.ScalarType < 0 || int(t.ScalarType) >= len(elementSizes):
-		r.bad("value", i, "unknown scalar type "+itoa(int8(t.ScalarType)))
 	case t.StorageOffset != 0:
 		r.failIn(NotSupported, "value", i, "storage offset "+itoa(t.StorageOffset)+", want 0")
 	case t.Dynamism < Static || t.Dynamism > DynamicUnbound:
 		r.bad("value", i, "unknown shape dynamism "+itoa(int8(t.Dynamism)))
-	case !permutation(t.DimOrder, len(t.Sizes)):
-		r.bad("value", i, "dim_order is not a permutation of "+itoa(len(t.Sizes))+" dimensions")
-	case t.Extra != nil && (t.Extra.Location < 0 || t.Extra.Location > locationExternal):
+	case t.Extra != nil && (t.Extra.Location < 0 || t.Extra.Location > LocationExternal):
 		r.bad("value", i, "unknown data location "+itoa(t.Extra.Location))
+	case msg != "":
+		r.bad("value", i, msg)
 	default:
-		if size, ok := r.tensorBytes(i, t); ok {
-			r.refer(t, size)
-		}
+		r.refer(t, size)
 	}
 }
 
+// layoutBytes is the number of bytes of a tensor, or what is wrong with its description.
+func layoutBytes(t tensor.ScalarType, sizes []int32, order []uint8) (n uint64, msg string) {
+	switch {
+	case t < 0 || int(t) >= len(elementSizes):
+		return 0, "unknown scalar type " + itoa(int8(t))
+	case !permutation(order, len(sizes)):
+		return 0, "dim_order is not a permutation of " + itoa(len(sizes)) + " dimensions"
+	}
+	n = 1
+	for d, s := range sizes {
+		if s < 0 {
+			return 0, "size " + itoa(s) + " of dimension " + itoa(d) + " is negative"
+		}
+		hi, lo := bits.Mul64(n, uint64(s))
+		if hi != 0 || lo>>63 != 0 {
+			return 0, "number of elements overflows at dimension " + itoa(d)
+		}
+		n = lo
+	}
+	hi, lo := bits.Mul64(n, elementSizes[t])
+	if hi != 0 || lo>>63 != 0 {
+		return 0, "number of bytes overflows"
+	}
+	return lo, ""
+}
+
 func permutation(order []byte, rank int) bool {
+	if len(order) != rank || rank > maxRank {
+		return false
+	}
 	seen := 0
 	for _, d := range order {
 		if int(d) < rank {
 			seen |= 1 << d
 		}
 	}
-	return len(order) == rank && seen == 1<<rank-1
-}
-
-func (r *reader) tensorBytes(i int, t *Tensor) (uint64, bool) {
-	n := uint64(1)
-	for d, s := range t.Sizes {
-		if s < 0 {
-			r.bad("value", i, "size "+itoa(s)+" of dimension "+itoa(d)+" is negative")
-			return 0, false
-		}
-		hi, lo := bits.Mul64(n, uint64(s))
-		if hi != 0 || lo>>63 != 0 {
-			r.bad("value", i, "number of elements overflows at dimension "+itoa(d))
-			return 0, false
-		}
-		n = lo
-	}
-	hi, lo := bits.Mul64(n, elementSizes[t.ScalarType])
-	if hi != 0 || lo>>63 != 0 {
-		r.bad("value", i, "number of bytes overflows")
-		return 0, false
-	}
-	return lo, true
+	return seen == 1<<rank-1
 }
 
 // refer notes which buffer holds the tensor's data.
 func (r *reader) refer(t *Tensor, size uint64) {
-	if t.DataBufferIdx == 0 || t.Extra != nil && t.Extra.Location == locationExternal || !r.charge(64) {
+	if t.DataBufferIdx == 0 || t.Extra != nil && t.Extra.Location == LocationExternal || !r.charge(64) {
 		return
 	}
 	sizes := r.constants
@@ -135,7 +151,7 @@ func (r *reader) checkAllocation(i int, t *Tensor, p *ExecutionPlan) {
 		r.bad("value", i, "arena "+itoa(a.MemoryID)+", want 1 to "+itoa(len(p.NonConstBufferSizes)-1))
 		return
 	}
-	size, _ := r.tensorBytes(i, t)
+	size, _ := layoutBytes(t.ScalarType, t.Sizes, t.DimOrder)
 	arena := uint64(p.NonConstBufferSizes[a.MemoryID])
 	if a.Offset > arena || size > arena-a.Offset {
 		r.failIn(MemoryAllocationFailed, "value", i,

@@ -1,6 +1,9 @@
 package pte
 
-import "strconv"
+import (
+	"cmp"
+	"strconv"
+)
 
 // Code is an ExecuTorch error code.
 type Code uint32
@@ -52,16 +55,17 @@ func (c Code) String() string {
 	return name + " (0x" + strconv.FormatUint(uint64(c), 16) + ")"
 }
 
-// Error is a fault of a program: Where names the part, such as "plan 0 value 3".
+// Error is a fault of a file: Where names the part, such as "plan 0 value 3". File is its kind; "" is "program".
 type Error struct {
 	Code  Code
 	Where string
 	Msg   string
+	File  string
 }
 
 // Error is "read program: plan 0 value 3: rank 17, want at most 16: InvalidProgram (0x23)".
 func (e *Error) Error() string {
-	return "read program: " + e.Where + ": " + e.Msg + ": " + e.Code.String()
+	return "read " + cmp.Or(e.File, "program") + ": " + e.Where + ": " + e.Msg + ": " + e.Code.String()
 }
 
 // CodeOf is the code of err: that of an *Error in its chain, Ok for nil, else Internal.

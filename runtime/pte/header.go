@@ -3,6 +3,7 @@ package pte
 import (
 	"errors"
 
+	"github.com/rules-pte/rules_pte/runtime/pte/internal/wire"
 	"github.com/rules-pte/rules_pte/runtime/pte/verifier"
 )
 
@@ -25,22 +26,7 @@ type header struct {
 	program, base, segEnd uint64 // sizes and offsets from the start of the file; base is 0 without segments
 }
 
-func u32(b []byte) uint32 {
-	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
-}
-
-func u64(b []byte) uint64 { return uint64(u32(b)) | uint64(u32(b[4:]))<<32 }
-
-func put32(b []byte, v uint32) {
-	b[0], b[1], b[2], b[3] = byte(v), byte(v>>8), byte(v>>16), byte(v>>24)
-}
-
-func put64(b []byte, v uint64) {
-	put32(b, uint32(v))
-	put32(b[4:], uint32(v>>32))
-}
-
-func headerError(msg string) error { return &Error{InvalidProgram, "header", msg} }
+func headerError(msg string) error { return &Error{Code: InvalidProgram, Where: "header", Msg: msg} }
 
 func parseHeader(file []byte) (header, error) {
 	size := uint64(len(file))
@@ -50,7 +36,7 @@ func parseHeader(file []byte) (header, error) {
 	if string(file[headerOffset:headerOffset+4]) != headerMagic {
 		return header{program: size}, nil
 	}
-	h := header{present: true, length: u32(file[12:]), program: u64(file[16:]), base: u64(file[24:])}
+	h := header{present: true, length: wire.U32(file[12:]), program: wire.U64(file[16:]), base: wire.U64(file[24:])}
 	if h.length < minHeader {
 		return h, headerError("length " + itoa(h.length) + ", want at least " + itoa(minHeader))
 	}
@@ -73,7 +59,7 @@ func (h *header) segments(file []byte) error {
 	if h.length < headerLength {
 		return nil
 	}
-	n := u64(file[32:])
+	n := wire.U64(file[32:])
 	if n > size-h.base {
 		return headerError("segments of " + itoa(n) + " bytes at byte " + itoa(h.base) + " of a file of " + itoa(size))
 	}
@@ -98,7 +84,7 @@ func verifyFlatbuffer(buf []byte) error {
 	}
 	var e *verifier.Error
 	if errors.As(err, &e) {
-		return &Error{InvalidProgram, e.Where + " at byte " + itoa(e.Offset), e.Msg}
+		return &Error{Code: InvalidProgram, Where: e.Where + " at byte " + itoa(e.Offset), Msg: e.Msg}
 	}
 	return err
 }

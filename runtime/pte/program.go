@@ -20,11 +20,21 @@ type Program struct {
 	SegmentAlignment, ConstantAlignment, DelegateAlignment int
 }
 
-// NamedData is one entry of the named data map.
+// NamedData is one entry of the named data map of a program or a data file.
 type NamedData struct {
 	Key       string
 	Data      []byte
-	Alignment int // used by Write only; 0 means 1
+	Alignment int // used when writing only; 0 means 1
+	// Layout says which tensor the bytes are; nil for mere bytes, which is all that a program itself can have.
+	Layout *TensorLayout
+}
+
+// TensorLayout describes the tensor that some bytes are: they lie in DimOrder, from the outermost dimension to the
+// innermost.
+type TensorLayout struct {
+	ScalarType tensor.ScalarType
+	Sizes      []int32
+	DimOrder   []uint8
 }
 
 // ExecutionPlan is one method.
@@ -110,11 +120,17 @@ type Allocation struct {
 	Offset   uint64
 }
 
+// Where the data of a tensor lies: in a segment of the file, or among named data, its own or a data file's.
+const (
+	LocationSegment = iota
+	LocationExternal
+)
+
 // ExtraTensorInfo names a tensor's data outside of the plan.
 type ExtraTensorInfo struct {
 	MutableDataSegmentsIdx uint64
 	FullyQualifiedName     string
-	Location               int8 // 0 segment, 1 external
+	Location               int8
 	DeviceType             int8
 	DeviceIndex            int8
 }

@@ -87,7 +87,7 @@ func newReader(file []byte) (*reader, error) {
 
 func (r *reader) fail(code Code, where, msg string) {
 	if r.err == nil {
-		r.err = &Error{code, where, msg}
+		r.err = &Error{Code: code, Where: where, Msg: msg}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 
 	"github.com/rules-pte/rules_pte/runtime/pte/internal/fb"
+	"github.com/rules-pte/rules_pte/runtime/pte/internal/wire"
 )
 
 // The alignments that a Program with zeros asks for.
@@ -39,55 +40,31 @@ func Write(w io.Writer, p *Program) error {
 	if err != nil {
 		return err
 	}
-	out := &stream{w: w}
+	out := &wire.Stream{W: w}
 	if l.size == 0 {
-		out.write(buf)
-		return out.err
+		out.Write(buf)
+		return out.Err
 	}
-	insert := align(headerLength, uint64(l.minAlign))
+	insert := wire.Align(headerLength, uint64(l.minAlign))
 	program := uint64(len(buf)) + insert
-	base := align(program, l.segmentAlign)
+	base := wire.Align(program, l.segmentAlign)
 	head := make([]byte, placementSize+insert)
-	put32(head, u32(buf)+uint32(insert))
+	wire.Put32(head, wire.U32(buf)+uint32(insert))
 	copy(head[4:], buf[4:8])
 	copy(head[8:], headerMagic)
-	put32(head[12:], headerLength)
-	put64(head[16:], program)
-	put64(head[24:], base)
-	put64(head[32:], l.size)
-	out.write(head)
-	out.write(buf[placementSize:])
+	wire.Put32(head[12:], headerLength)
+	wire.Put64(head[16:], program)
+	wire.Put64(head[24:], base)
+	wire.Put64(head[32:], l.size)
+	out.Write(head)
+	out.Write(buf[placementSize:])
 	for _, part := range l.parts {
-		out.padTo(base + part.offset)
-		out.write(part.data)
+		out.PadTo(base + part.offset)
+		out.Write(part.data)
 	}
-	out.padTo(base + l.size)
-	return out.err
+	out.PadTo(base + l.size)
+	return out.Err
 }
-
-// stream counts what it writes and keeps the first error.
-type stream struct {
-	w   io.Writer
-	pos uint64
-	err error
-}
-
-func (s *stream) write(b []byte) {
-	if s.err == nil && len(b) > 0 {
-		_, s.err = s.w.Write(b)
-		s.pos += uint64(len(b))
-	}
-}
-
-var zeros [4096]byte
-
-func (s *stream) padTo(pos uint64) {
-	for s.err == nil && s.pos < pos {
-		s.write(zeros[:min(pos-s.pos, uint64(len(zeros)))])
-	}
-}
-
-func align(n, to uint64) uint64 { return (n + to - 1) / to * to }
 
 // part is bytes at an offset from the first segment.
 type part struct {
@@ -153,7 +130,7 @@ func (l *layout) buffers(list [][]byte, step uint64) []uint64 {
 	offsets := make([]uint64, max(1, len(list)))
 	at, end := uint64(0), uint64(0)
 	for i := 1; i < len(list); i++ {
-		at = align(end, step)
+		at = wire.Align(end, step)
 		offsets[i] = at
 		l.parts = append(l.parts, part{base + at, list[i]})
 		end = at + uint64(len(list[i]))
@@ -163,7 +140,7 @@ func (l *layout) buffers(list [][]byte, step uint64) []uint64 {
 }
 
 // start is the offset of the next segment.
-func (l *layout) start(own uint64) uint64 { return align(l.size, max(l.segmentAlign, own)) }
+func (l *layout) start(own uint64) uint64 { return wire.Align(l.size, max(l.segmentAlign, own)) }
 
 func (l *layout) add(offset, size uint64) {
 	if size == 0 {
