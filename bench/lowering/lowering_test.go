@@ -60,7 +60,7 @@ net     0.050       5.000           100       0.000           0.000        50   
 other   0.100           -             -       0.000               -         0             -                -
 
 `
-	if d := cmp.Diff(want, r.comparison().text()); d != "" {
+	if d := cmp.Diff(want, r.comparison().Text()); d != "" {
 		t.Errorf("table (-want +got):\n%s", d)
 	}
 }

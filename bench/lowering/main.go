@@ -20,6 +20,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/rules-pte/rules_pte/bench/table"
 )
 
 // options are the command line.
@@ -47,7 +49,7 @@ func parse() (options, error) {
 	flag.StringVar(&o.python, "python", os.Getenv("PTE_PYTHON"), "interpreter that has the official exporter")
 	flag.StringVar(&o.pte, "pte", "", "tool to measure, instead of one built from the source")
 	flag.StringVar(&o.jsonFile, "json", "", "file for the measurements")
-	flag.StringVar(&o.markdown, "markdown", "", "file for the tables")
+	flag.StringVar(&o.markdown, "markdown", "", "file for the tables, where they replace the ones of before")
 	flag.IntVar(&o.rounds, "rounds", 3, "measurements of each model and side")
 	flag.BoolVar(&o.heap, "heap", true, "also lower a model of 500 MB")
 	flag.Parse()
@@ -134,9 +136,7 @@ func report(o options, res *result) error {
 		}
 	}
 	if o.markdown != "" {
-		if err := os.WriteFile(o.markdown, []byte(res.page()), 0o644); err != nil {
-			return fmt.Errorf("write tables: %w", err)
-		}
+		return table.WriteSection(o.markdown, res.page())
 	}
 	return nil
 }

@@ -2,9 +2,10 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 	"strings"
+
+	"github.com/rules-pte/rules_pte/bench/table"
 )
 
 // oursParts are pte lower's parts, in order; officialParts the official exporter's.
@@ -13,58 +14,8 @@ var (
 	officialParts = []string{"load", "edge", "executorch", "write"}
 )
 
-// table is rows of cells, the first row the header.
-type table struct {
-	title string
-	rows  [][]string
-}
-
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
-
-// text aligns the columns: the first to the left, the others to the right.
-func (t *table) text() string {
-	width := t.widths()
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", t.title)
-	for _, row := range t.rows {
-		line := ""
-		for i, cell := range row {
-			if i == 0 {
-				line = fmt.Sprintf("%-*s", width[0], cell)
-				continue
-			}
-			line += fmt.Sprintf("  %*s", width[i], cell)
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	return b.String() + "\n"
-}
-
-func (t *table) widths() []int {
-	width := make([]int, len(t.rows[0]))
-	for _, row := range t.rows {
-		for i, cell := range row {
-			width[i] = max(width[i], len(cell))
-		}
-	}
-	return width
-}
-
-// markdown is the table in Markdown.
-func (t *table) markdown() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\n", t.title)
-	for i, row := range t.rows {
-		b.WriteString("| " + strings.Join(row, " | ") + " |\n")
-		if i == 0 {
-			b.WriteString("|---" + strings.Repeat("|--:", len(row)-1) + "|\n")
-		}
-	}
-	return b.String() + "\n"
-}
-
-func (r *result) tables() []*table {
-	out := []*table{r.comparison(), r.parts("pte lower by part, ms", oursParts, func(c *comparison) *sample { return &c.Ours })}
+func (r *result) tables() []*table.Table {
+	out := []*table.Table{r.comparison(), r.parts("pte lower by part, ms", oursParts, func(c *comparison) *sample { return &c.Ours })}
 	if r.Python != nil {
 		out = append(out, r.parts("official exporter by part, ms", officialParts, func(c *comparison) *sample { return c.Official }))
 	}
@@ -74,25 +25,25 @@ func (r *result) tables() []*table {
 	return out
 }
 
-func (r *result) comparison() *table {
-	t := &table{title: "lowering"}
-	t.add("model", "ours s", "official s", "times faster", "ours cpu s", "official cpu s", "ours MiB", "official MiB", "share of memory")
+func (r *result) comparison() *table.Table {
+	t := &table.Table{Title: "lowering"}
+	t.Add("model", "ours s", "official s", "times faster", "ours cpu s", "official cpu s", "ours MiB", "official MiB", "share of memory")
 	for _, c := range r.Models {
 		o := c.Official
 		if o == nil {
-			t.add(c.Name, seconds(c.Ours.Seconds), "-", "-", seconds(c.Ours.CPU), "-", mib(c.Ours.PeakMiB), "-", "-")
+			t.Add(c.Name, seconds(c.Ours.Seconds), "-", "-", seconds(c.Ours.CPU), "-", mib(c.Ours.PeakMiB), "-", "-")
 			continue
 		}
-		t.add(c.Name, seconds(c.Ours.Seconds), seconds(o.Seconds), fmt.Sprintf("%.0f", c.speed()), seconds(c.Ours.CPU), seconds(o.CPU),
+		t.Add(c.Name, seconds(c.Ours.Seconds), seconds(o.Seconds), fmt.Sprintf("%.0f", c.speed()), seconds(c.Ours.CPU), seconds(o.CPU),
 			mib(c.Ours.PeakMiB), mib(o.PeakMiB), fmt.Sprintf("%.0f %%", 100*c.Ours.PeakMiB/o.PeakMiB))
 	}
 	return t
 }
 
 // parts is the time of each part of one side's lowering.
-func (r *result) parts(title string, names []string, side func(*comparison) *sample) *table {
-	t := &table{title: title}
-	t.add(append([]string{"model"}, names...)...)
+func (r *result) parts(title string, names []string, side func(*comparison) *sample) *table.Table {
+	t := &table.Table{Title: title}
+	t.Add(append([]string{"model"}, names...)...)
 	for i := range r.Models {
 		row := []string{r.Models[i].Name}
 		for _, name := range names {
@@ -102,16 +53,16 @@ func (r *result) parts(title string, names []string, side func(*comparison) *sam
 			}
 			row = append(row, cell)
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	return t
 }
 
-func (r *result) growth() *table {
-	t := &table{title: "one graph, more weights"}
-	t.add("weights MB", "allocated on the heap MiB", "peak MiB with mapped pages", "s")
+func (r *result) growth() *table.Table {
+	t := &table.Table{Title: "one graph, more weights"}
+	t.Add("weights MB", "allocated on the heap MiB", "peak MiB with mapped pages", "s")
 	for _, g := range r.Heap {
-		t.add(fmt.Sprint(g.WeightBytes/1e6), mib(g.Ours.HeapMiB), mib(g.Ours.PeakMiB), seconds(g.Ours.Seconds))
+		t.Add(fmt.Sprint(g.WeightBytes/1e6), mib(g.Ours.HeapMiB), mib(g.Ours.PeakMiB), seconds(g.Ours.Seconds))
 	}
 	return t
 }
@@ -124,7 +75,7 @@ func mib(n float64) string { return fmt.Sprintf("%.0f", n) }
 func (r *result) text() string {
 	var b strings.Builder
 	for _, t := range r.tables() {
-		b.WriteString(t.text())
+		b.WriteString(t.Text())
 	}
 	return b.String() + r.notes()
 }
@@ -135,26 +86,16 @@ func (r *result) page() string {
 	b.WriteString("# Benchmarks of lowering\n\nMade by `go run ./bench/lowering --models DIR --python PYTHON --markdown docs/benchmarks.md`" +
 		" on the models that\nthe zoo's `export.py` makes.\n\n" + r.notes() + "\n")
 	for _, t := range r.tables() {
-		b.WriteString(t.markdown())
+		b.WriteString(t.Markdown())
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
-}
-
-// loadAverage is how many processes wanted to run in the last minute, or "" where the system does not say.
-func loadAverage() string {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return ""
-	}
-	first, _, _ := strings.Cut(string(text), " ")
-	return first
 }
 
 // notes say under which conditions it was measured.
 func (r *result) notes() string {
 	s := fmt.Sprintf("Medians of %d, the two sides in turns, on %s/%s with %d cores. Ours is the whole process.\n",
 		r.Rounds, runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	if load := loadAverage(); load != "" {
+	if load := table.LoadAverage(); load != "" {
 		s += "The load average was " + load + " at the end; processor time does not depend on it.\n"
 	}
 	if r.Python != nil {

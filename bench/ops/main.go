@@ -1,0 +1,105 @@
+// Command ops measures how long operators take, beside the kernels of the official runtime.
+//
+//	bazel run //bench:ops -- [--python PYTHON] [--match RE] [--rounds N] [--json FILE] [--markdown FILE]
+//	go run ./bench/ops ...   # in the root of the repository
+//
+// Each call of cases.go becomes a program that makes it many times, so that nothing but the calls counts. The two runtimes
+// load the same file and take turns, one thread each; the shortest run of each counts. PYTHON, or PTE_PYTHON, has
+// executorch; without it only our runtime is measured. The official kernels are those of its wheel, the optimized ones
+// among them; programs are not delegated.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/rules-pte/rules_pte/bench/table"
+)
+
+// options are the command line.
+type options struct {
+	python, jsonFile, markdown string
+	match                      *regexp.Regexp
+	rounds                     int
+}
+
+func main() {
+	o, err := parseFlags()
+	if err == nil {
+		err = run(o)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "ops:", err)
+		os.Exit(1)
+	}
+}
+
+func parseFlags() (options, error) {
+	var o options
+	flag.StringVar(&o.python, "python", os.Getenv("PTE_PYTHON"), "interpreter that has the official runtime")
+	flag.StringVar(&o.jsonFile, "json", "", "file for the measurements")
+	flag.StringVar(&o.markdown, "markdown", "", "file for the tables, where they replace the ones of before")
+	flag.IntVar(&o.rounds, "rounds", 3, "turns of each side")
+	match := flag.String("match", "", "measure only calls that this regular expression matches")
+	flag.Parse()
+	if o.rounds < 1 {
+		return o, errors.New("--rounds: want 1 or more")
+	}
+	var err error
+	if o.match, err = regexp.Compile(*match); err != nil {
+		return o, fmt.Errorf("--match: %w", err)
+	}
+	// Under `bazel run` paths count from where the user stands, while the script for Python lies here.
+	if from := os.Getenv("BUILD_WORKING_DIRECTORY"); from != "" {
+		for _, p := range []*string{&o.python, &o.jsonFile, &o.markdown} {
+			if filepath.Base(*p) != *p && !filepath.IsAbs(*p) {
+				*p = filepath.Join(from, *p)
+			}
+		}
+	}
+	return o, nil
+}
+
+func run(o options) error {
+	tmp, err := os.MkdirTemp("", "ops")
+	if err != nil {
+		return fmt.Errorf("make folder: %w", err)
+	}
+	defer os.RemoveAll(tmp)
+	var theirs *official
+	if o.python == "" {
+		fmt.Fprintln(os.Stderr, "ops: no --python: the official runtime is not measured")
+	} else {
+		if theirs, err = newOfficial(o.python, tmp); err != nil {
+			return err
+		}
+		defer theirs.close()
+	}
+	res, err := measure(o, theirs)
+	if err != nil {
+		return err
+	}
+	return report(o, res)
+}
+
+func report(o options, res *result) error {
+	fmt.Print(res.text())
+	if o.jsonFile != "" {
+		text, err := json.MarshalIndent(res, "", "\t")
+		if err == nil {
+			err = os.WriteFile(o.jsonFile, append(text, '\n'), 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("write measurements: %w", err)
+		}
+	}
+	if o.markdown != "" {
+		return table.WriteSection(o.markdown, res.page())
+	}
+	return nil
+}
