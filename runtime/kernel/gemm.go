@@ -18,6 +18,7 @@ type Tile struct {
 	Start       *float32
 	StartStride uintptr  // bytes; 0 starts all rows alike
 	RowStart    *float32 // what all columns of a row start at, instead of Start; or nil
+	PanelGap    uintptr  // bytes from the end of a segment's rows of the panel to the start of the next's
 	Low, High   float32
 }
 
@@ -27,9 +28,9 @@ var Unclamped = [2]float32{float32(math.Inf(-1)), float32(math.Inf(1))}
 // Gemm are the tiles of products of float32 matrices in one tier. Products are added one after another, each sum
 // rounded once, whatever the tile; so results do not depend on how rows are divided.
 type Gemm struct {
-	// Rows is how many rows a tile has at most, Cols how many columns a panel has.
-	Rows, Cols int
-	tier       Tier
+	// Rows is how many rows a tile has at most, Cols how many columns a panel has, and Narrow a narrow one.
+	Rows, Cols, Narrow int
+	tier               Tier
 }
 
 // The most rows and columns that tiles of any tier have.

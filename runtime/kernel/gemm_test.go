@@ -42,12 +42,14 @@ func intact(s []float32) bool {
 
 type product struct {
 	rows, depth, segments, gap, pad int // gap and pad in float32: between segments, and between rows of out
+	skip                            int // rows of the panel between segments
+	narrow                          bool
 	low, high                       float32
 	starts                          int // 0: a row for all, 1: a row each, 2: a number each
 }
 
 func (p product) String() string {
-	return fmt.Sprintf("%dx%dx%d gap %d pad %d starts %d", p.rows, p.segments, p.depth, p.gap, p.pad, p.starts)
+	return fmt.Sprintf("%dx%dx%d gap %d pad %d skip %d starts %d narrow %v", p.rows, p.segments, p.depth, p.gap, p.pad, p.skip, p.starts, p.narrow)
 }
 
 func products(g *Gemm) (list []product) {
@@ -56,7 +58,8 @@ func products(g *Gemm) (list []product) {
 		for _, depth := range []int{0, 1, 2, 3, 4, 5, 7, 8, 31, 64} {
 			list = append(list, product{rows: rows, depth: depth, segments: 1, low: -inf, high: inf},
 				product{rows: rows, depth: depth, segments: 3, gap: 5, pad: 3, low: -0.5, high: 1.5, starts: 1},
-				product{rows: rows, depth: depth, segments: 2, low: -inf, high: inf, starts: 2})
+				product{rows: rows, depth: depth, segments: 2, low: -inf, high: inf, starts: 2, skip: 2},
+				product{rows: rows, depth: depth, segments: 3, gap: 5, skip: 1, pad: 3, low: -0.5, high: 1.5, narrow: true})
 		}
 	}
 	return list
@@ -74,10 +77,13 @@ func TestGemmF32(t *testing.T) {
 
 func checkProduct(t *testing.T, g *Gemm, p product) {
 	r := rand.New(rand.NewSource(1))
-	cols := g.Cols
+	cols, run := g.Cols, g.Run
+	if p.narrow {
+		cols, run = g.Narrow, g.RunNarrow
+	}
 	stride, outStride := p.segments*(p.depth+p.gap)+1, cols+p.pad
 	left := guarded(r, p.rows*stride)
-	panel := guarded(r, p.segments*p.depth*cols)
+	panel := guarded(r, p.segments*(p.depth+p.skip)*cols)
 	out := guarded(r, (p.rows-1)*outStride+cols)
 	for i := range out {
 		out[i] = guard
@@ -87,11 +93,11 @@ func checkProduct(t *testing.T, g *Gemm, p product) {
 		startStride = cols
 	}
 	tile := &Tile{Left: unsafe.SliceData(left), Stride: uintptr(stride * 4), Panel: unsafe.SliceData(panel), Out: &out[0], OutStride: uintptr(outStride * 4),
-		Depth: uintptr(p.depth), Segments: uintptr(p.segments), Gap: uintptr(p.gap * 4), Start: &starts[0], StartStride: uintptr(startStride * 4), Low: p.low, High: p.high}
+		Depth: uintptr(p.depth), Segments: uintptr(p.segments), Gap: uintptr(p.gap * 4), PanelGap: uintptr(p.skip * cols * 4), Start: &starts[0], StartStride: uintptr(startStride * 4), Low: p.low, High: p.high}
 	if p.starts == 2 {
 		tile.RowStart = tile.Start
 	}
-	g.Run(tile, p.rows)
+	run(tile, p.rows)
 	if !intact(out) {
 		t.Fatal("a value beside the output is changed")
 	}
@@ -109,7 +115,7 @@ func checkProduct(t *testing.T, g *Gemm, p product) {
 		}
 		for s := range p.segments {
 			for k := range p.depth {
-				want += float64(left[row*stride+s*(p.depth+p.gap)+k]) * float64(panel[(s*p.depth+k)*cols+c])
+				want += float64(left[row*stride+s*(p.depth+p.gap)+k]) * float64(panel[(s*(p.depth+p.skip)+k)*cols+c])
 			}
 		}
 		want = min(max(want, float64(p.low)), float64(p.high))

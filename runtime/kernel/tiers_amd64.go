@@ -18,8 +18,8 @@ func machineTiers() []Tier {
 }
 
 var (
-	avx2   = Gemm{Rows: 6, Cols: 16, tier: AVX2}
-	avx512 = Gemm{Rows: 8, Cols: 32, tier: AVX512}
+	avx2   = Gemm{Rows: 6, Cols: 16, Narrow: 8, tier: AVX2}
+	avx512 = Gemm{Rows: 8, Cols: 32, Narrow: 16, tier: AVX512}
 )
 
 // GemmF32 are the tiles of t, nil for Scalar.
@@ -44,6 +44,17 @@ func (g *Gemm) Run(t *Tile, rows int) {
 		return
 	}
 	gemmF32AVX2(t, rows)
+}
+
+// RunNarrow is Run with a panel of Narrow columns.
+//
+//go:noinline
+func (g *Gemm) RunNarrow(t *Tile, rows int) {
+	if g.tier == AVX512 {
+		narrowF32AVX512(t, rows)
+		return
+	}
+	narrowF32AVX2(t, rows)
 }
 
 // TapsKernels are the kernels of t, nil for Scalar.
@@ -84,5 +95,23 @@ func (f *TapsF32) call(t *Taps, size int, each bool) {
 		tapsLineX4AVX2(t)
 	default:
 		tapsLineX1AVX2(t)
+	}
+}
+
+func hasWindow(t Tier, size int) bool {
+	return t == AVX512 && (size == 3 || size == 5) || t == AVX2 && size == 3
+}
+
+// run calls a kernel; like Gemm.Run it has a frame of its own.
+//
+//go:noinline
+func (w *Window) run(t Tier, size int) {
+	switch {
+	case t == AVX2:
+		window3F32AVX2(w)
+	case size == 3:
+		window3F32AVX512(w)
+	default:
+		window5F32AVX512(w)
 	}
 }

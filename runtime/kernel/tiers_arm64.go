@@ -11,7 +11,7 @@ func machineTiers() []Tier {
 	return []Tier{NEON}
 }
 
-var neon = Gemm{Rows: 8, Cols: 8, tier: NEON}
+var neon = Gemm{Rows: 8, Cols: 8, Narrow: 4, tier: NEON}
 
 // GemmF32 are the tiles of t, nil for Scalar.
 func GemmF32(t Tier) *Gemm {
@@ -27,6 +27,11 @@ func GemmF32(t Tier) *Gemm {
 //
 //go:noinline
 func (g *Gemm) Run(t *Tile, rows int) { gemmF32NEON(t, rows) }
+
+// RunNarrow is Run with a panel of Narrow columns.
+//
+//go:noinline
+func (g *Gemm) RunNarrow(t *Tile, rows int) { narrowF32NEON(t, rows) }
 
 // TapsKernels are the kernels of t, nil for Scalar.
 func TapsKernels(t Tier) *TapsF32 {
@@ -52,4 +57,17 @@ func (f *TapsF32) call(t *Taps, size int, each bool) {
 	default:
 		tapsLineX1NEON(t)
 	}
+}
+
+func hasWindow(t Tier, size int) bool { return t == NEON && (size == 3 || size == 5) }
+
+// run calls a kernel; like Gemm.Run it has a frame of its own.
+//
+//go:noinline
+func (w *Window) run(_ Tier, size int) {
+	if size == 3 {
+		window3F32NEON(w)
+		return
+	}
+	window5F32NEON(w)
 }

@@ -10,7 +10,15 @@ func GemmF32(Tier) *Gemm { return nil }
 // Run has nothing to run: there is no Gemm.
 func (g *Gemm) Run(*Tile, int) {}
 
+// RunNarrow has nothing to run either.
+func (g *Gemm) RunNarrow(*Tile, int) {}
+
 // TapsKernels are the kernels of t, nil for Scalar.
 func TapsKernels(Tier) *TapsF32 { return nil }
 
 func (f *TapsF32) call(*Taps, int, bool) {}
+
+// run has nothing to run: there is no kernel of windows.
+func (w *Window) run(Tier, int) {}
+
+func hasWindow(Tier, int) bool { return false }

@@ -23,6 +23,24 @@ func gemmF32AVX2x5(a *Tile)
 func gemmF32AVX2x6(a *Tile)
 
 //go:noescape
+func narrowF32AVX2x1(a *Tile)
+
+//go:noescape
+func narrowF32AVX2x2(a *Tile)
+
+//go:noescape
+func narrowF32AVX2x3(a *Tile)
+
+//go:noescape
+func narrowF32AVX2x4(a *Tile)
+
+//go:noescape
+func narrowF32AVX2x5(a *Tile)
+
+//go:noescape
+func narrowF32AVX2x6(a *Tile)
+
+//go:noescape
 func tapsLineX1AVX2(a *Taps)
 
 //go:noescape
@@ -33,6 +51,9 @@ func tapsEachX1AVX2(a *Taps)
 
 //go:noescape
 func tapsEachX4AVX2(a *Taps)
+
+//go:noescape
+func window3F32AVX2(a *Window)
 
 //go:noescape
 func blockAddAVX2(a *line)
@@ -115,5 +136,23 @@ func gemmF32AVX2(t *Tile, rows int) {
 		gemmF32AVX2x5(t)
 	case 6:
 		gemmF32AVX2x6(t)
+	}
+}
+
+// narrowF32AVX2 computes t, which has this many rows.
+func narrowF32AVX2(t *Tile, rows int) {
+	switch rows {
+	case 1:
+		narrowF32AVX2x1(t)
+	case 2:
+		narrowF32AVX2x2(t)
+	case 3:
+		narrowF32AVX2x3(t)
+	case 4:
+		narrowF32AVX2x4(t)
+	case 5:
+		narrowF32AVX2x5(t)
+	case 6:
+		narrowF32AVX2x6(t)
 	}
 }

@@ -29,6 +29,30 @@ func gemmF32AVX512x7(a *Tile)
 func gemmF32AVX512x8(a *Tile)
 
 //go:noescape
+func narrowF32AVX512x1(a *Tile)
+
+//go:noescape
+func narrowF32AVX512x2(a *Tile)
+
+//go:noescape
+func narrowF32AVX512x3(a *Tile)
+
+//go:noescape
+func narrowF32AVX512x4(a *Tile)
+
+//go:noescape
+func narrowF32AVX512x5(a *Tile)
+
+//go:noescape
+func narrowF32AVX512x6(a *Tile)
+
+//go:noescape
+func narrowF32AVX512x7(a *Tile)
+
+//go:noescape
+func narrowF32AVX512x8(a *Tile)
+
+//go:noescape
 func tapsLineX1AVX512(a *Taps)
 
 //go:noescape
@@ -39,6 +63,12 @@ func tapsEachX1AVX512(a *Taps)
 
 //go:noescape
 func tapsEachX4AVX512(a *Taps)
+
+//go:noescape
+func window3F32AVX512(a *Window)
+
+//go:noescape
+func window5F32AVX512(a *Window)
 
 //go:noescape
 func blockAddAVX512(a *line)
@@ -125,5 +155,27 @@ func gemmF32AVX512(t *Tile, rows int) {
 		gemmF32AVX512x7(t)
 	case 8:
 		gemmF32AVX512x8(t)
+	}
+}
+
+// narrowF32AVX512 computes t, which has this many rows.
+func narrowF32AVX512(t *Tile, rows int) {
+	switch rows {
+	case 1:
+		narrowF32AVX512x1(t)
+	case 2:
+		narrowF32AVX512x2(t)
+	case 3:
+		narrowF32AVX512x3(t)
+	case 4:
+		narrowF32AVX512x4(t)
+	case 5:
+		narrowF32AVX512x5(t)
+	case 6:
+		narrowF32AVX512x6(t)
+	case 7:
+		narrowF32AVX512x7(t)
+	case 8:
+		narrowF32AVX512x8(t)
 	}
 }

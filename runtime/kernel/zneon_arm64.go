@@ -29,6 +29,30 @@ func gemmF32NEONx7(a *Tile)
 func gemmF32NEONx8(a *Tile)
 
 //go:noescape
+func narrowF32NEONx1(a *Tile)
+
+//go:noescape
+func narrowF32NEONx2(a *Tile)
+
+//go:noescape
+func narrowF32NEONx3(a *Tile)
+
+//go:noescape
+func narrowF32NEONx4(a *Tile)
+
+//go:noescape
+func narrowF32NEONx5(a *Tile)
+
+//go:noescape
+func narrowF32NEONx6(a *Tile)
+
+//go:noescape
+func narrowF32NEONx7(a *Tile)
+
+//go:noescape
+func narrowF32NEONx8(a *Tile)
+
+//go:noescape
 func tapsLineX1NEON(a *Taps)
 
 //go:noescape
@@ -39,6 +63,12 @@ func tapsEachX1NEON(a *Taps)
 
 //go:noescape
 func tapsEachX4NEON(a *Taps)
+
+//go:noescape
+func window3F32NEON(a *Window)
+
+//go:noescape
+func window5F32NEON(a *Window)
 
 //go:noescape
 func blockAddNEON(a *line)
@@ -125,5 +155,27 @@ func gemmF32NEON(t *Tile, rows int) {
 		gemmF32NEONx7(t)
 	case 8:
 		gemmF32NEONx8(t)
+	}
+}
+
+// narrowF32NEON computes t, which has this many rows.
+func narrowF32NEON(t *Tile, rows int) {
+	switch rows {
+	case 1:
+		narrowF32NEONx1(t)
+	case 2:
+		narrowF32NEONx2(t)
+	case 3:
+		narrowF32NEONx3(t)
+	case 4:
+		narrowF32NEONx4(t)
+	case 5:
+		narrowF32NEONx5(t)
+	case 6:
+		narrowF32NEONx6(t)
+	case 7:
+		narrowF32NEONx7(t)
+	case 8:
+		narrowF32NEONx8(t)
 	}
 }

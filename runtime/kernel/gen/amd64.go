@@ -48,9 +48,20 @@ func (m *x86) end() {
 	m.line("RET")
 }
 
-func (m *x86) get(to, from ptr, off int) { m.line("MOVQ %d(%s), %s", off, m.p(from), m.p(to)) }
-func (m *x86) add(p ptr, n int)          { m.line("ADDQ $%d, %s", n, m.p(p)) }
-func (m *x86) addPtr(p, q ptr)           { m.line("ADDQ %s, %s", m.p(q), m.p(p)) }
+func (m *x86) get(to, from ptr, off int)     { m.line("MOVQ %d(%s), %s", off, m.p(from), m.p(to)) }
+func (m *x86) put(to ptr, off int, from ptr) { m.line("MOVQ %s, %d(%s)", m.p(from), off, m.p(to)) }
+
+func (m *x86) set(to, from ptr, factor int) {
+	switch factor {
+	case 1:
+		m.line("MOVQ %s, %s", m.p(from), m.p(to))
+	default:
+		m.line("LEAQ (%s)(%[1]s*%d), %s", m.p(from), factor-1, m.p(to))
+	}
+}
+
+func (m *x86) add(p ptr, n int) { m.line("ADDQ $%d, %s", n, m.p(p)) }
+func (m *x86) addPtr(p, q ptr)  { m.line("ADDQ %s, %s", m.p(q), m.p(p)) }
 
 func (m *x86) less(p ptr, n int, label string) {
 	m.line("SUBQ $%d, %s", n, m.p(p))
@@ -92,6 +103,17 @@ func (m *x86) storeAt(p, index ptr, off int, v vec) {
 }
 
 func (m *x86) fma(acc, x, y vec) { m.line("VFMADD231PS %s, %s, %s", m.v(x), m.v(y), m.v(acc)) }
+
+func (m *x86) fmaColumn(acc, x vec, p, stride, triple ptr, j int, _ vec) {
+	at := fmt.Sprintf("(%s)", m.p(p))
+	switch j {
+	case 1, 2, 4:
+		at += fmt.Sprintf("(%s*%d)", m.p(stride), j)
+	case 3:
+		at += fmt.Sprintf("(%s*1)", m.p(triple))
+	}
+	m.line("VFMADD231PS %s, %s, %s", at, m.v(x), m.v(acc))
+}
 
 func (m *x86) arith(op byte, to, x, y vec) {
 	name := map[byte]string{'+': "VADDPS", '-': "VSUBPS", '*': "VMULPS", '/': "VDIVPS"}[op]

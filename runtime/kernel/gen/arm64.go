@@ -23,9 +23,18 @@ func (m *neon) begin(name, arg string) {
 
 func (m *neon) end() { m.line("RET") }
 
-func (m *neon) get(to, from ptr, off int) { m.line("MOVD %d(%s), %s", off, m.p(from), m.p(to)) }
-func (m *neon) add(p ptr, n int)          { m.line("ADD $%d, %s, %[2]s", n, m.p(p)) }
-func (m *neon) addPtr(p, q ptr)           { m.line("ADD %s, %s, %[2]s", m.p(q), m.p(p)) }
+func (m *neon) get(to, from ptr, off int)     { m.line("MOVD %d(%s), %s", off, m.p(from), m.p(to)) }
+func (m *neon) put(to ptr, off int, from ptr) { m.line("MOVD %s, %d(%s)", m.p(from), off, m.p(to)) }
+
+func (m *neon) set(to, from ptr, factor int) {
+	m.line("MOVD %s, %s", m.p(from), m.p(to))
+	for range factor - 1 {
+		m.addPtr(to, from)
+	}
+}
+
+func (m *neon) add(p ptr, n int) { m.line("ADD $%d, %s, %[2]s", n, m.p(p)) }
+func (m *neon) addPtr(p, q ptr)  { m.line("ADD %s, %s, %[2]s", m.p(q), m.p(p)) }
 
 func (m *neon) less(p ptr, n int, label string) {
 	m.line("SUBS $%d, %s, %[2]s", n, m.p(p))
@@ -70,6 +79,17 @@ func (m *neon) storeAt(p, index ptr, off int, v vec) {
 }
 
 func (m *neon) fma(acc, x, y vec) { m.line("VFMLA %s.S4, %s.S4, %s.S4", m.v(x), m.v(y), m.v(acc)) }
+
+func (m *neon) fmaColumn(acc, x vec, p, stride, triple ptr, j int, t vec) {
+	at := m.p(p)
+	if j > 0 {
+		by := map[int]string{1: m.p(stride), 2: m.p(stride) + "<<1", 3: m.p(triple), 4: m.p(stride) + "<<2"}[j]
+		m.line("ADD %s, %s, %s", by, at, scratch)
+		at = scratch
+	}
+	m.line("FMOVQ (%s), F%d", at, t)
+	m.fma(acc, t, x)
+}
 
 // word writes an instruction that Go's assembler has no name for, with its registers.
 func (m *neon) word(name string, code int, to, x, y vec) {

@@ -9,6 +9,7 @@ const (
 	depth
 	segments
 	gap
+	panelGap
 	stride
 	left
 	free
@@ -31,8 +32,9 @@ const (
 	tileStart       = 64
 	tileStartStride = 72
 	tileRowStart    = 80
-	tileLow         = 88
-	tileHigh        = 92
+	tilePanelGap    = 88
+	tileLow         = 96
+	tileHigh        = 100
 )
 
 // unroll is how many steps of the inner loop are written out.
@@ -48,14 +50,19 @@ type gemm struct {
 	left   rows
 }
 
-// gemmF32 writes the tiles of 1 to mr rows and nv vectors.
+// gemmF32 writes the tiles of 1 to mr rows and nv vectors, and the narrow ones of one vector.
 func gemmF32(m machine, mr, nv int) {
-	for n := 1; n <= mr; n++ {
-		g := &gemm{machine: m, mr: n, nv: nv}
-		g.begin(fmt.Sprintf("gemmF32%sx%d", m.tier(), n), "Tile")
-		g.sum()
-		g.finish()
-		g.end()
+	for _, width := range []struct {
+		name string
+		nv   int
+	}{{"gemm", nv}, {"narrow", 1}} {
+		for n := 1; n <= mr; n++ {
+			g := &gemm{machine: m, mr: n, nv: width.nv}
+			g.begin(fmt.Sprintf("%sF32%sx%d", width.name, m.tier(), n), "Tile")
+			g.sum()
+			g.finish()
+			g.end()
+		}
 	}
 }
 
@@ -75,6 +82,7 @@ func (g *gemm) sum() {
 	g.get(panel, args, tilePanel)
 	g.get(segments, args, tileSegments)
 	g.get(gap, args, tileGap)
+	g.get(panelGap, args, tilePanelGap)
 	g.label("segment")
 	g.get(depth, args, tileDepth)
 	g.less(depth, unroll, "rest")
@@ -89,6 +97,7 @@ func (g *gemm) sum() {
 	g.loop(depth, 1, "step")
 	g.label("next")
 	g.left.advancePtr(gap)
+	g.addPtr(panel, panelGap)
 	g.more(segments, "segment")
 }
 

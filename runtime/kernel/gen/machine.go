@@ -27,6 +27,10 @@ type machine interface {
 
 	// get loads an integer register from memory.
 	get(to, from ptr, off int)
+	// put stores one.
+	put(to ptr, off int, from ptr)
+	// set gives an integer register another's value, times the factor 1, 2 or 3.
+	set(to, from ptr, factor int)
 	add(p ptr, n int)
 	addPtr(p, q ptr)
 	// less subtracts n from p and jumps if the result is negative.
@@ -48,6 +52,9 @@ type machine interface {
 	storeAt(p, index ptr, off int, v vec)
 	// fma adds x*y to acc, rounded once.
 	fma(acc, x, y vec)
+	// fmaColumn adds x times the vector at p plus j, 0 to 4, times the stride, which is also there three times. It may
+	// change t.
+	fmaColumn(acc, x vec, p, stride, triple ptr, j int, t vec)
 	// arith computes to = x op y, op one of + - * /.
 	arith(op byte, to, x, y vec)
 	// round rounds to the nearest integer, ties to even; scale multiplies v by 2 to the power of n, integers from

@@ -24,6 +24,7 @@ func main() {
 	gemmF32(arm, 8, 2)
 	for _, m := range []machine{avx2, avx512, arm} {
 		tapsF32(m)
+		windowF32(m)
 		mapsF32(m)
 	}
 	for _, f := range []struct {
@@ -47,14 +48,21 @@ func declarations(m machine, s *source) []byte {
 	for _, f := range s.funcs {
 		fmt.Fprintf(&b, "\n//go:noescape\nfunc %s(a *%s)\n", f.name, f.arg)
 	}
-	fmt.Fprintf(&b, "\n// gemmF32%s computes t, which has this many rows.\nfunc gemmF32%[1]s(t *Tile, rows int) {\nswitch rows {\n", m.tier())
-	for i, f := range s.funcs {
-		if f.arg == "Tile" {
-			fmt.Fprintf(&b, "case %d:\n%s(t)\n", i+1, f.name)
+	for _, width := range []string{"gemm", "narrow"} {
+		writeTiles(&b, width+"F32"+m.tier(), s)
+	}
+	return formatted(b.Bytes())
+}
+
+// writeTiles writes a function that calls the tile of this name for a number of rows.
+func writeTiles(b *bytes.Buffer, name string, s *source) {
+	fmt.Fprintf(b, "\n// %s computes t, which has this many rows.\nfunc %[1]s(t *Tile, rows int) {\nswitch rows {\n", name)
+	for _, f := range s.funcs {
+		if rows, ok := strings.CutPrefix(f.name, name+"x"); ok {
+			fmt.Fprintf(b, "case %s:\n%s(t)\n", rows, f.name)
 		}
 	}
 	b.WriteString("}\n}\n")
-	return formatted(b.Bytes())
 }
 
 func formatted(src []byte) []byte {

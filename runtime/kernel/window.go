@@ -1,0 +1,48 @@
+package kernel
+
+import "unsafe"
+
+// Window is a depthwise convolution of float32 along a line of positions, whose channels lie side by side:
+//
+//	out[p][c] = clamp(start[c] + Σ weights[i][j][c] · rows[i][p·Step + j·Stride][c], Low, High)
+//
+// Its layout is known to the generator.
+type Window struct {
+	Rows      [5]*float32 // the first position's inputs of each row of the window, as many as the window is high
+	Weights   *float32
+	Start     *float32
+	Out       *float32
+	Stride    uintptr // bytes from a column of the window to the next
+	Step      uintptr // bytes from a position's inputs to the next's
+	Next      uintptr // bytes from a position's results to the next's
+	Count     uintptr // positions, at least 1
+	Tap       uintptr // bytes from the weights of a tap to those of the next
+	from      uintptr
+	blocks    uintptr
+	Low, High float32
+}
+
+// windowMost is how many sums one call of a kernel makes at most, so that the garbage collector need not wait for long.
+const windowMost = 16 << 10
+
+// HasWindow reports whether t has a kernel of windows of size × size taps and this many channels.
+func HasWindow(t Tier, size, channels int) bool {
+	return hasWindow(t.float(), size) && channels >= lanesOf(t)
+}
+
+// Run computes the channels of all positions; HasWindow says for which size, channels and tier.
+func (w *Window) Run(t Tier, size, channels int) {
+	t = t.float()
+	lanes := lanesOf(t)
+	bytes := uintptr(lanes) * unsafe.Sizeof(w.Low)
+	most := max(1, windowMost/(int(w.Count)*lanes))
+	vectors := channels / lanes
+	for at := 0; at < vectors; at += most {
+		w.from, w.blocks = uintptr(at)*bytes, uintptr(min(most, vectors-at))
+		w.run(t, size)
+	}
+	if channels%lanes != 0 {
+		w.from, w.blocks = uintptr(channels-lanes)*unsafe.Sizeof(w.Low), 1
+		w.run(t, size)
+	}
+}

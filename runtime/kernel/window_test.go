@@ -1,0 +1,83 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand"
+	"testing"
+)
+
+// TestWindow holds windows of every tier against sums in float64: strides, gaps between columns, and channels that fill no
+// vector.
+func TestWindow(t *testing.T) {
+	for _, tier := range tiers() {
+		for _, size := range []int{3, 5} {
+			for _, c := range []struct{ channels, positions, step int }{{1, 1, 1}, {16, 7, 1}, {19, 3, 2}, {67, 5, 3}, {1<<14 + 1, 2, 1}} {
+				if HasWindow(tier, size, c.channels) {
+					t.Run(fmt.Sprintf("%v/%d %+v", tier, size, c), func(t *testing.T) { checkWindow(t, tier, size, c.channels, c.positions, c.step) })
+				}
+			}
+		}
+	}
+}
+
+func checkWindow(t *testing.T, tier Tier, size, channels, positions, step int) {
+	r := rand.New(rand.NewSource(1))
+	column := channels + 3 // elements from a column to the next
+	rows := make([][]float32, size)
+	w := &Window{Stride: uintptr(column * 4), Step: uintptr(step * column * 4), Next: uintptr((channels + 1) * 4), Count: uintptr(positions),
+		Tap: uintptr(channels * 4), Low: -3, High: float32(math.Inf(1))}
+	for i := range rows {
+		rows[i] = guarded(r, ((positions-1)*step+size-1)*column+channels)
+		w.Rows[i] = &rows[i][0]
+	}
+	weights, start, out := guarded(r, size*size*channels), guarded(r, channels), guarded(r, (positions-1)*(channels+1)+channels)
+	for i := range out {
+		out[i] = guard
+	}
+	w.Weights, w.Start, w.Out = &weights[0], &start[0], &out[0]
+	w.Run(tier, size, channels)
+	if !intact(out) {
+		t.Fatal("a value beside the output is changed")
+	}
+	for i, got := range out {
+		p, c := i/(channels+1), i%(channels+1)
+		if c == channels {
+			if got != guard {
+				t.Fatalf("position %d: a value between the positions is changed", p)
+			}
+			continue
+		}
+		want := float64(start[c])
+		for k := range size * size {
+			want += float64(weights[k*channels+c]) * float64(rows[k/size][(p*step+k%size)*column+c])
+		}
+		if want = max(want, -3); math.Abs(float64(got)-want) > 1e-5*float64(1+size*size) {
+			t.Fatalf("position %d, channel %d: got %v, want %v", p, c, got, want)
+		}
+	}
+}
+
+func BenchmarkWindow(b *testing.B) {
+	const channels, positions = 32, 110
+	for _, tier := range tiers() {
+		for _, size := range []int{3, 5} {
+			if !HasWindow(tier, size, channels) {
+				continue
+			}
+			b.Run(fmt.Sprintf("%v/%dx%[2]d", tier, size), func(b *testing.B) {
+				x, y := make([]float32, (positions+size)*channels), make([]float32, positions*channels)
+				k, start := make([]float32, size*size*channels), make([]float32, channels)
+				w := &Window{Weights: &k[0], Start: &start[0], Out: &y[0], Stride: channels * 4, Step: channels * 4, Next: channels * 4,
+					Count: positions, Tap: channels * 4, Low: Unclamped[0], High: Unclamped[1]}
+				for i := range size {
+					w.Rows[i] = &x[0]
+				}
+				for b.Loop() {
+					w.Run(tier, size, channels)
+				}
+				b.ReportMetric(float64(2*size*size*channels*positions)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
+		}
+	}
+}
