@@ -5,13 +5,16 @@ import "fmt"
 // x86 is AVX2 with FMA, or AVX-512.
 type x86 struct {
 	source
-	wide bool
+	wide, vnni bool
 }
 
 // x86Ptr are the integer registers; R14 and R15 are Go's own.
 var x86Ptr = [...]string{"DI", "SI", "R8", "R9", "R10", "R11", "R12", "R13", "AX", "BX", "CX", "DX"}
 
 func (m *x86) tier() string {
+	if m.vnni {
+		return "AVX512VNNI"
+	}
 	if m.wide {
 		return "AVX512"
 	}

@@ -3,9 +3,18 @@ package main
 import "fmt"
 
 // neon is arm64 with its 128-bit vectors.
-type neon struct{ source }
+type neon struct {
+	source
+	dots bool
+}
 
-func (m *neon) tier() string { return "NEON" }
+func (m *neon) tier() string {
+	if m.dots {
+		return "NEONDot"
+	}
+	return "NEON"
+}
+
 func (m *neon) arch() string { return "arm64" }
 func (m *neon) lanes() int   { return 4 }
 func (m *neon) vectors() int { return 32 }

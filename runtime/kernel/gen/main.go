@@ -39,6 +39,7 @@ func main() {
 		write("zmaps_"+cmp.Or(arch, "other")+".go", mapsGo(arch))
 	}
 	write("zconstants.go", constantsGo())
+	integersFiles()
 }
 
 // declarations are the Go side of a machine's functions.

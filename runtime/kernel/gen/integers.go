@@ -1,0 +1,187 @@
+package main
+
+import "fmt"
+
+// integers is a machine with instructions for integers of 8 and 32 bits. A vector has lanes of 32 bits, as it has of float32.
+type integers interface {
+	machine
+	// group is how many products of a column dot adds up: 4 of int8, or 2 of int16 that weights are widened to.
+	// Either way a group of the left factor has 4 bytes.
+	group() int
+	// sums is how many registers hold the sums of a vector of columns until fold makes one of them.
+	sums() int
+	// flips says that dot takes the left factor as 0 to 255; flip adds 128 to bytes.
+	flips() bool
+	flip(v, mask vec)
+
+	move(to, from ptr)
+	clear(p ptr)
+
+	zero(v vec)
+	// weights loads lanes groups of int8, column by column.
+	weights(v vec, p ptr, off int)
+	// dot adds products of groups to acc; t is changed.
+	dot(acc, x, w, t vec)
+	fold(acc vec)
+
+	addInts(to, x, y vec)
+	subInts(to, x, y vec)
+	mulInts(to, x, y vec)
+	toFloats(to, from vec)
+	// toInts rounds to the nearest integers, ties to even.
+	toInts(to, from vec)
+	// bound gives v at least lo and at most hi; NaN becomes lo.
+	bound(v, lo, hi vec)
+	// storeBytes stores the low bytes of lanes; v and t are changed.
+	storeBytes(p ptr, off int, v, t vec)
+	// loadBytes loads bytes, signed or not, into lanes.
+	loadBytes(v vec, p ptr, off int, signed bool)
+	// tap adds lanes of x times lanes of w to acc, both of which are int8 once; t is changed. The lanes of w are as
+	// tapWeight in package kernel makes them.
+	tap(acc, x, w, t vec)
+}
+
+// tileS8 writes a tile of mr rows and nv vectors of columns of a product of integers.
+type tileS8 struct {
+	integers
+	mr, nv, sets int
+	left         rows
+}
+
+// Where the fields of kernel.TileS8 lie.
+const (
+	s8Left      = 0
+	s8Stride    = 8
+	s8Panel     = 16
+	s8Out       = 24
+	s8OutStride = 32
+	s8Depth     = 40
+	s8Start     = 48
+)
+
+// groupBytes is the size of a group of the left factor.
+const groupBytes = 4
+
+// gemmS8 writes the tiles of 1 to mr rows and nv vectors.
+func gemmS8(m integers, mr, nv int) {
+	for n := 1; n <= mr; n++ {
+		g := &tileS8{integers: m, mr: n, nv: nv, sets: 1}
+		if 2*n*nv*m.sums() <= 8 { // two sums for each result hide how long an instruction takes
+			g.sets = 2
+		}
+		g.begin(rowsName("gemmS8", m, n), "TileS8")
+		g.sum()
+		g.finish()
+		g.end()
+	}
+}
+
+// acc is the sum of row r and vector j in one of the sets.
+func (g *tileS8) acc(r, j, set int) vec { return vec(((set*g.mr+r)*g.nv + j) * g.integers.sums()) }
+
+func (g *tileS8) first() int        { return g.sets * g.mr * g.nv * g.integers.sums() }
+func (g *tileS8) right(j int) vec   { return vec(g.first() + j) }
+func (g *tileS8) factor() vec       { return vec(g.first() + g.nv) }
+func (g *tileS8) product() vec      { return vec(g.first() + g.nv + 1) }
+func (g *tileS8) width() int        { return g.lanes() * float32Size }
+func (g *tileS8) weightsWidth() int { return g.lanes() * g.group() }
+func (g *tileS8) everyAcc(f func(vec)) {
+	for i := range g.first() {
+		f(vec(i))
+	}
+}
+
+// sum adds the products of all groups.
+func (g *tileS8) sum() {
+	g.everyAcc(g.zero)
+	g.get(left, args, s8Left)
+	g.get(stride, args, s8Stride)
+	g.left = g.rows(left, stride, g.mr, free)
+	g.get(panel, args, s8Panel)
+	g.get(depth, args, s8Depth)
+	stream(g, depth, unroll, "", g.steps)
+	for r := range g.mr {
+		for j := range g.nv {
+			for s := vec(0); g.sets == 2 && s < vec(g.integers.sums()); s++ {
+				g.addInts(g.acc(r, j, 0)+s, g.acc(r, j, 0)+s, g.acc(r, j, 1)+s)
+			}
+			g.fold(g.acc(r, j, 0))
+		}
+	}
+}
+
+// steps adds the products of n groups.
+func (g *tileS8) steps(n int) {
+	for s := range n {
+		for j := range g.nv {
+			g.weights(g.right(j), panel, (s*g.nv+j)*g.weightsWidth())
+		}
+		for r := range g.mr {
+			g.left.broadcast(g.factor(), r, s*groupBytes)
+			for j := range g.nv {
+				g.dot(g.acc(r, j, s%g.sets), g.factor(), g.right(j), g.product())
+			}
+		}
+	}
+	g.left.advance(n * groupBytes)
+	g.add(panel, n*g.nv*g.weightsWidth())
+}
+
+// finish adds what the sums of columns start at and stores them.
+func (g *tileS8) finish() {
+	g.get(start, args, s8Start)
+	g.get(out, args, s8Out)
+	g.get(outStride, args, s8OutStride)
+	for j := range g.nv {
+		g.load(g.right(j), start, j*g.width())
+	}
+	rows := g.rows(out, outStride, g.mr, gap)
+	for r := range g.mr {
+		for j := range g.nv {
+			g.addInts(g.acc(r, j, 0), g.acc(r, j, 0), g.right(j))
+			rows.store(r, j*g.width(), g.acc(r, j, 0))
+		}
+	}
+}
+
+// stream writes a loop that runs as often as the register count says: in steps of most, then of 1. Labels end with
+// suffix.
+func stream(m machine, count ptr, most int, suffix string, step func(n int)) {
+	m.less(count, most, "rest"+suffix)
+	m.label("steps" + suffix)
+	step(most)
+	m.loop(count, most, "steps"+suffix)
+	m.label("rest" + suffix)
+	m.add(count, most)
+	m.less(count, 1, "done"+suffix)
+	m.label("step" + suffix)
+	step(1)
+	m.loop(count, 1, "step"+suffix)
+	m.label("done" + suffix)
+}
+
+// leftS8 writes what makes the left factor of bytes: widened, or flipped.
+func leftS8(m integers) {
+	m.begin("leftS8"+m.tier(), "lines")
+	m.get(lineAtX, args, linesX)
+	m.get(lineAtOut, args, linesOut)
+	m.get(lineCount, args, linesBlocks)
+	mask, in := vec(unroll), m.lanes()*m.group()
+	if m.flips() {
+		m.broadcast(mask, args, linesZero)
+	}
+	stream(m, lineCount, unroll, "", func(n int) {
+		for j := range n {
+			if m.weights(vec(j), lineAtX, j*in); m.flips() {
+				m.flip(vec(j), mask)
+			}
+			m.store(lineAtOut, j*m.lanes()*float32Size, vec(j))
+		}
+		m.add(lineAtX, n*in)
+		m.add(lineAtOut, n*m.lanes()*float32Size)
+	})
+	m.end()
+}
+
+// rowsName is the name of a function of n rows.
+func rowsName(name string, m machine, n int) string { return fmt.Sprintf("%s%sx%d", name, m.tier(), n) }
