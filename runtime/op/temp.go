@@ -14,9 +14,11 @@ var ErrTemp = errors.New("temporary memory exceeds the limit")
 type Temp struct {
 	// Limit is the most bytes that a round may take; 0 means no limit.
 	Limit int
-	buf   []byte
-	used  int
-	want  int
+	// Make, unless nil, makes every temporary, of any content: nothing is kept or shared. It frees what it made itself.
+	Make func(n int) []byte
+	buf  []byte
+	used int
+	want int
 }
 
 // Held is the bytes that t keeps from round to round.
@@ -24,7 +26,7 @@ func (t *Temp) Held() int { return len(t.buf) }
 
 // Reset begins a round: everything handed out before is free.
 func (t *Temp) Reset() {
-	if t.want > len(t.buf) {
+	if t.want > len(t.buf) && t.Make == nil {
 		t.buf = AlignedBytes(t.want)
 	}
 	t.used, t.want = 0, 0
@@ -40,6 +42,9 @@ func (t *Temp) Alloc(n int) ([]byte, error) {
 		return nil, ErrTemp
 	}
 	t.want += size
+	if t.Make != nil {
+		return t.Make(n), nil
+	}
 	if t.used+size <= len(t.buf) {
 		b := t.buf[t.used : t.used+n : t.used+size]
 		t.used += size

@@ -16,6 +16,7 @@ import (
 // opOptions are the command line of "scoreboard conformance".
 type opOptions struct {
 	sets, check, file, ops string
+	guard                  guardSide
 	update, trace          bool
 	workers                int
 }
@@ -29,6 +30,10 @@ func (o *opOptions) parse(args []string) error {
 	f.StringVar(&o.ops, "ops", "", "judge only packs whose whole name this expression matches")
 	f.BoolVar(&o.trace, "trace", false, "print the stack of a panic")
 	f.IntVar(&o.workers, "workers", 2, "packs at a time")
+	f.Func("guard", "put a page that nobody may touch `before` or behind every tensor; Linux only", func(name string) (err error) {
+		o.guard, err = parseGuard(name)
+		return err
+	})
 	return f.Parse(args)
 }
 
@@ -103,6 +108,7 @@ func judgePacks(packs []string, o opOptions) (opBoard, error) {
 		if err != nil {
 			return nil, err
 		}
+		j.guard = o.guard
 		wg.Go(func() {
 			for i := range next {
 				lists[i], errs[i] = j.pack(packs[i])

@@ -25,6 +25,7 @@ type opJudge struct {
 	lower func(model string) ([]byte, error)
 	model string // a file for the program's .pt2
 	trace bool   // give the stack of a panic
+	guard guardSide
 }
 
 func newOpJudge(tmp string, trace bool) (*opJudge, error) {
@@ -42,7 +43,7 @@ func newOpJudge(tmp string, trace bool) (*opJudge, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make file: %w", err)
 	}
-	return &opJudge{lower, f.Name(), trace}, f.Close()
+	return &opJudge{lower: lower, model: f.Name(), trace: trace}, f.Close()
 }
 
 // pack judges the programs of a file.
@@ -103,21 +104,40 @@ func (j *opJudge) judge(p *pack, c *opCase) verdict {
 		text := strings.ReplaceAll(err.Error(), filepath.Clean(j.model)+": ", "")
 		return fail("lower: " + lowerReason(text, err))
 	}
-	loaded, err := executor.Load(program, executor.LoadOptions{Kernels: op.Kernels, Threads: 1})
-	if err != nil {
-		return fail("load: " + err.Error())
-	}
-	defer loaded.Close()
-	for i := range c.Runs {
-		if err := runOnce(loaded, p, c, i); err != nil {
-			return fail(fmt.Sprintf("run %d: %v", i, err))
-		}
+	if err := j.run(program, p, c); err != nil {
+		return fail(err.Error())
 	}
 	return verdict{state: "ok"}
 }
 
-// runOnce makes a call of c on an instance of its own and compares.
-func runOnce(program *executor.Program, p *pack, c *opCase, i int) error {
+// run makes all calls of c, with guard pages around every tensor if j says so, and compares.
+func (j *opJudge) run(program []byte, p *pack, c *opCase) error {
+	opts := executor.LoadOptions{Kernels: op.Kernels, Threads: 1}
+	if j.guard != unguarded {
+		var err error
+		if program, err = apart(program); err != nil {
+			return err
+		}
+		f := &fence{side: j.guard}
+		defer f.free()
+		defer trap()()
+		opts.Alloc = f.alloc
+	}
+	loaded, err := executor.Load(program, opts)
+	if err != nil {
+		return fmt.Errorf("load: %w", err)
+	}
+	defer loaded.Close()
+	for i := range c.Runs {
+		if err := runOnce(loaded, p, c, i, opts.Alloc); err != nil {
+			return fmt.Errorf("run %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// runOnce makes a call of c on an instance of its own and compares. Inputs lie in memory from alloc unless that is nil.
+func runOnce(program *executor.Program, p *pack, c *opCase, i int, alloc func(n int) []byte) error {
 	inst, err := program.NewInstance()
 	if err != nil {
 		return err
@@ -129,6 +149,9 @@ func runOnce(program *executor.Program, p *pack, c *opCase, i int) error {
 		v, err := p.value(c, &r.Inputs[k])
 		if err != nil {
 			return fmt.Errorf("input %d: %w", k, err)
+		}
+		if alloc != nil {
+			v = moved(v, alloc)
 		}
 		inputs = append(inputs, v)
 	}

@@ -4,11 +4,15 @@ import "testing"
 
 // TestOperators holds our runtime to PyTorch's results on one program of every operator. The pack is that of
 // "scoreboard thin".
-func TestOperators(t *testing.T) {
+func TestOperators(t *testing.T) { testOperators(t, unguarded) }
+
+func testOperators(t *testing.T, guard guardSide) {
+	t.Helper()
 	j, err := newOpJudge(t.TempDir(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
+	j.guard = guard
 	list, err := j.pack("testdata/operators.zip")
 	if err != nil {
 		t.Fatal(err)
@@ -18,7 +22,7 @@ func TestOperators(t *testing.T) {
 	}
 	for _, v := range list {
 		if v.verdict.state != "ok" {
-			t.Errorf("%s: %s: %s", v.id, v.verdict.state, v.verdict.reason)
+			t.Errorf("guard %q: %s: %s: %s", guard, v.id, v.verdict.state, v.verdict.reason)
 		}
 	}
 }
