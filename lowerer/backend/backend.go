@@ -96,6 +96,12 @@ type StateOwner interface {
 	OwnsState() bool
 }
 
+// WorkCounter is a Backend that can say how much work is in its payloads.
+type WorkCounter interface {
+	// MACs are the multiply-accumulates of convolutions and matrix products in a payload, at the largest sizes.
+	MACs(processed []byte) (int64, error)
+}
+
 // ReadsWeights reports what b says as a WeightReader, false if it is none.
 func ReadsWeights(b Backend) bool {
 	r, ok := b.(WeightReader)

@@ -56,7 +56,7 @@ func runInspect(e *env, args []string) error {
 		return usageError("want one program")
 	}
 	if *delegation {
-		return runcmd.Delegation(rest[0], *asJSON, e.stdout)
+		return runcmd.Delegation(rest[0], e.backends.AOT, *asJSON, e.stdout)
 	}
 	return runcmd.Inspect(rest[0], *asJSON, e.stdout)
 }

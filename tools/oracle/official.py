@@ -5,6 +5,11 @@
 Reads one job per line from standard input, {"pte": FILE, "folder": DIR}, where DIR/case.json is a case file of the zoo,
 and answers each with one line, {"reason": ""} for a program that gives the goldens. Importing takes long and the
 official runtime may abort, so all is imported once and each job runs in a forked child: a child that dies is an answer.
+
+A job with "programs", files, and "results", folders with the outputs of another runtime under the names of the goldens,
+is answered with {"reason": "", "equal": [], "steps": []}: for each of them, what share of the values is exactly that of
+"pte", and how many steps apart the worst is. A step is what 8 bits resolve of the range of an output, or the distance of
+its values where that is larger. Cases that "pte" cannot run are left out; a share of -1 is one of no values.
 """
 
 import json
@@ -99,6 +104,60 @@ def run_cases(pte, folder):
                 raise type(err)(f"case {n} call {k}: {err}") from err
 
 
+def outputs(pte, folder):
+    """The results of every call of every case, {(case, call): list}; cases that fail are left out."""
+    cases = json.loads((folder / "case.json").read_text())
+    found = {}
+    for n, case in enumerate(cases["cases"]):
+        program = Runtime.get().load_program(pte, verification=Verification.InternalConsistency)
+        methods = {name: program.load_method(name) for name in cases["methods"]}
+        try:
+            for k, call in enumerate(case["calls"]):
+                got = list(methods[call["method"]].execute([value(e, folder) for e in call["inputs"]]))
+                found[n, k] = [np.array(g) for g in got[len(got) - len(call["outputs"]) :]]
+        except RuntimeError:
+            continue
+    return found
+
+
+def saved(results, folder):
+    """The same from files."""
+    cases = json.loads((folder / "case.json").read_text())["cases"]
+    calls = ((n, k, call) for n, case in enumerate(cases) for k, call in enumerate(case["calls"]))
+    files = {(n, k): [results / e["npy"] for e in call["outputs"]] for n, k, call in calls}
+    return {at: [np.load(f) for f in list] for at, list in files.items() if all(f.exists() for f in list)}
+
+
+def distance(got, want):
+    """The share of equal values and the largest distance in steps."""
+    equal = total = 0
+    steps = 0.0
+    for key in got.keys() & want.keys():
+        for g, w in zip(got[key], want[key], strict=True):
+            equal, total = equal + int((g == w).sum()), total + w.size
+            steps = max(steps, apart(g, w))
+    return (equal / total if total else -1), round(steps, 3)
+
+
+def apart(got, want):
+    """How many steps of want the two are apart."""
+    got, want = got.astype(np.float64), want.astype(np.float64)
+    far = np.abs(got - want).max(initial=0)
+    if far == 0:
+        return 0.0
+    grid = np.diff(np.unique(want))
+    return float(far / max((want.max() - want.min()) / 255, grid.min(initial=np.inf) if grid.size else 0))
+
+
+def compare_all(job):
+    """The answer to a job with programs and results."""
+    folder = Path(job["folder"])
+    want = outputs(job["pte"], folder)
+    found = [distance(outputs(p, folder), want) for p in job["programs"]]
+    found += [distance(saved(Path(r), folder), want) for r in job["results"]]
+    return {"reason": "", "equal": [e for e, _ in found], "steps": [s for _, s in found]}
+
+
 def said(log):
     """The first line of the runtime's own log that tells of an error."""
     for line in log.splitlines():
@@ -116,6 +175,9 @@ def child(job, log, answer):
     os.dup2(log, 2)
     signal.alarm(LIMIT)
     try:
+        if "results" in job:
+            os.write(answer, json.dumps(compare_all(job)).encode())
+            return
         run_cases(job["pte"], Path(job["folder"]))
         reason = ""
     except Wrong as err:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -36,15 +37,70 @@ func (j *judge) model(folder string) row {
 	}
 	copy(r.verdicts[:], j.lowerAndRun(folder, filepath.Join(j.tmp, r.name+".pte"), nil))
 	copy(r.verdicts[4:], j.lowerAndRun(folder, delegated, []string{spec}))
-	for file, at := range map[string]int{"portable.pte": 3, "xnnpack.pte": 7} {
-		if file = filepath.Join(folder, file); exists(file) {
-			r.verdicts[at] = j.runOurs(folder, file)
+	if portable := filepath.Join(folder, "portable.pte"); exists(portable) {
+		r.verdicts[3] = j.runOurs(folder, portable)
+	}
+	copy(r.verdicts[7:], j.againstTheirs(folder, delegated))
+	return r
+}
+
+// againstTheirs gives the verdicts for which the official program with XNNPACK is needed: it runs on our runtime, ours
+// delegates as much, and the results are alike.
+func (j *judge) againstTheirs(folder, ours string) []verdict {
+	list := []verdict{{state: "none"}, {state: "none"}, {state: "none"}}
+	theirs, hollow, err := j.theirs(folder)
+	switch {
+	case errors.Is(err, errUnasked):
+		return make([]verdict, len(list))
+	case err != nil:
+		return list
+	}
+	if !hollow {
+		list[0] = j.runOurs(folder, theirs)
+	}
+	if exists(ours) {
+		list[1] = j.delegation(ours, theirs)
+	}
+	if exists(ours) && !hollow && isQuantized(folder) {
+		list[2] = j.quantized(folder, ours, theirs)
+	}
+	return list
+}
+
+// errUnasked says that there is no official exporter to ask.
+var errUnasked = errors.New("no official exporter")
+
+// theirs is the official program with XNNPACK: the one beside the model, or one made here. The payloads of a hollow one
+// are empty.
+func (j *judge) theirs(folder string) (file string, hollow bool, err error) {
+	if file = filepath.Join(folder, "xnnpack.pte"); exists(file) {
+		return file, false, nil
+	}
+	if j.official == nil {
+		return "", false, errUnasked
+	}
+	args, err := methodFiles(folder)
+	if err != nil {
+		return "", false, err
+	}
+	models := map[string]string{}
+	for _, a := range args {
+		method, file := methodOf(a)
+		if models[method], err = filepath.Abs(file); err != nil {
+			return "", false, fmt.Errorf("find model: %w", err)
 		}
 	}
-	if theirs := filepath.Join(folder, "xnnpack.pte"); exists(theirs) && exists(delegated) {
-		r.verdicts[8] = j.delegation(delegated, theirs)
+	file = filepath.Join(j.tmp, filepath.Base(folder)+"_official.pte")
+	hollow, err = j.official.lower(models, file)
+	return file, hollow, err
+}
+
+// methodOf splits an argument of pte lower.
+func methodOf(arg string) (method, file string) {
+	if method, file, ok := strings.Cut(arg, "="); ok {
+		return method, file
 	}
-	return r
+	return "forward", arg
 }
 
 // lowerAndRun makes the program out of the model, or of the spec in inputs, and runs it on both runtimes.
@@ -66,10 +122,7 @@ func (j *judge) spec(folder string) (string, error) {
 	}
 	text := "package zoo\n\nimport (\n\t\"github.com/rules-pte/rules_pte/cue/lower\"\n\t\"github.com/rules-pte/rules_pte/backends/xnnpack\"\n)\n\nlower.#Program & {\n"
 	for _, m := range models {
-		name, file, ok := strings.Cut(m, "=")
-		if !ok {
-			name, file = "forward", m
-		}
+		name, file := methodOf(m)
 		if file, err = filepath.Abs(file); err != nil {
 			return "", fmt.Errorf("find model: %w", err)
 		}

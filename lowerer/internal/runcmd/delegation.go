@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rules-pte/rules_pte/lowerer/backend"
 	lowered "github.com/rules-pte/rules_pte/lowerer/internal/report"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
@@ -18,6 +19,10 @@ type methodDelegation struct {
 	Method   string                      `json:"method"`
 	Backends map[string]*backendShare    `json:"backends"`
 	Kernels  map[string]*kernelCallsLeft `json:"kernels"`
+	// KernelMACs are the multiply-accumulates of kernels, at the largest sizes.
+	KernelMACs int64 `json:"kernel_macs"`
+
+	counters map[string]backend.WorkCounter
 }
 
 // backendShare is what one backend has of a method.
@@ -27,6 +32,8 @@ type backendShare struct {
 	PayloadBytes int64               `json:"payload_bytes"`
 	BorderBytes  int64               `json:"border_bytes"`
 	CompileSpecs map[string][]string `json:"compile_specs"`
+	// MACs are the multiply-accumulates of its payloads at the largest sizes, nil if it cannot say.
+	MACs *int64 `json:"macs"`
 }
 
 // kernelCallsLeft is how often a kernel is called, and from which Python lines, where the file has them.
@@ -35,9 +42,9 @@ type kernelCallsLeft struct {
 	Lines []string `json:"lines"`
 }
 
-// Delegation is "pte inspect --delegation": it prints what each method of the program at path hands to backends, and what
-// it leaves. The error has a code.
-func Delegation(path string, asJSON bool, w io.Writer) error {
+// Delegation is "pte inspect --delegation": it prints what each method of the program at path hands to backends, of which
+// backends are known, and what it leaves. The error has a code.
+func Delegation(path string, backends []backend.Backend, asJSON bool, w io.Writer) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return fault(path, err)
@@ -48,7 +55,7 @@ func Delegation(path string, asJSON bool, w io.Writer) error {
 	}
 	var all []*methodDelegation
 	for _, plan := range p.Plans {
-		all = append(all, delegationOf(p, plan))
+		all = append(all, delegationOf(p, plan, counters(backends)))
 	}
 	if asJSON {
 		e := json.NewEncoder(w)
@@ -61,8 +68,19 @@ func Delegation(path string, asJSON bool, w io.Writer) error {
 	return nil
 }
 
-func delegationOf(p *pte.Program, plan *pte.ExecutionPlan) *methodDelegation {
-	m := &methodDelegation{plan.Name, map[string]*backendShare{}, map[string]*kernelCallsLeft{}}
+// counters are the backends that can say how much work is in a payload, by id.
+func counters(backends []backend.Backend) map[string]backend.WorkCounter {
+	m := map[string]backend.WorkCounter{}
+	for _, b := range backends {
+		if c, ok := b.(backend.WorkCounter); ok {
+			m[b.ID()] = c
+		}
+	}
+	return m
+}
+
+func delegationOf(p *pte.Program, plan *pte.ExecutionPlan, counters map[string]backend.WorkCounter) *methodDelegation {
+	m := &methodDelegation{counters: counters, Method: plan.Name, Backends: map[string]*backendShare{}, Kernels: map[string]*kernelCallsLeft{}}
 	for _, chain := range plan.Chains {
 		for i, in := range chain.Instructions {
 			switch {
@@ -74,6 +92,7 @@ func delegationOf(p *pte.Program, plan *pte.ExecutionPlan) *methodDelegation {
 					frames = chain.Stacktrace[i]
 				}
 				m.kernel(plan.Operators[in.A], frames)
+				m.KernelMACs += kernelMACs(plan, plan.Operators[in.A].Name, in.Args)
 			}
 		}
 	}
@@ -83,12 +102,13 @@ func delegationOf(p *pte.Program, plan *pte.ExecutionPlan) *methodDelegation {
 func (m *methodDelegation) delegate(p *pte.Program, plan *pte.ExecutionPlan, d *pte.BackendDelegate, args []int32) {
 	s := m.Backends[d.ID]
 	if s == nil {
-		s = &backendShare{CompileSpecs: map[string][]string{}}
+		s = &backendShare{CompileSpecs: map[string][]string{}, MACs: new(int64)}
 		m.Backends[d.ID] = s
 	}
 	s.Partitions++
 	if d.Processed >= 0 && d.Processed < len(p.DelegateData) {
 		s.PayloadBytes += int64(len(p.DelegateData[d.Processed]))
+		s.count(m.counters[d.ID], p.DelegateData[d.Processed])
 	}
 	for _, c := range d.CompileSpecs {
 		if text := lowered.SpecText(c.Value); !slices.Contains(s.CompileSpecs[c.Key], text) {
@@ -102,13 +122,55 @@ func (m *methodDelegation) delegate(p *pte.Program, plan *pte.ExecutionPlan, d *
 	}
 }
 
+// count adds the multiply-accumulates of a payload, as far as they are known.
+func (s *backendShare) count(c backend.WorkCounter, processed []byte) {
+	if c == nil {
+		s.MACs = nil
+	}
+	if s.MACs == nil {
+		return
+	}
+	if n, err := c.MACs(processed); err == nil {
+		*s.MACs += n
+	} else {
+		s.MACs = nil
+	}
+}
+
 // largest is the bytes of t at its largest sizes.
-func largest(t *pte.Tensor) int64 {
-	n := int64(t.ScalarType.Size())
-	for _, d := range t.Sizes {
+func largest(t *pte.Tensor) int64 { return int64(t.ScalarType.Size()) * numel(t.Sizes) }
+
+func numel(sizes []int32) int64 {
+	n := int64(1)
+	for _, d := range sizes {
 		n *= int64(d)
 	}
 	return n
+}
+
+// products are kernels that multiply matrices, with the argument whose last dimension is summed over.
+var products = map[string]int{"aten::mm": 0, "aten::bmm": 0, "aten::addmm": 1, "aten::linear": 0}
+
+// kernelMACs are the multiply-accumulates of a kernel call.
+func kernelMACs(plan *pte.ExecutionPlan, name string, args []int32) int64 {
+	sizes := func(at int) []int32 {
+		if at >= 0 && at < len(args) && args[at] >= 0 && int(args[at]) < len(plan.Values) && plan.Values[args[at]].Tensor != nil {
+			return plan.Values[args[at]].Tensor.Sizes
+		}
+		return nil
+	}
+	out := numel(sizes(len(args) - 1))
+	if at, ok := products[name]; ok && len(sizes(at)) > 0 {
+		s := sizes(at)
+		return out * int64(s[len(s)-1])
+	}
+	if name != "aten::convolution" || len(sizes(1)) == 0 || len(args) < 7 || args[6] < 0 || int(args[6]) >= len(plan.Values) {
+		return 0
+	}
+	if plan.Values[args[6]].Int != 0 { // transposed
+		out = numel(sizes(0))
+	}
+	return out * numel(sizes(1)[1:])
 }
 
 func (m *methodDelegation) kernel(o pte.Operator, frames []pte.Frame) {
@@ -132,12 +194,23 @@ func (m *methodDelegation) print(w io.Writer) {
 	fmt.Fprintf(w, "method %s\n", m.Method)
 	for _, id := range slices.Sorted(maps.Keys(m.Backends)) {
 		s := m.Backends[id]
-		fmt.Fprintf(w, "  %s: partitions %d, payload bytes %d, border bytes %d\n", id, s.Partitions, s.PayloadBytes, s.BorderBytes)
+		fmt.Fprintf(w, "  %s: partitions %d, payload bytes %d, border bytes %d", id, s.Partitions, s.PayloadBytes, s.BorderBytes)
+		if s.MACs != nil {
+			fmt.Fprintf(w, ", macs %d", *s.MACs)
+		}
+		fmt.Fprintln(w)
 		for _, key := range slices.Sorted(maps.Keys(s.CompileSpecs)) {
 			fmt.Fprintf(w, "    compile spec %s = %s\n", key, strings.Join(s.CompileSpecs[key], ", "))
 		}
 	}
-	fmt.Fprintln(w, "  kernels"+map[bool]string{true: ": none"}[len(m.Kernels) == 0])
+	switch {
+	case len(m.Kernels) == 0:
+		fmt.Fprintln(w, "  kernels: none")
+	case m.KernelMACs > 0:
+		fmt.Fprintf(w, "  kernels: macs %d\n", m.KernelMACs)
+	default:
+		fmt.Fprintln(w, "  kernels")
+	}
 	for _, name := range slices.Sorted(maps.Keys(m.Kernels)) {
 		k := m.Kernels[name]
 		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("    %4d %s  %s", k.Calls, name, strings.Join(k.Lines, " ")), " "))
