@@ -1,0 +1,226 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rules-pte/rules_pte/runtime/executor/npy"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// subject is what is measured: one call of a model.
+type subject struct {
+	name   string
+	folder string // of the model in a set; the name if empty
+	call   int    // of the first case
+}
+
+// subjects are measured unless --models picks some.
+var subjects = []subject{
+	{name: "mobilenet_v2"}, {name: "mobilenet_v3_small"}, {name: "resnet18"}, {name: "deit_tiny"}, {name: "minilm"}, {name: "bert_small"},
+	{name: "llama_prefill", folder: "llama"}, {name: "llama_decode", folder: "llama", call: 1},
+	{name: "wav2letter"}, {name: "crepe_tiny"}, {name: "pnet"}, {name: "digits"}, {name: "add"}, {name: "silero_vad"}, {name: "lstm"}, {name: "gru"},
+	{name: "mobilenet_v2_int8"},
+}
+
+// value is an input or an output as a case file has it.
+type value struct {
+	NPY      string   `json:"npy"`
+	Int      *int64   `json:"int"`
+	Float    *float64 `json:"float"`
+	Bool     *bool    `json:"bool"`
+	DimOrder []uint8  `json:"dim_order"`
+	Atol     float64  `json:"atol"`
+}
+
+// model is a subject with what its case file says.
+type model struct {
+	subject
+	dir     string
+	methods map[string]string // method: .pt2
+	method  string            // of the call
+	inputs  []value
+	outputs []value
+	rtol    float64
+}
+
+// readModel finds the subject's folder among sets and reads its call.
+func readModel(s subject, sets []string) (*model, error) {
+	folder := s.folder
+	if folder == "" {
+		folder = s.name
+	}
+	i := slices.IndexFunc(sets, func(set string) bool { return exists(filepath.Join(set, folder, "case.json")) })
+	if i < 0 {
+		return nil, fmt.Errorf("find model %s: not in %s", folder, strings.Join(sets, ", "))
+	}
+	m := &model{subject: s, dir: filepath.Join(sets[i], folder), methods: map[string]string{}}
+	return m, m.readCase()
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func (m *model) readCase() error {
+	text, err := os.ReadFile(filepath.Join(m.dir, "case.json"))
+	if err != nil {
+		return fmt.Errorf("read case: %w", err)
+	}
+	var file struct {
+		Rtol    float64
+		Methods map[string]struct{ File string }
+		Cases   []struct {
+			Calls []struct {
+				Method          string
+				Inputs, Outputs []value
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		return fmt.Errorf("parse case of %s: %w", m.name, err)
+	}
+	if len(file.Cases) == 0 || len(file.Cases[0].Calls) <= m.call {
+		return fmt.Errorf("parse case of %s: it has no call %d", m.name, m.call)
+	}
+	for name, method := range file.Methods {
+		m.methods[name] = filepath.Join(m.dir, method.File)
+	}
+	c := file.Cases[0].Calls[m.call]
+	m.rtol, m.method, m.inputs, m.outputs = file.Rtol, c.Method, c.Inputs, c.Outputs
+	return nil
+}
+
+// content is a short name for the exported programs' bytes.
+func (m *model) content() (string, error) {
+	h := sha256.New()
+	for _, name := range sortedKeys(m.methods) {
+		f, err := os.Open(m.methods[name])
+		if err != nil {
+			return "", fmt.Errorf("read model: %w", err)
+		}
+		_, err = io.Copy(h, f)
+		f.Close()
+		if err != nil {
+			return "", fmt.Errorf("read model: %w", err)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:6]), nil
+}
+
+func sortedKeys(m map[string]string) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// words are the inputs as workers take them; their elements go to files in tmp.
+func (m *model) words(tmp string) ([]string, error) {
+	var out []string
+	for i := range m.inputs {
+		v := &m.inputs[i]
+		switch {
+		case v.NPY != "":
+			w, err := m.tensorWord(v, filepath.Join(tmp, fmt.Sprintf("%s_in_%d", m.name, i)))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, w)
+		case v.Int != nil:
+			out = append(out, fmt.Sprintf("int:%d", *v.Int))
+		case v.Float != nil:
+			out = append(out, fmt.Sprintf("float:%g", *v.Float))
+		case v.Bool != nil && *v.Bool:
+			out = append(out, "bool:1")
+		case v.Bool != nil:
+			out = append(out, "bool:0")
+		default:
+			out = append(out, "none:")
+		}
+	}
+	return out, nil
+}
+
+func (m *model) tensorWord(v *value, file string) (string, error) {
+	t, err := m.tensor(v)
+	if err != nil {
+		return "", err
+	}
+	if v.DimOrder != nil {
+		t = npy.Ordered(t, v.DimOrder)
+	}
+	if err := os.WriteFile(file, t.Data, 0o600); err != nil {
+		return "", fmt.Errorf("write input: %w", err)
+	}
+	return "t:" + header(t) + ":" + file, nil
+}
+
+// tensor is the elements of a value's file.
+func (m *model) tensor(v *value) (*tensor.Tensor, error) {
+	b, err := os.ReadFile(filepath.Join(m.dir, v.NPY))
+	if err != nil {
+		return nil, fmt.Errorf("read case: %w", err)
+	}
+	t, err := npy.Parse(b)
+	if err != nil {
+		return nil, fmt.Errorf("read case: %s: %w", v.NPY, err)
+	}
+	return t, nil
+}
+
+// header is a tensor's description: TYPE:SIZES:ORDER.
+func header(t *tensor.Tensor) string {
+	var sizes, order []string
+	for i, n := range t.Sizes {
+		sizes = append(sizes, strconv.FormatInt(n, 10))
+		d := uint8(i)
+		if t.DimOrder != nil {
+			d = t.DimOrder[i]
+		}
+		order = append(order, strconv.Itoa(int(d)))
+	}
+	return fmt.Sprintf("%d:%s:%s", t.DType, strings.Join(sizes, ","), strings.Join(order, ","))
+}
+
+// parseHeader is the inverse of header.
+func parseHeader(text string) (tensor.Meta, error) {
+	part := strings.Split(text, ":")
+	if len(part) != 3 {
+		return tensor.Meta{}, fmt.Errorf("parse tensor %q: want TYPE:SIZES:ORDER", text)
+	}
+	code, err := strconv.Atoi(part[0])
+	if err != nil {
+		return tensor.Meta{}, fmt.Errorf("parse tensor %q: %w", text, err)
+	}
+	meta := tensor.Meta{DType: tensor.ScalarType(code)}
+	if part[1] == "" {
+		return meta, nil
+	}
+	for _, word := range strings.Split(part[1], ",") {
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return meta, fmt.Errorf("parse tensor %q: %w", text, err)
+		}
+		meta.Sizes = append(meta.Sizes, n)
+	}
+	for _, word := range strings.Split(part[2], ",") {
+		n, err := strconv.ParseUint(word, 10, 8)
+		if err != nil {
+			return meta, fmt.Errorf("parse tensor %q: %w", text, err)
+		}
+		meta.DimOrder = append(meta.DimOrder, uint8(n))
+	}
+	return meta, nil
+}
