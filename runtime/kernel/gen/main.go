@@ -40,6 +40,7 @@ func main() {
 	}
 	write("zconstants.go", constantsGo())
 	integersFiles()
+	peakFiles()
 }
 
 // declarations are the Go side of a machine's functions.
