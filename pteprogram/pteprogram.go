@@ -24,6 +24,9 @@ func Options() executor.LoadOptions { return executor.LoadOptions{} }
 // Names are the names of the embedded programs.
 func Names() []string { return nil }
 
+// Bytes is the file of the embedded program of a name, or nil.
+func Bytes(name string) []byte { return nil }
+
 // Load loads the first embedded program.
 func Load() (*executor.Program, error) { return nil, errNoProgram }
 

@@ -157,19 +157,27 @@ var backends = []backend.Backend{%s}
 func Options() executor.LoadOptions {
 	return executor.LoadOptions{Kernels: kernels, Backends: backends}
 }
-`
 
-const sourceLoad = `
 // Names are the names of the embedded programs.
 func Names() []string { return []string{%s} }
 
+// Bytes is the file of the embedded program of a name, or nil.
+func Bytes(name string) []byte {
+	switch name {
+	%s}
+	return nil
+}
+`
+
+const sourceLoad = `
 // Load loads the first embedded program.
 func Load() (*executor.Program, error) { return executor.Load(program0, Options()) }
 
 // LoadNamed loads the embedded program of a name, or fails if there is none.
 func LoadNamed(name string) (*executor.Program, error) {
-	switch name {
-	%s}
+	if b := Bytes(name); b != nil {
+		return executor.Load(b, Options())
+	}
 	return nil, errors.New("load program: no embedded program " + name)
 }
 `
@@ -190,21 +198,16 @@ func (s *selection) source() string {
 	if len(s.programs) > 0 {
 		embed = "_ \"embed\"\n\"errors\"\n"
 	}
-	text := fmt.Sprintf(sourceHead, embed, &packages.text, strings.Join(names, ", "), &values)
-	if len(s.programs) > 0 {
-		text += s.embedded()
-	}
-	return text
-}
-
-// embedded is the part of the package for embedded programs.
-func (s *selection) embedded() string {
-	var text, quoted, cases strings.Builder
+	var quoted, cases, files strings.Builder
 	for i, p := range s.programs {
 		name, file, _ := strings.Cut(p, "=")
 		fmt.Fprintf(&quoted, "%q,", name)
-		fmt.Fprintf(&cases, "case %q:\nreturn executor.Load(program%d, Options())\n", name, i)
-		fmt.Fprintf(&text, "\n//go:embed %s\nvar program%d []byte\n", strconv.Quote(file), i)
+		fmt.Fprintf(&cases, "case %q:\nreturn program%d\n", name, i)
+		fmt.Fprintf(&files, "\n//go:embed %s\nvar program%d []byte\n", strconv.Quote(file), i)
 	}
-	return fmt.Sprintf(sourceLoad, &quoted, &cases) + text.String()
+	text := fmt.Sprintf(sourceHead, embed, &packages.text, strings.Join(names, ", "), &values, &quoted, &cases)
+	if len(s.programs) > 0 {
+		text += sourceLoad + files.String()
+	}
+	return text
 }
