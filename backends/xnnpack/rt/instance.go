@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -17,6 +18,7 @@ type instance struct {
 	steps   []boundStep
 	private []byte // the workspace, unless it is shared
 	temp    op.Temp
+	tier    kernel.Tier
 	env     op.Env
 	ctx     *backend.ExecuteContext // of the call under way
 	sizes   [tensor.MaxRank]tensor.Dim
@@ -37,7 +39,7 @@ type boundView struct {
 }
 
 func newInstance(ctx *backend.InitContext, p *program, opts options) (*instance, error) {
-	in := &instance{prog: p}
+	in := &instance{prog: p, tier: ctx.Tier}
 	in.temp.Limit = int(ctx.MaxMemory)
 	in.env = op.Env{Temp: &in.temp, Grow: in.grow, Parallel: in.parallel}
 	for i := range p.slots {
@@ -65,7 +67,7 @@ func (in *instance) bind(s *step) boundStep {
 		outs = append(outs, in.operand(&s.outs[i], &b.outs))
 	}
 	if s.run != nil {
-		b.own = ownCall{outs: outs, parallel: in.parallel, resize: in.resize, alloc: in.temp.Alloc}
+		b.own = ownCall{outs: outs, parallel: in.parallel, resize: in.resize, alloc: in.temp.Alloc, tier: in.tier}
 		for i := range s.args {
 			b.own.args = append(b.own.args, in.operand(&s.args[i], &b.ins))
 		}

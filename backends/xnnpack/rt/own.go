@@ -5,6 +5,7 @@ import (
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -21,6 +22,9 @@ type ownCall struct {
 	body     func(lo, hi int)
 	scratch  []byte
 	geometry quant.Conv
+	// A product has pieces, divided among shares.
+	pieces, shares int
+	tier           kernel.Tier
 }
 
 // like gives out 0 the sizes of argument 0, and the number of its elements.
@@ -71,11 +75,9 @@ func fromType(v *blob.Value) func(*ownCall) error {
 				o[i] = tensor.BFloat16ToFloat32(x)
 			}
 		case blob.QInt8:
-			quant.Dequantize(o, sliceOf[int8](raw, n), scale, zero)
+			quant.Dequantize(c.tier, o, sliceOf[int8](raw, n), scale, zero)
 		case blob.QUint8:
-			for i, x := range raw[:n] {
-				o[i] = (float32(x) - zero) * scale
-			}
+			quant.Dequantize(c.tier, o, raw[:n], scale, zero)
 		default:
 			for i, x := range sliceOf[int32](raw, n) {
 				o[i] = float32(x)
@@ -106,11 +108,9 @@ func toType(v *blob.Value) func(*ownCall) error {
 				o[i] = tensor.Float32ToBFloat16(y)
 			}
 		case blob.QInt8:
-			quant.Quantize(sliceOf[int8](raw, n), x, inverse, zero)
+			quant.Quantize(c.tier, sliceOf[int8](raw, n), x, inverse, zero)
 		case blob.QUint8:
-			for i, y := range x {
-				raw[i] = uint8(quant.Round(y*inverse, zero, 0, math.MaxUint8))
-			}
+			quant.Quantize(c.tier, raw[:n], x, inverse, zero)
 		default:
 			return backend.Fail(pte.NotSupported, "results of type ", v.Type.String())
 		}
@@ -143,7 +143,7 @@ func quantizeRows(dims int) func(*ownCall) error {
 		params := sliceOf[float32](c.outs[1].Data, 2*count)
 		for i := range count {
 			inverse, zero := quant.Dynamic(x[i*row : (i+1)*row])
-			quant.Quantize(o[i*row:(i+1)*row], x[i*row:(i+1)*row], inverse, zero)
+			quant.Quantize(c.tier, o[i*row:(i+1)*row], x[i*row:(i+1)*row], inverse, zero)
 			params[2*i], params[2*i+1] = 1/inverse, zero
 		}
 		return nil
@@ -161,7 +161,7 @@ func dequantizeRows(c *ownCall) error {
 	o, x := sliceOf[float32](c.outs[0].Data, n), sliceOf[int8](c.args[0].Data, n)
 	for i := range count {
 		scale, zero := rowParams(c.args[1], i)
-		quant.Dequantize(o[i*row:(i+1)*row], x[i*row:(i+1)*row], scale, float32(zero))
+		quant.Dequantize(c.tier, o[i*row:(i+1)*row], x[i*row:(i+1)*row], scale, float32(zero))
 	}
 	return nil
 }

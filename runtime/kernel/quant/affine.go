@@ -1,6 +1,10 @@
 package quant
 
-import "math"
+import (
+	"math"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+)
 
 // Round rounds x to the nearest integer, ties to even, adds zero and clamps; NaN becomes low.
 func Round(x, zero, low, high float32) float32 {
@@ -11,15 +15,30 @@ func Round(x, zero, low, high float32) float32 {
 	return min(q, high)
 }
 
-// Quantize sets o to x in int8: round(x·inverse) + zero, clamped.
-func Quantize(o []int8, x []float32, inverse, zero float32) {
+// limits are the least and the greatest T.
+func limits[T int8 | uint8]() (low, high float32) {
+	if ^T(0) < 0 {
+		return math.MinInt8, math.MaxInt8
+	}
+	return 0, math.MaxUint8
+}
+
+// Quantize sets o to x in 8 bits: round(x·inverse) + zero, clamped.
+func Quantize[T int8 | uint8](t kernel.Tier, o []T, x []float32, inverse, zero float32) {
+	low, high := limits[T]()
+	if kernel.QuantizeS8(t, o, x, inverse, kernel.RowsS8{Low: low - zero, High: high - zero, Zero: int32(zero)}) {
+		return
+	}
 	for i, v := range x {
-		o[i] = int8(Round(v*inverse, zero, math.MinInt8, math.MaxInt8))
+		o[i] = T(Round(v*inverse, zero, low, high))
 	}
 }
 
 // Dequantize sets o to (x - zero)·scale.
-func Dequantize(o []float32, x []int8, scale, zero float32) {
+func Dequantize[T int8 | uint8](t kernel.Tier, o []float32, x []T, scale, zero float32) {
+	if kernel.DequantizeS8(t, o, x, scale, zero) {
+		return
+	}
 	for i, v := range x {
 		o[i] = (float32(v) - zero) * scale
 	}

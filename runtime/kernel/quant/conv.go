@@ -27,43 +27,45 @@ func (c *Conv) source(pos, tap int) (at int, ok bool) {
 	return (y*c.Width + x) * c.Channels, y >= 0 && y < c.Height && x >= 0 && x < c.Width
 }
 
-// Unfold writes the rows of m output positions of one image x from pos on: what the kernel sees of a group's channels
-// there, and zero in the padding.
-func (c *Conv) Unfold(dst, x []int8, pos, m, group int, zero int8) {
+// Unfold writes the rows of m output positions of one image x from pos on, as a left factor of the weights of a group:
+// what the kernel sees of the group's channels there, and zeros in the padding. zeros has as many elements as the kernel
+// sees of a line. Unfolded is the left factor.
+func (c *Conv) Unfold(w *Weights, dst []byte, x, zeros []int8, pos, m, group int) {
+	u := unfold{c, w, x[group*c.GroupInputs:], zeros}
+	size, stride := w.elementBytes()*c.KernelWidth*c.GroupInputs, w.RowBytes()
 	for i := range m {
-		for t := range c.KernelHeight * c.KernelWidth {
-			row := dst[:c.GroupInputs]
-			dst = dst[c.GroupInputs:]
-			if at, ok := c.source(pos+i, t); ok {
-				copy(row, x[at+group*c.GroupInputs:])
-				continue
-			}
-			for k := range row {
-				row[k] = zero
-			}
+		y, col := (pos+i)/c.OutWidth*c.StrideHeight-c.Top, (pos+i)%c.OutWidth*c.StrideWidth-c.Left
+		for k := range c.KernelHeight {
+			u.line(dst[i*stride+k*size:], y+k*c.DilationHeight, col)
 		}
 	}
 }
 
-// Depthwise sets sums to those of all output channels at one position of image x. weights are [KernelHeight,
-// KernelWidth, outputs], and each group has one input channel.
-func (c *Conv) Depthwise(sums []int32, x, weights []int8, pos int, zero int32) {
-	clear(sums)
-	n := len(sums)
-	for t := range c.KernelHeight * c.KernelWidth {
-		at, ok := c.source(pos, t)
-		if !ok {
-			continue
+// unfold is what rows of a left factor are made of.
+type unfold struct {
+	*Conv
+	w        *Weights
+	x, zeros []int8 // x from the group's first channel on
+}
+
+// line writes what the kernel sees of line y of the image from column col on.
+func (u *unfold) line(dst []byte, y, col int) {
+	n := u.GroupInputs
+	if y < 0 || y >= u.Height {
+		u.w.put(dst, u.zeros[:u.KernelWidth*n])
+		return
+	}
+	if u.Channels == n && u.DilationWidth == 1 && col >= 0 && col+u.KernelWidth <= u.Width {
+		u.w.put(dst, u.x[(y*u.Width+col)*n:][:u.KernelWidth*n])
+		return
+	}
+	size := n * u.w.elementBytes()
+	for k := range u.KernelWidth {
+		at := col + k*u.DilationWidth
+		from := u.zeros[:n]
+		if at >= 0 && at < u.Width {
+			from = u.x[(y*u.Width+at)*u.Channels:][:n]
 		}
-		w, pixel := weights[t*n:(t+1)*n], x[at:at+c.Channels]
-		if c.GroupOutputs == 1 {
-			for k, v := range pixel[:n] {
-				sums[k] += (int32(v) - zero) * int32(w[k])
-			}
-			continue
-		}
-		for k := range sums {
-			sums[k] += (int32(pixel[k/c.GroupOutputs]) - zero) * int32(w[k])
-		}
+		u.w.put(dst[k*size:], from)
 	}
 }

@@ -2,44 +2,184 @@
 // from real numbers, x = (q - zero)·scale.
 package quant
 
-// panel is how many rows of the weights are packed side by side.
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+)
+
+// panel is how many rows of the weights are packed side by side in portable Go.
 const panel = 4
 
-// Weights is the right factor of products, packed: for every panel rows the columns one after another.
+// Weights is the right factor of products, packed for a tier: for every panel of rows the columns one after another.
 type Weights struct {
+	// Rows is the number of results of a row of the left factor, Depth the length of the rows of both.
 	Rows, Depth int
 	// Sums are the sums of the rows.
 	Sums []int32
-	data []int8
+	// Panel is how many rows a panel has.
+	Panel int
+
+	tiles *kernel.GemmS8 // nil: portable Go
+	data  []int8
 }
 
-// Pack packs rows of depth integers each.
-func Pack(w []int8, rows, depth int) *Weights {
-	p := &Weights{Rows: rows, Depth: depth, Sums: make([]int32, rows), data: make([]int8, (rows+panel-1)/panel*panel*depth)}
+// Pack packs rows of depth integers each for tier t.
+func Pack(t kernel.Tier, w []int8, rows, depth int) *Weights {
+	p := &Weights{Rows: rows, Depth: depth, Sums: make([]int32, rows), Panel: panel, tiles: kernel.IntegersOf(t)}
+	if depth == 0 {
+		p.tiles = nil
+	}
 	for r := range rows {
-		at := r/panel*panel*depth + r%panel
-		for k, x := range w[r*depth : (r+1)*depth] {
-			p.data[at+k*panel] = x
+		for _, x := range w[r*depth : (r+1)*depth] {
 			p.Sums[r] += int32(x)
 		}
+	}
+	if p.tiles == nil {
+		p.packPortable(w)
+		return p
+	}
+	p.Panel = p.tiles.Cols
+	size := p.tiles.PanelBytes(depth)
+	p.data = make([]int8, p.Columns()/p.Panel*size)
+	for r := 0; r < rows; r += p.Panel {
+		p.tiles.Pack(p.data[r/p.Panel*size:], w[r*depth:rows*depth], depth, depth)
 	}
 	return p
 }
 
-// Multiply sets c[i·Rows+j] to the product of row i of a, rows being lda apart, and row j of the weights, for i < m.
-func (w *Weights) Multiply(c []int32, a []int8, lda, m int) {
-	for p := 0; p < w.Rows; p += panel {
-		n := min(panel, w.Rows-p)
-		b := w.data[p*w.Depth : (p+panel)*w.Depth]
-		i := 0
-		for ; i+2 <= m; i += 2 {
-			o := tile2(a[i*lda:i*lda+w.Depth], a[(i+1)*lda:(i+1)*lda+w.Depth], b)
-			copy(c[i*w.Rows+p:i*w.Rows+p+n], o[:panel])
-			copy(c[(i+1)*w.Rows+p:(i+1)*w.Rows+p+n], o[panel:])
+func (w *Weights) packPortable(rows []int8) {
+	w.data = make([]int8, w.Columns()*w.Depth)
+	for r := range w.Rows {
+		at := r/panel*panel*w.Depth + r%panel
+		for k, x := range rows[r*w.Depth : (r+1)*w.Depth] {
+			w.data[at+k*panel] = x
 		}
-		if i < m {
-			o := tile1(a[i*lda:i*lda+w.Depth], b)
-			copy(c[i*w.Rows+p:i*w.Rows+p+n], o[:])
+	}
+}
+
+// Columns is the number of rows in whole panels.
+func (w *Weights) Columns() int { return (w.Rows + w.Panel - 1) / w.Panel * w.Panel }
+
+// Start is what sums start at so that base, which has Rows numbers or none, is added to the products: Columns numbers.
+func (w *Weights) Start(base []int32) []int32 {
+	start := slices.Grow(slices.Clone(base), w.Columns())[:w.Columns()]
+	clear(start[len(base):])
+	for i, s := range w.Sums {
+		if w.tiles != nil && w.tiles.Flips {
+			start[i] -= 128 * s
+		}
+	}
+	return start
+}
+
+// elementBytes is the size of an element of a left factor.
+func (w *Weights) elementBytes() int {
+	if w.tiles == nil {
+		return 1
+	}
+	return w.tiles.RowBytes(w.tiles.Group) / w.tiles.Group
+}
+
+// RowBytes is the size of a row of a left factor.
+func (w *Weights) RowBytes() int {
+	if w.tiles == nil {
+		return w.Depth
+	}
+	return w.tiles.RowBytes(w.Depth)
+}
+
+// Left are rows of a left factor, as the tier wants them.
+type Left struct {
+	data   []byte
+	stride int
+}
+
+// Load makes m rows of a left factor of x, where rows are lda apart. dst has m·RowBytes bytes, which Left may use.
+func (w *Weights) Load(dst []byte, x []int8, lda, m int) Left {
+	if w.tiles == nil || w.tiles.Direct(w.Depth) {
+		return Left{bytesOf(x), lda}
+	}
+	l := Left{dst, w.RowBytes()}
+	if lda == w.Depth && w.Depth%w.tiles.Group == 0 {
+		w.tiles.Load(dst, x[:m*lda])
+		return l
+	}
+	for i := range m {
+		w.tiles.Load(dst[i*l.stride:], x[i*lda:i*lda+w.Depth])
+	}
+	return l
+}
+
+// Unfolded is the left factor whose rows Conv.Unfold wrote to dst.
+func (w *Weights) Unfolded(dst []byte) Left { return Left{dst, w.RowBytes()} }
+
+// put makes elements of a row of a left factor.
+func (w *Weights) put(dst []byte, x []int8) {
+	if w.tiles == nil {
+		copy(dst, bytesOf(x))
+		return
+	}
+	w.tiles.Load(dst, x)
+}
+
+func bytesOf(x []int8) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}
+
+// Block is some rows and panels of a product.
+type Block struct {
+	Rows        int
+	From, Until int // panels
+	Stride      int // of the sums, at least the columns of the panels
+}
+
+// Multiply sets sums to start, from the first panel of the block on, plus the products of the rows of a.
+func (w *Weights) Multiply(sums []int32, a Left, start []int32, b Block) {
+	if w.tiles != nil {
+		w.multiplyTiles(sums, a, start, b)
+		return
+	}
+	for p := b.From; p < b.Until; p++ {
+		right, first, at := w.data[p*panel*w.Depth:(p+1)*panel*w.Depth], start[(p-b.From)*panel:], (p-b.From)*panel
+		i := 0
+		for ; i+2 <= b.Rows; i += 2 {
+			o := tile2(a.row(i, w.Depth), a.row(i+1, w.Depth), right)
+			addTo(sums[i*b.Stride+at:], o[:panel], first)
+			addTo(sums[(i+1)*b.Stride+at:], o[panel:], first)
+		}
+		if i < b.Rows {
+			o := tile1(a.row(i, w.Depth), right)
+			addTo(sums[i*b.Stride+at:], o[:], first)
+		}
+	}
+}
+
+func addTo(o, x, y []int32) {
+	for i, v := range x {
+		o[i] = v + y[i]
+	}
+}
+
+// row is row i of n elements, as they were given.
+func (l *Left) row(i, n int) []int8 {
+	b := l.data[i*l.stride : i*l.stride+n]
+	return unsafe.Slice((*int8)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+// multiplyTiles is Multiply in tiles, whose heights differ by one at most.
+func (w *Weights) multiplyTiles(sums []int32, a Left, start []int32, b Block) {
+	count := (b.Rows + w.tiles.Rows - 1) / w.tiles.Rows
+	size := w.tiles.PanelBytes(w.Depth)
+	t := kernel.TileS8{Stride: uintptr(a.stride), OutStride: uintptr(4 * b.Stride), Depth: uintptr(w.tiles.Groups(w.Depth))}
+	for p := b.From; p < b.Until; p++ {
+		at := (p - b.From) * w.Panel
+		t.Panel, t.Start = &w.data[p*size : (p+1)*size][0], &start[at : at+w.Panel][0]
+		for i := range count {
+			lo, hi := b.Rows*i/count, b.Rows*(i+1)/count
+			t.Left, t.Out = &a.data[lo*a.stride:][0], &sums[lo*b.Stride+at : (hi-1)*b.Stride+at+w.Panel][0]
+			w.tiles.Run(&t, hi-lo)
 		}
 	}
 }

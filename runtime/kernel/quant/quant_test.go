@@ -2,8 +2,9 @@ package quant
 
 import (
 	"math"
-	"slices"
 	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 )
 
 // pattern is n integers from -128 to 127.
@@ -16,22 +17,37 @@ func pattern(n, seed int) []int8 {
 }
 
 func TestMultiply(t *testing.T) {
-	for _, size := range [][3]int{{1, 1, 1}, {2, 4, 3}, {3, 5, 7}, {7, 9, 16}, {1, 3, 0}} {
-		m, rows, depth := size[0], size[1], size[2]
-		lda := depth + 2
+	for _, tier := range kernel.Tiers() {
+		for _, size := range [][3]int{{1, 1, 1}, {2, 4, 3}, {3, 5, 7}, {7, 9, 16}, {1, 3, 0}, {21, 70, 37}, {33, 64, 128}} {
+			checkMultiply(t, tier, size[0], size[1], size[2])
+		}
+	}
+}
+
+func checkMultiply(t *testing.T, tier kernel.Tier, m, rows, depth int) {
+	for _, lda := range []int{depth, depth + 3} {
 		a, w := pattern(m*lda, 1), pattern(rows*depth, 2)
-		p := Pack(w, rows, depth)
-		got := make([]int32, m*rows)
-		p.Multiply(got, a, lda, m)
+		p := Pack(tier, w, rows, depth)
+		base := make([]int32, rows)
+		for j := range base {
+			base[j] = int32(1000 * j)
+		}
+		n := p.Columns()
+		got := make([]int32, m*n)
+		left := p.Load(make([]byte, m*p.RowBytes()), a, lda, m)
+		start := p.Start(base)
+		for panel := range n / p.Panel {
+			p.Multiply(got[panel*p.Panel:], left, start[panel*p.Panel:], Block{Rows: m, From: panel, Until: panel + 1, Stride: n})
+		}
 		for i := range m {
 			for j := range rows {
-				var want, sum int32
+				want, sum := base[j], int32(0)
 				for k := range depth {
 					want += int32(a[i*lda+k]) * int32(w[j*depth+k])
 					sum += int32(w[j*depth+k])
 				}
-				if got[i*rows+j] != want || p.Sums[j] != sum {
-					t.Errorf("%v: row %d column %d: got %d and sum %d, want %d and %d", size, i, j, got[i*rows+j], p.Sums[j], want, sum)
+				if got[i*n+j] != want || p.Sums[j] != sum {
+					t.Fatalf("%v: %d×%d×%d: row %d column %d: got %d and sum %d, want %d and %d", tier, m, rows, depth, i, j, got[i*n+j], p.Sums[j], want, sum)
 				}
 			}
 		}
@@ -57,43 +73,83 @@ func pixel(c *Conv, x []int8, pos, kh, kw, ch int, zero int8) int8 {
 	return x[(y*c.Width+z)*c.Channels+ch]
 }
 
+// TestUnfold multiplies the unfolded input with rows that have a single one.
 func TestUnfold(t *testing.T) {
-	for n := range geometries {
-		c := &geometries[n]
-		x := pattern(c.Height*c.Width*c.Channels, n)
-		m := c.OutHeight * c.OutWidth
-		for g := range c.Groups {
-			got := make([]int8, m*c.Depth())
-			c.Unfold(got, x, 0, m, g, -9)
-			var want []int8
-			for pos := range m {
-				for tap := range c.KernelHeight * c.KernelWidth {
-					for k := range c.GroupInputs {
-						want = append(want, pixel(c, x, pos, tap/c.KernelWidth, tap%c.KernelWidth, g*c.GroupInputs+k, -9))
-					}
-				}
+	for _, tier := range kernel.Tiers() {
+		for n := range geometries {
+			for g := range geometries[n].Groups {
+				checkUnfold(t, tier, &geometries[n], g)
 			}
-			if !slices.Equal(got, want) {
-				t.Errorf("geometry %d group %d: got %v, want %v", n, g, got, want)
+		}
+	}
+}
+
+func checkUnfold(t *testing.T, tier kernel.Tier, c *Conv, group int) {
+	x := pattern(c.Height*c.Width*c.Channels, group)
+	m, depth := c.OutHeight*c.OutWidth, c.Depth()
+	ones := make([]int8, depth*depth)
+	for i := range depth {
+		ones[i*depth+i] = 1
+	}
+	w := Pack(tier, ones, depth, depth)
+	left, zeros := make([]byte, m*w.RowBytes()), make([]int8, c.KernelWidth*c.GroupInputs)
+	for i := range zeros {
+		zeros[i] = -9
+	}
+	c.Unfold(w, left, x, zeros, 0, m, group)
+	got := make([]int32, m*w.Columns())
+	w.Multiply(got, w.Unfolded(left), w.Start(nil), Block{Rows: m, Until: w.Columns() / w.Panel, Stride: w.Columns()})
+	for i := range m {
+		for j := range depth {
+			tap := j / c.GroupInputs
+			want := pixel(c, x, i, tap/c.KernelWidth, tap%c.KernelWidth, group*c.GroupInputs+j%c.GroupInputs, -9)
+			if got[i*w.Columns()+j] != int32(want) {
+				t.Fatalf("%v: %+v: position %d, element %d: got %d, want %d", tier, c, i, j, got[i*w.Columns()+j], want)
 			}
 		}
 	}
 }
 
 func TestDepthwise(t *testing.T) {
-	c := &geometries[2]
-	outs := c.Groups * c.GroupOutputs
-	x, w := pattern(c.Height*c.Width*c.Channels, 5), pattern(9*outs, 6)
-	for pos := range c.OutHeight * c.OutWidth {
-		got := make([]int32, outs)
-		c.Depthwise(got, x, w, pos, 3)
-		for o := range outs {
-			var want int32
-			for tap := range 9 {
-				want += (int32(pixel(c, x, pos, tap/3, tap%3, o/c.GroupOutputs, 3)) - 3) * int32(w[tap*outs+o])
+	wide := Conv{Height: 6, Width: 9, Channels: 37, KernelHeight: 3, KernelWidth: 3, StrideHeight: 1, StrideWidth: 1, DilationHeight: 1, DilationWidth: 1,
+		Top: 1, Left: 1, Groups: 37, GroupInputs: 1, GroupOutputs: 1, OutHeight: 6, OutWidth: 9}
+	strided := wide
+	strided.StrideHeight, strided.StrideWidth, strided.OutHeight, strided.OutWidth = 2, 2, 3, 5
+	dilated := wide
+	dilated.DilationWidth, dilated.Left, dilated.OutWidth = 4, 2, 5
+	narrow := wide
+	narrow.Width, narrow.Top, narrow.OutHeight, narrow.OutWidth = 2, 2, 8, 2
+	for _, tier := range kernel.Tiers() {
+		for _, c := range []*Conv{&geometries[2], &wide, &strided, &dilated, &narrow} {
+			checkDepthwise(t, tier, c)
+		}
+	}
+}
+
+func checkDepthwise(t *testing.T, tier kernel.Tier, c *Conv) {
+	const zero = 3
+	outs, taps := c.Groups*c.GroupOutputs, c.KernelHeight*c.KernelWidth
+	x, w := pattern(c.Height*c.Width*c.Channels, 5), pattern(taps*outs, 6)
+	d, base, zeros := PackDepthwise(tier, w, outs), make([]int32, outs), make([]int8, c.Width*c.Channels)
+	for i := range base {
+		base[i] = int32(100 * i)
+	}
+	for i := range zeros {
+		zeros[i] = zero
+	}
+	l := Line{Conv: c, Depthwise: d, X: x, Zeros: zeros, Base: d.Start(base, zero)}
+	for y := range c.OutHeight {
+		got := make([]int32, c.OutWidth*outs)
+		l.Sums(got, y)
+		for i, v := range got {
+			o := i % outs
+			want := base[o]
+			for tap := range taps {
+				p := pixel(c, x, y*c.OutWidth+i/outs, tap/c.KernelWidth, tap%c.KernelWidth, o/c.GroupOutputs, zero)
+				want += (int32(p) - zero) * int32(w[tap*outs+o])
 			}
-			if got[o] != want {
-				t.Errorf("position %d output %d: got %d, want %d", pos, o, got[o], want)
+			if v != want {
+				t.Fatalf("%v: %+v: line %d, column %d, output %d: got %d, want %d", tier, c, y, i/outs, o, v, want)
 			}
 		}
 	}
@@ -114,8 +170,8 @@ func TestDynamic(t *testing.T) {
 	for _, x := range [][]float32{{0, 0}, {1, 2, 3}, {-3, -1}, {-1, 0.5, 2}, {1e-3, -4e4}, {5}} {
 		inverse, zero := Dynamic(x)
 		q, back := make([]int8, len(x)+1), make([]float32, len(x)+1)
-		Quantize(q, append(x, 0), inverse, zero)
-		Dequantize(back, q, 1/inverse, zero)
+		Quantize(kernel.Best(), q, append(x, 0), inverse, zero)
+		Dequantize(kernel.Best(), back, q, 1/inverse, zero)
 		for i, v := range append(x, 0) {
 			if d := math.Abs(float64(back[i] - v)); d > 0.5001/float64(inverse) {
 				t.Errorf("%v: %v comes back as %v", x, v, back[i])

@@ -1,0 +1,256 @@
+package rt
+
+import (
+	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
+	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// Products are divided into pieces of rowBlock rows and columnBlock columns, and the pieces among shares, which run
+// side by side.
+const (
+	rowBlock    = 32
+	columnBlock = 256 // whole panels in every tier
+	mostShares  = 8
+)
+
+// linear is a step of a linear operator. Arguments are the input and, if it is dynamic, its parameters.
+func (p *product) linear(flatten bool) func(*ownCall) error {
+	depth := 0
+	for _, w := range p.weights {
+		depth += w.Depth
+	}
+	return func(c *ownCall) error {
+		in, out := c.args[0], c.outs[0]
+		last := len(in.Sizes) - 1
+		if last < 0 || int(in.Sizes[last]) != depth {
+			return backend.Fail(pte.InvalidArgument, "the input's last size is not the weights'")
+		}
+		m := in.Numel() / max(depth, 1)
+		sizes := append(c.sizes[:0], in.Sizes...)
+		if flatten {
+			sizes = append(c.sizes[:0], tensor.Dim(m), 0)
+		}
+		sizes[len(sizes)-1] = tensor.Dim(p.rows)
+		if err := c.resize(out, sizes); err != nil {
+			return err
+		}
+		c.geometry = quant.Conv{Height: 1, Width: m, Channels: depth, OutHeight: 1, OutWidth: m, KernelHeight: 1, KernelWidth: 1,
+			StrideHeight: 1, StrideWidth: 1, Groups: 1, GroupInputs: depth, GroupOutputs: p.rows}
+		return p.run(c, 1)
+	}
+}
+
+// geometry is the convolution of a node over an input of these sizes; ok is false if the kernel does not fit.
+func geometry(k *blob.Conv, in []tensor.Dim) (g quant.Conv, ok bool) {
+	g = quant.Conv{
+		Height: int(in[1]), Width: int(in[2]), Channels: int(in[3]), KernelHeight: k.KernelHeight, KernelWidth: k.KernelWidth,
+		StrideHeight: k.StrideHeight, StrideWidth: k.StrideWidth, DilationHeight: k.DilationHeight, DilationWidth: k.DilationWidth,
+		Top: k.Top, Left: k.Left, Groups: k.Groups, GroupInputs: k.GroupInputs, GroupOutputs: k.GroupOutputs,
+	}
+	spanH := g.Height + k.Top + k.Bottom - (k.KernelHeight-1)*k.DilationHeight - 1
+	spanW := g.Width + k.Left + k.Right - (k.KernelWidth-1)*k.DilationWidth - 1
+	if spanH < 0 || spanW < 0 || g.Channels != g.Groups*g.GroupInputs {
+		return g, false
+	}
+	g.OutHeight, g.OutWidth = spanH/k.StrideHeight+1, spanW/k.StrideWidth+1
+	return g, true
+}
+
+// conv is a step of a convolution. Arguments are the input and, if it is dynamic, its parameters, by image.
+func (p *product) conv(k blob.Conv) func(*ownCall) error {
+	return func(c *ownCall) error {
+		in, out := c.args[0], c.outs[0]
+		g, ok := geometry(&k, in.Sizes)
+		if !ok {
+			return backend.Fail(pte.InvalidArgument, "the kernel does not fit the input")
+		}
+		sizes := append(c.sizes[:0], in.Sizes[0], tensor.Dim(g.OutHeight), tensor.Dim(g.OutWidth), tensor.Dim(p.rows))
+		if err := c.resize(out, sizes); err != nil {
+			return err
+		}
+		c.geometry = g
+		return p.run(c, int(in.Sizes[0]))
+	}
+}
+
+// run computes c.geometry for these images.
+func (p *product) run(c *ownCall, images int) error {
+	g := &c.geometry
+	c.pieces = images * g.OutHeight
+	if p.depthwise == nil {
+		c.pieces = ceil(images*g.OutHeight*g.OutWidth, rowBlock) * ceil(p.columnsOf(), columnBlock)
+	}
+	c.shares = min(mostShares, c.pieces)
+	b, err := c.alloc(c.shares * p.spaceOf(g).total())
+	if err != nil {
+		return err
+	}
+	c.scratch = b
+	if c.body == nil {
+		c.body = func(lo, hi int) {
+			for s := lo; s < hi; s++ {
+				p.share(c, s)
+			}
+		}
+	}
+	c.parallel(c.shares, 1, c.body)
+	return nil
+}
+
+func ceil(n, size int) int { return (n + size - 1) / size }
+
+// columnsOf is how many columns the weights of a group, or of a block, have.
+func (p *product) columnsOf() int { return p.weights[0].Columns() }
+
+// space is the scratch of a share: its sizes in bytes.
+type space struct{ left, zeros, sums, floats int }
+
+func (s space) total() int { return s.left + s.zeros + s.sums + s.floats }
+
+// spaceOf is the scratch that a share needs. The parts begin at multiples of 64 bytes.
+func (p *product) spaceOf(g *quant.Conv) space {
+	align := func(n int) int { return (n + 63) &^ 63 }
+	if p.depthwise != nil {
+		return space{zeros: align(g.Width * g.Channels), sums: align(4 * g.OutWidth * p.rows)}
+	}
+	s := space{zeros: align(g.KernelWidth * g.GroupInputs), sums: align(4 * rowBlock * min(columnBlock, p.columnsOf()))}
+	for _, w := range p.weights {
+		s.left = max(s.left, align(rowBlock*w.RowBytes()))
+	}
+	if !p.static {
+		s.floats = s.sums
+	}
+	return s
+}
+
+// job is one share of a product with its scratch.
+type job struct {
+	*product
+	*quant.Conv
+	c      *ownCall
+	x      []int8
+	left   []byte
+	zeros  []int8
+	sums   []int32
+	floats []float32
+}
+
+// share computes share s of all pieces.
+func (p *product) share(c *ownCall, s int) {
+	sp := p.spaceOf(&c.geometry)
+	own := c.scratch[s*sp.total() : (s+1)*sp.total()]
+	j := job{product: p, Conv: &c.geometry, c: c, x: sliceOf[int8](c.args[0].Data, c.args[0].Numel()), left: own[:sp.left]}
+	own = own[sp.left:]
+	j.zeros = sliceOf[int8](own, sp.zeros)
+	j.sums = sliceOf[int32](own[sp.zeros:], sp.sums/4)
+	j.floats = sliceOf[float32](own[sp.zeros+sp.sums:], sp.floats/4)
+	if p.static {
+		fill(j.zeros, p.zeroIn)
+	}
+	for piece := c.pieces * s / c.shares; piece < c.pieces*(s+1)/c.shares; piece++ {
+		if p.depthwise != nil {
+			j.line(piece)
+		} else {
+			chunks := ceil(p.columnsOf(), columnBlock)
+			j.piece(piece/chunks*rowBlock, piece%chunks*columnBlock)
+		}
+	}
+}
+
+func fill(x []int8, v int8) {
+	for i := range x {
+		x[i] = v
+	}
+}
+
+// line computes one line of one image of a depthwise convolution.
+func (j *job) line(i int) {
+	size := j.Height * j.Width * j.Channels
+	l := quant.Line{Conv: j.Conv, Depthwise: j.depthwise, X: j.x[i/j.OutHeight*size:], Zeros: j.zeros, Base: j.starts[0]}
+	l.Sums(j.sums, i%j.OutHeight)
+	o := sliceOf[int8](j.c.outs[0].Data, j.c.outs[0].Numel())[i*j.OutWidth*j.rows:]
+	r := quant.Rows{Tier: j.tier, Rows: j.OutWidth, Cols: j.rows, Stride: j.rows, OutStride: j.rows}
+	r.Requantize(o, j.sums, j.factors, j.bounds)
+}
+
+// piece computes rows from first on and columns from col on, of all groups of channels.
+func (j *job) piece(first, col int) {
+	m := min(rowBlock, j.c.outs[0].Numel()/j.rows-first)
+	var d dynamicRows
+	if !j.static {
+		d.read(j.c, first, m)
+	}
+	at := 0
+	for i, w := range j.weights {
+		b := quant.Block{Rows: m, From: col / w.Panel, Until: min(col+columnBlock, w.Columns()) / w.Panel}
+		b.Stride = (b.Until - b.From) * w.Panel
+		w.Multiply(j.sums, j.leftOf(i, first, m, &d), j.starts[i][col:], b)
+		r := quant.Rows{Tier: j.tier, Rows: m, Cols: min(columnBlock, w.Rows-col), Stride: b.Stride, OutStride: j.product.rows}
+		switch to := first*j.product.rows + at + col; {
+		case j.static:
+			o := sliceOf[int8](j.c.outs[0].Data, j.c.outs[0].Numel())
+			r.Requantize(o[to:], j.sums, j.factors[at+col:], j.bounds)
+		default:
+			j.dynamic(i, col, to, r, &d)
+		}
+		if j.blocks == 1 {
+			at += w.Rows
+		}
+	}
+}
+
+// dynamic makes float32 of sums, and results after the last block of columns.
+func (j *job) dynamic(i, col, to int, r quant.Rows, d *dynamicRows) {
+	k := kernel.Columns{Sums: j.columns[i].Sums[col:], Scales: j.columns[i].Scales[col:]}
+	whole := r
+	whole.Cols = r.Stride
+	whole.Scale(j.floats, j.sums, &k, d.zeros[:r.Rows], j.blocks > 1 && i > 0)
+	if j.blocks > 1 && i < j.blocks-1 {
+		return
+	}
+	o := sliceOf[float32](j.c.outs[0].Data, j.c.outs[0].Numel())
+	r.Complete(o[to:], j.floats, j.bias[to%j.product.rows:], d.scales[:r.Rows], j.low, j.high)
+}
+
+// leftOf are m rows from first on of the left factor of weights i.
+func (j *job) leftOf(i, first, m int, d *dynamicRows) quant.Left {
+	w := j.weights[i]
+	if j.blocks > 1 {
+		return w.Load(j.left, j.x[first*j.Channels+i*w.Depth:], j.Channels, m)
+	}
+	if j.Direct() {
+		return w.Load(j.left, j.x[first*j.Channels:], j.Channels, m)
+	}
+	positions, size := j.OutHeight*j.OutWidth, j.Height*j.Width*j.Channels
+	for r := 0; r < m; {
+		image, pos := (first+r)/positions, (first+r)%positions
+		n := min(m-r, positions-pos)
+		if !j.static {
+			fill(j.zeros, int8(d.zeros[r]))
+		}
+		j.Unfold(w, j.left[r*w.RowBytes():], j.x[image*size:(image+1)*size], j.zeros, pos, n, i)
+		r += n
+	}
+	return w.Unfolded(j.left)
+}
+
+// dynamicRows are the scales and the zero points of rows of a dynamically quantized input.
+type dynamicRows struct {
+	scales [rowBlock]float32
+	zeros  [rowBlock]int32
+}
+
+// read sets d to the parameters of m rows of results from first on.
+func (d *dynamicRows) read(c *ownCall, first, m int) {
+	params := c.args[1]
+	l := sliceOf[float32](params.Data, params.Numel())
+	per := c.outs[0].Numel() / int(c.outs[0].Sizes[len(c.outs[0].Sizes)-1]) / (len(l) / 2) // rows that share parameters
+	for i := range m {
+		at := (first + i) / per
+		d.scales[i], d.zeros[i] = l[2*at], int32(l[2*at+1])
+	}
+}
