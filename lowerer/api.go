@@ -29,6 +29,8 @@ type Options struct {
 	Dump string
 	// Timings takes the times of the parts from load on; nil for none.
 	Timings *Timings
+	// Data writes data files; with nil, a program that has one is an error.
+	Data DataWriter
 	// Debug takes what the instructions came from; nil for nothing.
 	Debug *DebugInfo
 }
@@ -202,6 +204,9 @@ func (l *Loaded) ToExecutorch(spec *config.Spec, p *exir.EdgeProgram, dump *Dump
 		return nil, nil, l.placed(emitError(spec, err))
 	}
 	x.NamedData, x.Requirements = p.NamedData, p.Requirements
+	if err := externalize(spec, x); err != nil {
+		return nil, nil, err
+	}
 	x.Program.SegmentAlignment = spec.SegmentAlignment.V
 	x.Program.ConstantAlignment = spec.ConstantTensorAlignment.V
 	x.Program.DelegateAlignment = spec.DelegateAlignment.V
@@ -230,11 +235,11 @@ func LowerFile(_ context.Context, spec *config.Spec, models map[string]string, w
 	if err != nil {
 		return rep, err
 	}
-	n, err := packTo(x, modelPaths(spec, models), w, opts.Timings)
+	n, files, err := packTo(x, modelPaths(spec, models), w, opts)
 	if err != nil {
 		return rep, err
 	}
-	rep.Packed, rep.FileBytes, rep.ConstantBytes = true, n, pack.Constants(x.Program)
+	rep.Packed, rep.FileBytes, rep.ConstantBytes, rep.ExternalBytes = true, n, pack.Constants(x.Program), packedBytes(files)
 	return rep, checkPacked(pending, rep.FileBytes, rep.ConstantBytes)
 }
 
@@ -298,35 +303,42 @@ func ProgramStep(spec *config.Spec, graphs map[string]string, w io.Writer, opts 
 }
 
 // PackStep evaluates the constants of the program that ProgramStep wrote to progPath over the weights in models, and
-// writes the .pte to w. The sizes are held against what the check of `expect` left pending.
-func PackStep(progPath string, models map[string]string, pending []config.Pending, w io.Writer) (*report.Manifest, error) {
+// writes the .pte to w and its data files to data. The sizes are held against what the check of `expect` left pending.
+func PackStep(progPath string, models map[string]string, pending []config.Pending, w io.Writer, data DataWriter) (*report.Manifest, error) {
 	x, err := readProgram(progPath)
 	if err != nil {
 		return nil, err
 	}
-	n, err := packTo(x, models, w, nil)
+	n, files, err := packTo(x, models, w, Options{Data: data})
 	if err != nil {
 		return nil, err
 	}
 	m := manifest(x)
+	for _, f := range files {
+		m.DataFiles = append(m.DataFiles, f.Name)
+	}
 	m.FileBytes, m.ConstantBytes = n, pack.Constants(x.Program)
 	return m, checkPacked(pending, m.FileBytes, m.ConstantBytes)
 }
 
-// packTo evaluates the constants of x and writes the .pte to w; it gives the file's size in bytes.
-func packTo(x *exir.ExecutorchProgram, models map[string]string, w io.Writer, t *Timings) (int64, error) {
+// packTo evaluates the constants of x and writes the .pte to w, and its data files; it gives the size of the .pte in
+// bytes.
+func packTo(x *exir.ExecutorchProgram, models map[string]string, w io.Writer, opts Options) (int64, []pack.DataFile, error) {
 	files := openWeights(models)
 	defer files.close()
-	if err := pack.Fill(x, files.read, &files.room); err != nil {
+	external, err := pack.Fill(x, files.read, &files.room)
+	if err != nil {
 		var errs diag.List
 		errs.Add(diag.ModelMalformed, err)
-		return 0, errs.Err()
+		return 0, nil, errs.Err()
 	}
-	t.Mark("pack")
-	defer t.Mark("write")
+	opts.Timings.Mark("pack")
+	defer opts.Timings.Mark("write")
 	var n counter
-	err := pte.Write(files.writer(io.MultiWriter(w, &n)), x.Program)
-	return int64(n), err
+	if err := pte.Write(files.writer(io.MultiWriter(w, &n)), x.Program); err != nil {
+		return 0, nil, err
+	}
+	return int64(n), external, writeData(external, x.Program.SegmentAlignment, opts.Data)
 }
 
 // DefaultSpec is the spec of a program of one method, forward, from the file model: every default of the schema.

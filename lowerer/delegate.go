@@ -85,12 +85,6 @@ func (l *Loaded) delegate(spec *config.Spec, p *exir.EdgeProgram, models map[str
 	}
 	l.delegation = result
 	var errs diag.List
-	for _, d := range p.NamedData {
-		if d.ExternalTag != "" {
-			errs = append(errs, diag.New(diag.UnsupportedFeature, "", "named data %q is to lie in %s.ptd, and no .ptd files are written", d.Key, d.ExternalTag).
-				WithHint("give the backend's entry no external tag"))
-		}
-	}
 	for _, m := range p.Methods {
 		errs = append(errs, l.preserved(m)...)
 		if err := dump.Stage("delegated", &p.Program, m, l.table); err != nil {

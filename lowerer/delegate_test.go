@@ -95,7 +95,7 @@ func TestOddBackends(t *testing.T) {
 		{"kept and left", odd{keep: []string{"aten::conv2d"}}, `[]`, "it was kept from decomposition, and no backend took it"},
 		{"may not read", odd{seen: &seen}, `["aten::convolution"]`, "no way to read"},
 		{"reads", odd{reads: true, seen: &seen}, `["aten::convolution"]`, ""},
-		{"external", odd{tagged: "big"}, `["aten::convolution"]`, "big.ptd"},
+		{"external", odd{tagged: "big"}, `["aten::convolution"]`, `in a data file "big"`},
 	} {
 		seen = 0
 		err := oddLower(t, c.odd, c.ops)

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -61,6 +62,8 @@ var flips = map[string][]flip{
 	"delegate_alignment":                    {{model: "tied.pt2", from: partition("") + `, delegate_alignment: 16`, to: partition("") + `, delegate_alignment: 1024`}},
 	"segment_alignment":                     {{model: "lifted.pt2", from: `segment_alignment: 128`, to: `segment_alignment: 64`}},
 	"constant_tensor_alignment":             {{model: "lifted.pt2", from: `constant_tensor_alignment: 16`, to: `constant_tensor_alignment: 64`}},
+	"external_constants.*.file":             {{model: "tied.pt2", from: `external_constants: [{file: "a"}]`, to: `external_constants: [{file: "b"}]`}},
+	"external_constants.*.name":             {{model: "tied.pt2", from: `external_constants: [{file: "a"}]`, to: `external_constants: [{file: "a", name: "none.*"}]`, refused: `no weight is left for "none.*"`}},
 	"emit_stacktrace":                       {{from: `emit_stacktrace: false`, to: `emit_stacktrace: true`}},
 	"expect":                                {{from: `expect: arena_bytes: 96`, to: `expect: arena_bytes: 95`, refused: "expect.arena_bytes: got 96, want 95"}},
 }
@@ -180,7 +183,11 @@ func (f *flip) outcome(t *testing.T, fields string) (string, error) {
 	}
 	var program, report bytes.Buffer
 	dump := filepath.Join(dir, "dump")
-	rep, err := LowerFile(context.Background(), spec, models, &program, Options{Dump: dump})
+	data := func(name string, write func(io.Writer) error) error {
+		program.WriteString(name)
+		return write(&program)
+	}
+	rep, err := LowerFile(context.Background(), spec, models, &program, Options{Dump: dump, Data: data})
 	if err != nil {
 		return "", err
 	}

@@ -36,9 +36,12 @@ func makeReport(spec *config.Spec, x *exir.ExecutorchProgram, stats map[string]*
 		r.Instructions += m.Instructions
 		r.Methods[plan.Name] = m
 	}
-	for _, c := range x.Constants {
-		r.ConstantBytes += int64(c.Meta.Nbytes())
+	for i, c := range x.Constants {
+		if x.File(i) == "" {
+			r.ConstantBytes += int64(c.Meta.Nbytes())
+		}
 	}
+	r.ExternalBytes = externalBytes(x)
 	size, err := fileSize(x)
 	r.FileBytes = size
 	return r, err
@@ -76,6 +79,11 @@ func fileSize(x *exir.ExecutorchProgram) (int64, error) {
 	room := new(scratch.Scratch)
 	block := room.Alloc(max(largest(x.Constants), largest(x.Mutable)))
 	p.ConstantBuffers, p.MutableData = parts(block, x.Constants), parts(block, x.Mutable)
+	for i := range x.Constants {
+		if x.File(i) != "" {
+			p.ConstantBuffers[1+i] = nil
+		}
+	}
 	for _, b := range x.Payloads {
 		p.DelegateData = append(p.DelegateData, b.Bytes)
 	}
@@ -91,6 +99,9 @@ const namedEntry = 96
 func namedSize(x *exir.ExecutorchProgram) (n int64) {
 	gap := int64(max(x.Program.SegmentAlignment, pte.DefaultSegmentAlignment))
 	for _, d := range x.NamedData {
+		if d.ExternalTag != "" {
+			continue
+		}
 		n += int64(d.Content.Meta.Nbytes()) + max(gap, int64(d.Alignment)) + int64(len(d.Key)) + namedEntry
 	}
 	return n

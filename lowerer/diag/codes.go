@@ -37,6 +37,8 @@ const (
 	UnsupportedFeature  Code = "PTE3004" // a construct that this version does not lower
 	BadRange            Code = "PTE3005" // a range outside of the exported one
 
+	UndeclaredData Code = "PTE3006" // a data file that the build does not declare, or that the program does not have
+
 	IllegalTag              Code = "PTE3101" // a partitioner tagged what may not be tagged
 	NotConvex               Code = "PTE3102" // a partition is not one convex part of one graph
 	PartitionerChangedGraph Code = "PTE3103" // a partitioner changed the graph

@@ -12,6 +12,9 @@ type ExecutorchProgram struct {
 	Program *pte.Program
 	// Constants and Mutable are expressions over the weights of the .pt2 files, one .pte buffer each.
 	Constants, Mutable []*Constant
+	// Files has the name of the data file of each of Constants, "" for the .pte; nil if there are none. The tensors of such
+	// a constant have Extra, with its key: the weight's name, or a placeholder of its content key.
+	Files []string
 	// Payloads are the delegates', which BackendDelegate.Processed refers to; NamedData is what they refer to.
 	Payloads  []Blob
 	NamedData []*NamedData
@@ -26,6 +29,14 @@ type Requirement struct {
 	Zero *Constant
 	// Otherwise is the error of a constant that is not; it has no cause.
 	Otherwise *diag.Error
+}
+
+// File is the data file of Constants[i], or "".
+func (p *ExecutorchProgram) File(i int) string {
+	if i < len(p.Files) {
+		return p.Files[i]
+	}
+	return ""
 }
 
 // KernelUse is one kernel that a program calls.

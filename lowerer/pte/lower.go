@@ -62,7 +62,7 @@ type lowerOutputs struct{ program, dump, report, debug string }
 func lowerWhole(spec *config.Spec, models map[string]string, out lowerOutputs, t *lowerer.Timings) error {
 	debug := debugFor(out.debug)
 	return writeFile(out.program, func(w io.Writer) error {
-		rep, err := lowerer.LowerFile(context.Background(), spec, models, w, lowerer.Options{Dump: out.dump, Timings: t, Debug: debug})
+		rep, err := lowerer.LowerFile(context.Background(), spec, models, w, lowerer.Options{Dump: out.dump, Timings: t, Debug: debug, Data: dataBeside(out.program)})
 		if rep != nil && out.report != "" {
 			if err := writeFile(out.report, rep.Write); err != nil {
 				return err
@@ -73,6 +73,13 @@ func lowerWhole(spec *config.Spec, models map[string]string, out lowerOutputs, t
 		}
 		return writeFile(out.debug, debug.Write)
 	})
+}
+
+// dataBeside writes data files into the folder of the program, as ExecuTorch does.
+func dataBeside(program string) lowerer.DataWriter {
+	return func(name string, write func(w io.Writer) error) error {
+		return writeFile(filepath.Join(filepath.Dir(program), name+".ptd"), write)
+	}
 }
 
 // debugFor is where the lowering puts what goes into the file at path, or nil if there is none.

@@ -45,6 +45,7 @@ func init() {
 		{"run", "[flags] prog.pte", "run a program", runRun},
 		{"compare", "[flags] a.pte b.pte", "run two programs and find the first node that differs", runCompare},
 		{"inspect", "[flags] prog.pte", "show everything that a program holds", runInspect},
+		{"merge", "-o out.ptd a.ptd ...", "put the entries of data files into one, each content once", runMerge},
 		{"passes", "[flags]", "list the passes in their order", runPasses},
 		{"ops", "[flags] [name]", "list the operators that lower, or describe one", runOps},
 		{"explain", "code", "explain an error code", runExplain},

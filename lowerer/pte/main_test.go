@@ -18,6 +18,7 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/internal/config"
 	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/pte/ptd"
 )
 
 func TestMain(m *testing.M) {
@@ -54,8 +55,18 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// reweigh is the program src with the first element, a float32, of a constant negated.
+// reweigh is the program or data file src with the first element, a float32, of a constant negated.
 func reweigh(src []byte, constant int) ([]byte, error) {
+	if ptd.Is(src) {
+		entries, err := ptd.Read(src)
+		if err != nil {
+			return nil, err
+		}
+		entries[constant].Data[3] ^= 0x80
+		var b bytes.Buffer
+		err = ptd.Write(&b, entries, 0)
+		return b.Bytes(), err
+	}
 	p, err := pte.Read(src)
 	if err != nil {
 		return nil, err

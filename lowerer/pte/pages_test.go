@@ -42,7 +42,13 @@ func TestExamples(t *testing.T) {
 		}
 		write(t, "spec.cue", []byte(m[1]))
 		var out, errs bytes.Buffer
-		rc := run(strings.Fields(m[2]), &out, &errs)
+		lines := strings.Split(m[2], "\npte ") // the last one fails
+		for _, line := range lines[:len(lines)-1] {
+			if run(strings.Fields(line), &out, &errs) != 0 {
+				t.Fatalf("%s: pte %s: %s", code, line, &errs)
+			}
+		}
+		rc := run(strings.Fields(lines[len(lines)-1]), &out, &errs)
 		if got := errs.String(); rc != exitUser || !strings.Contains(got, "["+string(code)+"]") {
 			t.Errorf("%s: pte %s: exit code %d, printed\n%s", code, m[2], rc, got)
 		} else if os.Getenv("PTE_UPDATE") != "" {
@@ -85,7 +91,7 @@ func writeFixtures(t *testing.T, dir string) {
 		return npy.Format(x)
 	}
 	files := map[string][]byte{
-		"add.pt2": add, "dynamic.pt2": read(modelDir, "dynamic_two.pt2"), "unbounded.pt2": read(modelDir, "unbounded.pt2"),
+		"add.pt2": add, "tied.pt2": read(modelDir, "tied.pt2"), "dynamic.pt2": read(modelDir, "dynamic_two.pt2"), "unbounded.pt2": read(modelDir, "unbounded.pt2"),
 		"notes.pt2": []byte("notes"), "notes.txt": []byte("notes"),
 		"old.pt2":     replace(`"major": 8`, `"major": 9`),
 		"cycle.pt2":   replace(`{"name": "args_1"}}, "kind"`, `{"name": "add"}}, "kind"`),

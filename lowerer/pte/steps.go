@@ -2,7 +2,9 @@ package pte
 
 import (
 	"io"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/rules-pte/rules_pte/lowerer"
 	"github.com/rules-pte/rules_pte/lowerer/diag"
@@ -132,7 +134,8 @@ func runPack(e *env, args []string) error {
 	program, manifest := f.String("program", "", "the `file` that program wrote"), f.String("manifest", "", "a `file` for the list of kernels that the program needs")
 	out := f.String("o", "", "the program's `file`")
 	check := f.String("check", "", "the `file` that check wrote")
-	models := pairs{}
+	models, data := pairs{}, pairs{}
+	f.Var(data, "data", "the file for a data file of the program, as `name=path`; repeatable")
 	f.Var(models, "model", "the .pt2 of a model, as `key=path`; repeatable")
 	if err := parseOnlyFlags(f, args, "program", "o", "manifest"); err != nil {
 		return err
@@ -141,13 +144,41 @@ func runPack(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
+	declared := dataFiles{paths: data}
 	return writeFile(*out, func(w io.Writer) error {
-		m, err := lowerer.PackStep(*program, models, pending, w)
+		m, err := lowerer.PackStep(*program, models, pending, w, declared.write)
 		if err != nil {
+			return err
+		}
+		if err := declared.unwritten(m.DataFiles); err != nil {
 			return err
 		}
 		return writeFile(*manifest, m.Write)
 	})
+}
+
+// dataFiles are the paths of data files that a build declares, by name.
+type dataFiles struct{ paths pairs }
+
+func (d dataFiles) write(name string, write func(w io.Writer) error) error {
+	path, ok := d.paths[name]
+	if !ok {
+		return diag.New(diag.UndeclaredData, "", "the program has constants in a data file %q, and no file is declared for it", name).
+			WithHint("in Bazel, list it in data_files; else give --data %s=PATH", name)
+	}
+	return writeFile(path, write)
+}
+
+// unwritten is an error for the files that the program does not have.
+func (d dataFiles) unwritten(names []string) error {
+	var errs diag.List
+	for _, name := range slices.Sorted(maps.Keys(d.paths)) {
+		if !slices.Contains(names, name) {
+			errs = append(errs, diag.New(diag.UndeclaredData, "", "the program has no data file %q; it has %q", name, names).
+				WithHint("name it in external_constants of the spec, or take it out of data_files"))
+		}
+	}
+	return errs.Err()
 }
 
 func parseOnlyFlags(f flags, args []string, required ...string) error {

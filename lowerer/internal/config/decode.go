@@ -1,6 +1,7 @@
 package config
 
 import (
+	"path"
 	"sort"
 	"strconv"
 
@@ -95,6 +96,7 @@ func (l *loader) decode(p named) (*Spec, error) {
 		s.Passes = append(s.Passes, PassSwitch{name, on})
 	})
 	errs := l.partition(p.v, s)
+	errs = append(errs, l.external(p.v, s)...)
 	errs = append(errs, l.target(p.v, s)...)
 	if page, _ := field(p.v, "segment_alignment").String(); page == "page" {
 		s.SegmentAlignment.V = s.Target.PageSize
@@ -190,6 +192,22 @@ func (l *loader) methods(p cue.Value, s *Spec) {
 		c := Value[any]{constant(v), l.place(l.userPos(v)), true}
 		s.ConstantMethods = append(s.ConstantMethods, ConstantMethod{name, c})
 	})
+}
+
+func (l *loader) external(p cue.Value, s *Spec) (errs diag.List) {
+	items, _ := field(p, "external_constants").List()
+	for items.Next() {
+		v := items.Value()
+		e := ExternalConstants{File: l.str(v, "file"), Name: l.str(v, "name")}
+		if !e.Name.Pos.IsValid() {
+			e.Name.Pos = e.File.Pos
+		}
+		if _, err := path.Match(e.Name.V, ""); err != nil {
+			errs = append(errs, diag.New(diag.WrongValue, s.Where(e.Name.Pos), "external_constants: %q is no pattern: %w", e.Name.V, err))
+		}
+		s.ExternalConstants = append(s.ExternalConstants, e)
+	}
+	return errs
 }
 
 func (l *loader) memory(p cue.Value, s *Spec) {

@@ -45,9 +45,17 @@ type Spec struct {
 	// DelegateAlignment is SegmentAlignment's value if not Set.
 	DelegateAlignment Value[int]
 	EmitStacktrace    Value[bool]
+	// ExternalConstants are asked in their order; the first whose Name fits a weight has it.
+	ExternalConstants []ExternalConstants
 
 	expect cue.Value
 	loader *loader
+}
+
+// ExternalConstants are the weights of one data file.
+type ExternalConstants struct {
+	// File is the data file's name without .ptd; Name a pattern of fully qualified names.
+	File, Name Value[string]
 }
 
 // MethodSpec is one method.

@@ -10,8 +10,9 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
-// delegates evaluates the named data of p, each content once, and writes the content keys into the payloads.
-func (e *evaluator) delegates(p *exir.ExecutorchProgram) error {
+// delegates evaluates the named data of p, each content once, and writes the content keys into the payloads. Entries
+// with a tag go into the data files.
+func (e *evaluator) delegates(p *exir.ExecutorchProgram, external *dataFiles) error {
 	keys := map[string]string{}
 	seen := map[string][]byte{}
 	for _, d := range p.NamedData {
@@ -32,6 +33,12 @@ func (e *evaluator) delegates(p *exir.ExecutorchProgram) error {
 			continue
 		}
 		seen[key] = data
+		if d.ExternalTag != "" {
+			if err := external.add(d.ExternalTag, pte.NamedData{Key: key, Data: data, Alignment: d.Alignment}); err != nil {
+				return err
+			}
+			continue
+		}
 		p.Program.NamedData = append(p.Program.NamedData, pte.NamedData{Key: key, Data: data, Alignment: d.Alignment})
 	}
 	for _, b := range p.Payloads {

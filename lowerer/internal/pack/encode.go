@@ -13,7 +13,7 @@ import (
 )
 
 // formatVersion is of the files between the steps; they are not kept, so it only guards against mixing tools.
-const formatVersion = 3
+const formatVersion = 4
 
 // file is an encoded ExecutorchProgram. Constants refer to one another by index, operands first.
 type file struct {
@@ -21,6 +21,7 @@ type file struct {
 	Program            *pte.Program
 	Table              []constant
 	Constants, Mutable []int
+	Files              []string
 	Payloads           []exir.Blob
 	NamedData          []namedData
 	Requirements       []requirement
@@ -64,7 +65,7 @@ type argument struct {
 // Encode writes p for a later Decode, the same bytes for the same program.
 func Encode(w io.Writer, p *exir.ExecutorchProgram) error {
 	enc := &encoder{index: map[*exir.Constant]int{}}
-	f := file{Version: formatVersion, Program: p.Program, Kernels: p.Kernels}
+	f := file{Version: formatVersion, Program: p.Program, Kernels: p.Kernels, Files: p.Files}
 	for _, c := range p.Constants {
 		f.Constants = append(f.Constants, enc.constant(c))
 	}
@@ -138,6 +139,9 @@ func Decode(r io.Reader) (*exir.ExecutorchProgram, error) {
 	}
 	if p.Mutable, err = d.pick(f.Mutable); err != nil {
 		return nil, err
+	}
+	if p.Files = f.Files; len(f.Files) > 0 && len(f.Files) != len(f.Constants) {
+		return nil, fmt.Errorf("read lowered program: %d constants and the files of %d", len(f.Constants), len(f.Files))
 	}
 	return p, d.delegates(&f, p)
 }

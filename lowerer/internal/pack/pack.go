@@ -17,25 +17,29 @@ import (
 // Weights reads a weight as contiguous bytes; where nothing has to move they are a part of the mapped file.
 type Weights func(w *exir.Weight, m tensor.Meta) ([]byte, error)
 
-// Fill evaluates the constants of p and puts them into p.Program, each content once. What is computed lies in s, which
-// must stay open as long as p.Program is used.
-func Fill(p *exir.ExecutorchProgram, weights Weights, s *scratch.Scratch) error {
+// Fill evaluates the constants of p and puts them into p.Program, each content once, and into the data files that it
+// gives. What is computed lies in s, which must stay open as long as p.Program and the data files are used.
+func Fill(p *exir.ExecutorchProgram, weights Weights, s *scratch.Scratch) ([]DataFile, error) {
 	e := &evaluator{weights: weights, scratch: s, table: op.NewTable(op.Kernels), done: map[*exir.Constant][]byte{}}
 	if err := e.required(p.Requirements); err != nil {
-		return err
+		return nil, err
 	}
 	constants, err := e.buffers(p.Constants)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.Program.MutableData, err = e.buffers(p.Mutable)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := e.delegates(p); err != nil {
-		return err
+	external := &dataFiles{seen: map[string][]byte{}}
+	if err := external.constants(p, constants); err != nil {
+		return nil, err
 	}
-	unique, index := dedup(constants)
+	if err := e.delegates(p, external); err != nil {
+		return nil, err
+	}
+	unique, index := dedup(constants, func(i int) bool { return p.File(i-1) != "" })
 	p.Program.ConstantBuffers = unique
 	for _, plan := range p.Program.Plans {
 		for i := range plan.Values {
@@ -44,7 +48,7 @@ func Fill(p *exir.ExecutorchProgram, weights Weights, s *scratch.Scratch) error 
 			}
 		}
 	}
-	return nil
+	return external.sorted(), nil
 }
 
 // required checks what delegates took for granted.
@@ -62,13 +66,17 @@ func (e *evaluator) required(list []exir.Requirement) error {
 	return errs.Err()
 }
 
-// dedup keeps each content once. Only buffers of equal size are compared, none is hashed.
-func dedup(buffers [][]byte) (unique [][]byte, index []uint32) {
+// dedup keeps each content once, and leaves out those that lie elsewhere. Only buffers of equal size are compared, none
+// is hashed.
+func dedup(buffers [][]byte, elsewhere func(i int) bool) (unique [][]byte, index []uint32) {
 	index = make([]uint32, len(buffers))
 	bySize := map[int][]uint32{}
 	unique = append(unique, nil)
-	for i, b := range buffers[min(1, len(buffers)):] {
-		at := uint32(0)
+	for i := 1; i < len(buffers); i++ {
+		if elsewhere(i) {
+			continue
+		}
+		b, at := buffers[i], uint32(0)
 		for _, j := range bySize[len(b)] {
 			if bytes.Equal(unique[j], b) {
 				at = j
@@ -80,7 +88,7 @@ func dedup(buffers [][]byte) (unique [][]byte, index []uint32) {
 			unique = append(unique, b)
 			bySize[len(b)] = append(bySize[len(b)], at)
 		}
-		index[i+1] = at
+		index[i] = at
 	}
 	return unique, index
 }

@@ -37,7 +37,7 @@ func TestRequirements(t *testing.T) {
 			}
 			room := new(scratch.Scratch)
 			defer room.Close()
-			err = Fill(p, func(*exir.Weight, tensor.Meta) ([]byte, error) { return test.data, nil }, room)
+			_, err = Fill(p, func(*exir.Weight, tensor.Meta) ([]byte, error) { return test.data, nil }, room)
 			var list diag.List
 			code := diag.Code("")
 			if errors.As(err, &list) {

@@ -18,8 +18,10 @@ type Report struct {
 	FileBytes int64 `json:"file_bytes"`
 	// ArenaBytes is the sum over the methods' planned arenas.
 	ArenaBytes int64 `json:"arena_bytes"`
-	// ConstantBytes is the sum over the program's constants, each counted once, without padding.
+	// ConstantBytes is the sum over the constants in the .pte file, each counted once, without padding.
 	ConstantBytes int64 `json:"constant_bytes"`
+	// ExternalBytes is the sum over the entries of each data file, by its name without .ptd; an upper bound before packing.
+	ExternalBytes map[string]int64 `json:"external_bytes"`
 	// Instructions is the sum over all methods.
 	Instructions int `json:"instructions"`
 	// OfficialRuntime reports whether ExecuTorch's own runtime can load and run the file.
@@ -142,6 +144,8 @@ type Manifest struct {
 	// FileBytes is the size of the .pte file, ConstantBytes that of its constants without padding.
 	FileBytes     int64 `json:"file_bytes"`
 	ConstantBytes int64 `json:"constant_bytes"`
+	// DataFiles are the names of the data files that belong to the program, without .ptd, sorted.
+	DataFiles []string `json:"data_files"`
 }
 
 // Write writes r as indented JSON with a final newline; maps come out sorted.
@@ -150,7 +154,7 @@ func (r *Report) Write(w io.Writer) error { return writeJSON(w, r.withoutNil()) 
 // Write writes m as indented JSON with a final newline.
 func (m *Manifest) Write(w io.Writer) error {
 	c := *m
-	c.Kernels, c.Backends, c.Methods = orEmpty(c.Kernels), orEmpty(c.Backends), orEmpty(c.Methods)
+	c.Kernels, c.Backends, c.Methods, c.DataFiles = orEmpty(c.Kernels), orEmpty(c.Backends), orEmpty(c.Methods), orEmpty(c.DataFiles)
 	return writeJSON(w, &c)
 }
 
@@ -169,6 +173,7 @@ func Read(r io.Reader) (*Report, error) {
 func (r *Report) withoutNil() *Report {
 	c := *r
 	c.Fallback = orEmpty(r.Fallback)
+	c.ExternalBytes = orEmptyMap(r.ExternalBytes)
 	c.Target.CPUFeatures = orEmpty(r.Target.CPUFeatures)
 	c.Delegation = map[string]*Delegation{}
 	for id, d := range r.Delegation {

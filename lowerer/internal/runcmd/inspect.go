@@ -8,14 +8,18 @@ import (
 	"strings"
 
 	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/pte/ptd"
 )
 
 // Inspect is "pte inspect": it prints every field of the program at path, and where the file's bytes go. The error has a
-// code.
+// code. Of a data file it prints the entries.
 func Inspect(path string, asJSON bool, w io.Writer) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return fault(path, err)
+	}
+	if ptd.Is(b) {
+		return inspectData(path, b, asJSON, w)
 	}
 	p, err := pte.Read(b)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 // Options are what the command line of "pte run" says.
 type Options struct {
 	Program, Method, Output, Cases string
-	Inputs                         []string
+	Inputs, Data                   []string
 	Bench, Threads                 int
 	MaxMemory                      int64
 	JSON, Check                    bool
@@ -49,6 +49,10 @@ func (o *Options) defineCalls(f *flag.FlagSet) {
 	f.StringVar(&o.Method, "method", "", "the `name` of the method; by default forward, or the only one")
 	f.Func("input", "an `input`: FILE.npy, int:N, float:X, bool:B, str:S or none; once for each", func(s string) error {
 		o.Inputs = append(o.Inputs, s)
+		return nil
+	})
+	f.Func("data", "a data `file` (.ptd) that belongs to the program; repeatable", func(s string) error {
+		o.Data = append(o.Data, s)
 		return nil
 	})
 	f.StringVar(&o.Cases, "case", "", "a `file` of calls with expected results, instead of --input")
@@ -143,6 +147,10 @@ func (r *run) load(load executor.LoadOptions) error {
 		load.Tracer = r.gen
 	}
 	start := time.Now()
+	var err error
+	if load.NamedData, err = dataFiles(r.Data); err != nil {
+		return err
+	}
 	p, err := executor.LoadFile(r.Program, load)
 	if err != nil {
 		return fault(r.Program, err)

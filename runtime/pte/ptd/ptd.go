@@ -31,6 +31,11 @@ func fault(where, msg string) error {
 	return &pte.Error{Code: pte.InvalidExternalData, File: "data file", Where: where, Msg: msg}
 }
 
+// Is reports whether file begins as a data file does.
+func Is(file []byte) bool {
+	return len(file) >= headerOffset && string(file[4:headerOffset]) == schema.Identifier
+}
+
 // Read decodes and checks a whole file. The entries' data are slices of file; all else is copied. The error is a
 // *pte.Error with code InvalidExternalData.
 func Read(file []byte) ([]pte.NamedData, error) {
