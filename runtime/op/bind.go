@@ -39,6 +39,7 @@ type Plan struct {
 	promote bool
 	inPlace []int // for each out the argument that it is, or -1
 	consts  map[*tensor.Tensor]*tensor.Tensor
+	bounds  *[2]float32
 }
 
 // Options say how calls are prepared. The zero value packs for one plan alone, and gives the same
@@ -48,12 +49,15 @@ type Options struct {
 	Pack func(t *tensor.Tensor, layout string, make func() any) any
 	// Tier is the instruction set of the kernels that have more than one.
 	Tier kernel.Tier
+	// Bounds is Call.Bounds; nil unless the operator Clamps.
+	Bounds *[2]float32
 }
 
 // Prepare makes a plan of calls of k. args are without outs and hold Data only for constants; outs have their
 // largest sizes. sig is k's signature.
 func Prepare(k *Kernel, sig *Signature, args []Value, outs []tensor.Meta, opts Options) (*Plan, error) {
-	p := &Plan{Kernel: k, tier: opts.Tier, promote: k.Def.Key == KeyPromote || k.Def.Key == KeyPromoteFloat, inPlace: inPlaceArgs(sig)}
+	p := &Plan{Kernel: k, tier: opts.Tier, promote: k.Def.Key == KeyPromote || k.Def.Key == KeyPromoteFloat, inPlace: inPlaceArgs(sig),
+		bounds: opts.Bounds}
 	pack := opts.Pack
 	if pack == nil {
 		pack = func(_ *tensor.Tensor, _ string, make func() any) any { return make() }
@@ -201,7 +205,8 @@ func (v *Invoker) bindCall() {
 	if v.env.alloc == nil {
 		v.env.alloc = v.env.Temp.Alloc
 	}
-	v.call = Call{Args: v.Args, Out: append([]*tensor.Tensor(nil), v.Outs...), Parallel: v.env.Parallel, Tier: v.plan.tier, Rand: v.env.Rand, Alloc: v.env.alloc}
+	v.call = Call{Args: v.Args, Out: append([]*tensor.Tensor(nil), v.Outs...), Parallel: v.env.Parallel, Tier: v.plan.tier, Rand: v.env.Rand, Alloc: v.env.alloc,
+		Bounds: v.plan.bounds}
 	if v.call.Parallel == nil {
 		v.call.Parallel = serially
 	}

@@ -202,13 +202,14 @@ func packRows[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int) {
 func packGroup[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int, g int) {
 	for j := 0; j < c.outPer; j += c.cols {
 		n := min(c.cols, c.outPer-j)
+		width := c.width(n)
 		for r := range c.depth() {
 			ci, t := r/c.taps(), r%c.taps()
 			if c.channelsInner {
 				ci, t = r%c.inPer, r/c.inPer
 			}
 			at := c.tapOffset(t, s)
-			for l := range c.cols {
+			for l := range width {
 				var v T
 				if l < n && c.transposed {
 					v = x[at+(g*c.inPer+ci)*s[0]+(j+l)*s[1]]
@@ -217,7 +218,7 @@ func packGroup[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int, g int)
 				}
 				dst[l] = v
 			}
-			dst = dst[c.cols:]
+			dst = dst[width:]
 		}
 	}
 }
@@ -297,15 +298,18 @@ func runConvolution[T number](call *Call, s State) error {
 }
 
 func convolve[T number](call *Call, c conv, x, w []T) error {
-	j := convJob[T]{conv: c, x: x, y: elems[T](call.Out[0]), w: w, bias: vectorOf[T](call.Args[convBias].Tensor)}
-	if len(j.y) == 0 {
+	j := convJob[T]{conv: c, x: x, y: elems[T](call.Out[0]), w: w, bias: vectorOf[T](call.Args[convBias].Tensor),
+		bounds: call.bounds()}
+	switch {
+	case len(j.y) == 0:
 		return nil
-	}
-	if c.depthwise() {
+	case c.depthwise():
 		return convDepthwise(call, j)
-	}
-	if c.byRows() {
+	case c.byRows():
 		return convRows(call, &j)
+	case c.segmented():
+		convSegments(call, &j)
+		return nil
 	}
 	return convGemm(call, j)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -41,6 +42,13 @@ var convCases = []convCase{
 	{"2-D transposed wide", dims{1, 6, 9, 21}, dims{6, 17, 3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, dims{1, 1}, true, 1},
 	{"1-D wide", dims{2, 20, 100}, dims{33, 20, 5}, dims{1}, dims{2}, dims{1}, dims{0}, false, 1},
 	{"1-D depthwise", dims{2, 20, 100}, dims{20, 1, 5}, dims{2}, dims{2}, dims{1}, dims{0}, false, 20},
+	{"2-D narrow", dims{1, 7, 12, 9}, dims{16, 7, 3, 3}, dims{1, 1}, dims{1, 1}, dims{1, 1}, dims{0, 0}, false, 1},
+	{"2-D 1x1 strides", dims{2, 20, 9, 8}, dims{50, 20, 1, 1}, dims{2, 3}, dims{0, 0}, dims{1, 1}, dims{0, 0}, false, 1},
+	{"2-D 1x1 groups", dims{1, 20, 3, 50}, dims{40, 10, 1, 1}, dims{1, 1}, dims{1, 0}, dims{1, 1}, dims{0, 0}, false, 2},
+	{"2-D far padding", dims{1, 4, 3, 4}, dims{33, 4, 3, 3}, dims{1, 2}, dims{5, 6}, dims{2, 1}, dims{0, 0}, false, 1},
+	{"2-D larger than the image", dims{1, 5, 3, 2}, dims{8, 5, 5, 5}, dims{1, 1}, dims{2, 2}, dims{1, 1}, dims{0, 0}, false, 1},
+	{"2-D depthwise small", dims{2, 48, 7, 7}, dims{48, 1, 5, 5}, dims{1, 1}, dims{2, 2}, dims{1, 1}, dims{0, 0}, false, 48},
+	{"1-D long", dims{1, 1, 90}, dims{20, 1, 30}, dims{4}, dims{14}, dims{1}, dims{0}, false, 1},
 	{"no image", dims{0, 3, 5, 5}, dims{2, 3, 3, 3}, dims{1, 1}, dims{0, 0}, dims{1, 1}, dims{0, 0}, false, 1},
 }
 
@@ -193,6 +201,35 @@ func benchConv(b *testing.B, x, w *tensor.Tensor, groups int) {
 		temp.Reset()
 		if err := ConvolutionF32.Run(c, s); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestBounds holds bounded results of every tier against those that are bounded afterwards.
+func TestBounds(t *testing.T) {
+	bounds := [2]float32{-20, 31}
+	for _, cc := range convCases {
+		x, w := wave(cc.in...), wave(cc.weight...)
+		for _, in := range []*tensor.Tensor{x, ordered(x, lastOrder(x.Rank(), x.Rank() == w.Rank())...)} {
+			t.Run(cc.name, func(t *testing.T) { checkBounds(t, &ConvolutionF32, bounds, cc.args(in, w, nil)...) })
+		}
+	}
+	checkBounds(t, &LinearF32, bounds, wave(9, 30), wave(45, 30), wave(45))
+}
+
+func checkBounds(t *testing.T, k *Kernel, bounds [2]float32, args ...any) {
+	t.Helper()
+	want := mustCall(t, k, args...)
+	for i, v := range elems[float32](want) {
+		elems[float32](want)[i] = clampOf(v, bounds[0], bounds[1])
+	}
+	for _, tier := range kernel.Tiers() {
+		c := &Call{Args: vals(args...), Out: []*tensor.Tensor{ordered(want, want.DimOrder...)}, Tier: tier, Alloc: new(Temp).Alloc, Parallel: serially, Bounds: &bounds}
+		if err := k.Run(c, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := sameResults(want, c.Out[0]); err != nil {
+			t.Errorf("tier %v: %v", tier, err)
 		}
 	}
 }

@@ -9,8 +9,10 @@ const maxTaps = 64
 type lines[T number] struct {
 	convJob[T]
 	sums *kernel.TapsF32
+	tier kernel.Tier
 	// empty are as many zeros as there are channels.
 	empty   []T
+	window  bool // a kernel computes the positions of a row that see all its columns
 	planes  phases
 	scratch []T // of every worker: the planes of a channel, and a plane of outputs
 	workers int
@@ -22,7 +24,9 @@ func vectorLines[T number](call *Call, j *convJob[T]) (bool, error) {
 	if !isFloat32[T]() || sums == nil || j.taps() > maxTaps {
 		return false, nil
 	}
-	l := lines[T]{convJob: *j, sums: sums, workers: 1}
+	l := lines[T]{convJob: *j, sums: sums, workers: 1, tier: call.Tier}
+	l.window = j.channelsInner && j.outPer == 1 && j.kernel[0] == 1 && j.kernel[1] == j.kernel[2] &&
+		kernel.HasWindow(call.Tier, j.kernel[1], j.out.channels)
 	if call.Parallel != nil && len(j.y)*j.taps() >= gemmParallelMin {
 		l.workers = convWorkers
 	}
@@ -53,16 +57,19 @@ func (l *lines[T]) line() int { return (l.out.size[1]-1)*l.planes.width + l.out.
 func (l *lines[T]) space() int { return l.planes.space() + l.planes.size() }
 
 func (l *lines[T]) compute(call *Call) error {
-	var err error
-	size := l.out.channels
-	if !l.channelsInner {
-		size += l.workers * l.space()
+	empty, scratch := l.out.channels, 0
+	if l.window {
+		empty *= (l.out.size[2]-1)*l.stride[2] + (l.kernel[2]-1)*l.dilation[2] + 1
 	}
-	if l.empty, err = tempOf[T](call, size); err != nil {
+	if !l.channelsInner {
+		scratch = l.workers * l.space()
+	}
+	both, err := tempOf[T](call, empty+scratch)
+	if err != nil {
 		return err
 	}
-	clear(l.empty)
-	l.empty, l.scratch = l.empty[:l.out.channels], l.empty[l.out.channels:]
+	clear(both)
+	l.empty, l.scratch = both[:empty], both[empty:]
 	if l.workers == 1 {
 		l.part(0)
 		return nil
@@ -86,7 +93,7 @@ func (l *lines[T]) part(worker int) {
 		total = o.batch * o.size[0] * o.size[1]
 	}
 	t := kernel.Taps{Count: uintptr(l.taps()), Start: at32(l.empty, 0), Step: uintptr(o.channels * f32Size),
-		Low: kernel.Unclamped[0], High: kernel.Unclamped[1]}
+		Low: l.bounds[0], High: l.bounds[1]}
 	for i := total * worker / l.workers; i < total*(worker+1)/l.workers; i++ {
 		if l.channelsInner {
 			l.positions(t, i/(o.size[0]*o.size[1]), i/o.size[1]%o.size[0], i%o.size[1])
@@ -98,24 +105,60 @@ func (l *lines[T]) part(worker int) {
 
 // positions computes all channels of one row of positions of image n.
 func (l *lines[T]) positions(t kernel.Taps, n, d, h int) {
-	var inputs [maxTaps]*float32
-	t.Inputs, t.Weights = &inputs[0], at32(l.w, 0)
+	var rows [maxTaps][]T // what the taps of each row of the kernel see, nil outside
 	if l.bias != nil {
 		t.Start = at32(l.bias, 0)
 	}
-	o, in := &l.out, &l.in
-	for w := range o.size[2] {
-		for k := range l.taps() {
-			sd := l.source(0, d, k/(l.kernel[1]*l.kernel[2]))
-			sh, sw := l.source(1, h, k/l.kernel[2]%l.kernel[1]), l.source(2, w, k%l.kernel[2])
-			inputs[k] = at32(l.empty, 0)
-			if sd >= 0 && sh >= 0 && sw >= 0 {
-				inputs[k] = at32(l.x, n*in.sn+sd*in.step[0]+sh*in.step[1]+sw*in.step[2])
+	in := &l.in
+	for k := range l.kernel[0] * l.kernel[1] {
+		sd, sh := l.source(0, d, k/l.kernel[1]), l.source(1, h, k%l.kernel[1])
+		if sd >= 0 && sh >= 0 {
+			rows[k] = l.x[n*in.sn+sd*in.step[0]+sh*in.step[1]:]
+		}
+	}
+	y := l.y[n*l.out.sn+d*l.out.step[0]+h*l.out.step[1]:]
+	limit := l.out.size[2]
+	for s := l.stretchAt(2, 0, limit); s.from < limit; s = l.stretchAt(2, s.to, limit) {
+		if l.window && s.taps() == l.kernel[2] {
+			l.windows(&t, y, &rows, &s)
+			continue
+		}
+		for w := s.from; w < s.to; w++ {
+			l.position(&t, y, &rows, &s, w)
+		}
+	}
+}
+
+// position computes all channels of position w of a row, which sees the taps of s.
+func (l *lines[T]) position(t *kernel.Taps, y []T, rows *[maxTaps][]T, s *stretch, w int) {
+	var inputs [maxTaps]*float32
+	first, width := w*l.stride[2]-l.pad[2], l.kernel[2]
+	for k, row := range rows[:l.taps()/width] {
+		for j := range width {
+			inputs[k*width+j] = at32(l.empty, 0)
+			if row != nil && j >= s.lo && j < s.hi {
+				inputs[k*width+j] = at32(row, (first+j*l.dilation[2])*l.in.step[2])
 			}
 		}
-		t.Out = at32(l.y, n*o.sn+d*o.step[0]+h*o.step[1]+w*o.step[2])
-		l.sums.Each(&t, o.channels)
 	}
+	one := *t
+	one.Inputs, one.Weights, one.Out = &inputs[0], at32(l.w, 0), at32(y, w*l.out.step[2])
+	l.sums.Each(&one, l.out.channels)
+}
+
+// windows computes all channels of the positions s of a row, which see all columns of the kernel.
+func (l *lines[T]) windows(t *kernel.Taps, y []T, rows *[maxTaps][]T, s *stretch) {
+	in := &l.in
+	w := kernel.Window{Weights: at32(l.w, 0), Start: t.Start, Out: at32(y, s.from*l.out.step[2]), Stride: uintptr(l.dilation[2]*in.step[2]) * f32Size,
+		Step: uintptr(l.stride[2]*in.step[2]) * f32Size, Next: uintptr(l.out.step[2]) * f32Size, Count: uintptr(s.to - s.from), Tap: t.Step,
+		Low: t.Low, High: t.High}
+	for k := range l.kernel[1] {
+		w.Rows[k] = at32(l.empty, 0)
+		if rows[k] != nil {
+			w.Rows[k] = at32(rows[k], (s.from*l.stride[2]-l.pad[2])*in.step[2])
+		}
+	}
+	w.Run(l.tier, l.kernel[1], l.out.channels)
 }
 
 // channel computes all positions of output channel c of image n.

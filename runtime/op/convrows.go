@@ -97,7 +97,7 @@ func (j *rowsJob[T]) block(g, pos, worker int) {
 	panel := j.panels[worker*j.cols*depth:][:j.cols*depth]
 	j.unfoldPanel(panel, g, pos, m)
 	t := kernel.Tile{Stride: uintptr(depth * f32Size), Panel: at32(panel, 0), OutStride: uintptr(o.sc * f32Size), Depth: uintptr(depth),
-		Segments: 1, Start: &zeros[0], Low: kernel.Unclamped[0], High: kernel.Unclamped[1]}
+		Segments: 1, Start: &zeros[0], Low: j.bounds[0], High: j.bounds[1]}
 	y := j.y[g*j.outPer*o.sc+pos:]
 	var edge [kernel.MaxRows * kernel.MaxCols]float32
 	if m < j.cols {

@@ -22,6 +22,7 @@ type convJob[T number] struct {
 	rows          []T // space for the unfolded input of every worker
 	workers       int
 	chunk         int // output positions that are unfolded at a time
+	bounds        [2]float32
 }
 
 // work is the number of multiplications.
@@ -45,9 +46,12 @@ func convGemm[T number](call *Call, j convJob[T]) error {
 	}
 	if j.workers == 1 {
 		j.part(0)
-		return nil
+	} else {
+		share(call, &j, j.workers, 1)
 	}
-	share(call, &j, j.workers, 1)
+	if j.micro == nil {
+		clampTo(j.y, j.bounds)
+	}
 	return nil
 }
 
@@ -80,7 +84,8 @@ func (j *convJob[T]) block(p, pos, worker int) {
 	m := min(j.chunk, j.out.size.product()-pos)
 	depth, o := j.depth(), &j.out
 	size := j.len(depth, j.outPer)
-	job := gemm[T]{tiling: j.tiling, m: m, n: j.outPer, k: depth, lda: depth, b: j.w[g*size : (g+1)*size], rs: o.step[2], cs: o.sc}
+	job := gemm[T]{tiling: j.tiling, m: m, n: j.outPer, k: depth, lda: depth, b: j.w[g*size : (g+1)*size], rs: o.step[2], cs: o.sc,
+		bounds: j.bounds}
 	if j.bias != nil {
 		job.bias = j.bias[g*j.outPer : (g+1)*j.outPer]
 	}
@@ -157,9 +162,10 @@ func convDepthwise[T number](call *Call, j convJob[T]) error {
 	}
 	if call.Parallel == nil || len(j.y)*j.taps() < gemmParallelMin {
 		j.depthwiseRows(0, rows)
-		return nil
+	} else {
+		share(call, &j, rows, max(1, gemmParallelMin/4/max(1, len(j.y)/rows*j.taps())))
 	}
-	share(call, &j, rows, max(1, gemmParallelMin/4/max(1, len(j.y)/rows*j.taps())))
+	clampTo(j.y, j.bounds)
 	return nil
 }
 

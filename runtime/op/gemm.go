@@ -44,16 +44,31 @@ func isFloat32[T number]() bool { return unsafe.Sizeof(T(0)) == 4 && T(1)/T(2) !
 // panels is how many panels n columns make.
 func (t tiling) panels(n int) int { return (n + t.cols - 1) / t.cols }
 
-// len is how many elements a k × n matrix has when packed.
-func (t tiling) len(k, n int) int { return t.panels(n) * t.cols * k }
+// width is how many columns a panel has in memory that takes the last n columns: the last panel may be narrow.
+func (t tiling) width(n int) int {
+	if t.micro != nil && n <= t.micro.Narrow {
+		return t.micro.Narrow
+	}
+	return t.cols
+}
 
-// pack puts b into panels: for every cols columns the rows one after another, padded with zeros.
-func pack[T number](dst []T, b matrix[T], cols int) {
-	for j := 0; j < b.cols; j += cols {
-		n := min(cols, b.cols-j)
+// len is how many elements a k × n matrix has when packed.
+func (t tiling) len(k, n int) int {
+	rest := n % t.cols
+	if rest > 0 {
+		rest = t.width(rest)
+	}
+	return (n/t.cols*t.cols + rest) * k
+}
+
+// pack puts b into panels: for each the rows one after another, padded with zeros.
+func pack[T number](dst []T, b matrix[T], t tiling) {
+	for j := 0; j < b.cols; j += t.cols {
+		n := min(t.cols, b.cols-j)
+		width := t.width(n)
 		for i := range b.rows {
-			at, row := i*b.rs+j*b.cs, dst[:cols]
-			dst = dst[cols:]
+			at, row := i*b.rs+j*b.cs, dst[:width]
+			dst = dst[width:]
 			if b.cs == 1 {
 				copy(row[:n], b.data[at:at+n])
 			} else {
@@ -76,20 +91,24 @@ type gemm[T number] struct {
 	c       []T
 	rs, cs  int // strides of c
 	bias    []T // nil, or one a column
+	bounds  [2]float32
 }
 
 // runGemm computes g, on several threads if it is large.
 func runGemm[T number](c *Call, g gemm[T]) {
+	g.bounds = c.bounds()
 	panels := g.panels(g.n)
-	if c.Parallel == nil || g.m*g.n*g.k < gemmParallelMin {
+	switch {
+	case c.Parallel == nil || g.m*g.n*g.k < gemmParallelMin:
 		g.block(0, g.m, 0, panels)
-		return
-	}
-	if g.byPanels() {
+	case g.byPanels():
 		share(c, &g, panels, max(1, gemmParallelMin/4/max(1, g.m*g.k*g.cols)))
-		return
+	default:
+		share(c, &g, g.m, max(8, gemmParallelMin/4/max(1, g.n*g.k)))
 	}
-	share(c, &g, g.m, max(8, gemmParallelMin/4/max(1, g.n*g.k)))
+	if g.micro == nil {
+		clampTo(g.c[:g.m*g.n], g.bounds)
+	}
 }
 
 // byPanels reports whether threads divide the panels of g, not its rows.
@@ -147,6 +166,16 @@ func (g *gemm[T]) store(i, p, n int, o []T, bias *[panel]T) {
 	for l := range n {
 		g.c[at] = o[l] + bias[l]
 		at += g.cs
+	}
+}
+
+// clampTo bounds x, which is float32 if there are bounds.
+func clampTo[T number](x []T, bounds [2]float32) {
+	if isFloat32[T]() && bounds != kernel.Unclamped {
+		y := floats(x)
+		for i, v := range y {
+			y[i] = clampOf(v, bounds[0], bounds[1])
+		}
 	}
 }
 

@@ -12,22 +12,81 @@ var zeros [kernel.MaxCols]float32
 // f32Size is the size of a float32 in bytes.
 const f32Size = 4
 
+// strip computes tiles of one panel.
+type strip struct {
+	kernel.Tile
+	micro *kernel.Gemm
+	width int // columns of the panel in memory
+	cols  int // columns of the result
+}
+
+// startAt lets the sums start at bias, one number for each of cols, or at zero without one.
+func (s *strip) startAt(bias []float32) {
+	s.Start = &zeros[0]
+	if bias != nil {
+		s.Start = &bias[0]
+	}
+}
+
+// run computes a tile of this many rows; results that do not fill the panel go through a buffer.
+func (s *strip) run(rows int) {
+	if s.cols == s.width {
+		s.call(&s.Tile, rows)
+		return
+	}
+	var start [kernel.MaxCols]float32
+	var out [kernel.MaxRows * kernel.MaxCols]float32
+	copy(start[:], unsafe.Slice(s.Start, s.cols))
+	edge := s.Tile
+	edge.Start = &start[0]
+	edge.Out, edge.OutStride = &out[0], uintptr(s.width*f32Size)
+	s.call(&edge, rows)
+	for i := range rows {
+		to := (*float32)(unsafe.Add(unsafe.Pointer(s.Out), uintptr(i)*s.OutStride))
+		copy(unsafe.Slice(to, s.cols), out[i*s.width:])
+	}
+}
+
+func (s *strip) call(t *kernel.Tile, rows int) {
+	if s.width == s.micro.Cols {
+		s.micro.Run(t, rows)
+	} else {
+		s.micro.RunNarrow(t, rows)
+	}
+}
+
 // tiles computes rows lo to hi of the panels from to until with the tiles of a tier. T is float32, g.cs is 1.
 func (g *gemm[T]) tiles(lo, hi, from, until int) {
-	t := kernel.Tile{Stride: uintptr(g.lda * f32Size), OutStride: uintptr(g.rs * f32Size), Depth: uintptr(g.k), Segments: 1,
-		Low: kernel.Unclamped[0], High: kernel.Unclamped[1]}
+	s := strip{micro: g.micro}
+	s.Tile = kernel.Tile{Stride: uintptr(g.lda * f32Size), OutStride: uintptr(g.rs * f32Size), Depth: uintptr(g.k), Segments: 1,
+		Low: g.bounds[0], High: g.bounds[1]}
 	for r := lo; r < hi; r += rowBlock {
 		end := min(r+rowBlock, hi)
 		for p := from; p < until; p++ {
-			n := min(g.cols, g.n-p*g.cols)
-			t.Panel = at32(g.b, p*g.cols*g.k)
-			if n == g.cols {
-				g.fullStrip(&t, r, end, p)
-			} else {
-				g.edgeStrip(&t, r, end, p)
-			}
+			s.cols = min(g.cols, g.n-p*g.cols)
+			s.width = g.width(s.cols)
+			s.Panel = at32(g.b, p*g.cols*g.k)
+			s.startAt(part32(g.bias, p*g.cols, s.cols))
+			g.strips(&s, r, end, p)
 		}
 	}
+}
+
+// strips computes rows lo to hi of panel p.
+func (g *gemm[T]) strips(s *strip, lo, hi, p int) {
+	n := balanced(hi-lo, g.micro.Rows)
+	for r := lo; r < hi; r += n {
+		s.Left, s.Out = at32(g.a, r*g.lda), at32(g.c, r*g.rs+p*g.cols)
+		s.run(min(n, hi-r))
+	}
+}
+
+// part32 is n elements of x, which are float32, from i on; nil of nil.
+func part32[T number](x []T, i, n int) []float32 {
+	if x == nil {
+		return nil
+	}
+	return floats(x[i : i+n])
 }
 
 // at32 is the address of x[i], which is a float32; x may end there.
@@ -38,41 +97,6 @@ func at32[T number](x []T, i int) *float32 {
 // floats is x, whose elements are float32.
 func floats[T any](x []T) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
-}
-
-// fullStrip computes rows lo to hi of a panel that has all its columns.
-func (g *gemm[T]) fullStrip(t *kernel.Tile, lo, hi, p int) {
-	t.Start = &zeros[0]
-	if g.bias != nil {
-		t.Start = at32(g.bias, p*g.cols)
-	}
-	n := balanced(hi-lo, g.micro.Rows)
-	for r := lo; r < hi; r += n {
-		t.Left, t.Out = at32(g.a, r*g.lda), at32(g.c, r*g.rs+p*g.cols)
-		g.micro.Run(t, min(n, hi-r))
-	}
-}
-
-// edgeStrip computes rows lo to hi of the last panel, which is wider than what is left of c.
-func (g *gemm[T]) edgeStrip(t *kernel.Tile, lo, hi, p int) {
-	var start [kernel.MaxCols]float32
-	var out [kernel.MaxRows * kernel.MaxCols]float32
-	cols := g.n - p*g.cols
-	if g.bias != nil {
-		copy(start[:cols], unsafe.Slice(at32(g.bias, p*g.cols), cols))
-	}
-	edge := *t
-	edge.Start, edge.Out, edge.OutStride = &start[0], &out[0], uintptr(g.cols*f32Size)
-	n := balanced(hi-lo, g.micro.Rows)
-	for r := lo; r < hi; r += n {
-		rows := min(n, hi-r)
-		edge.Left = at32(g.a, r*g.lda)
-		g.micro.Run(&edge, rows)
-		for i := range rows {
-			to := unsafe.Slice(at32(g.c, (r+i)*g.rs+p*g.cols), cols)
-			copy(to, out[i*g.cols:])
-		}
-	}
 }
 
 // balanced is the height of tiles of at most most rows that cut n rows evenly.

@@ -18,7 +18,7 @@ var (
 	}
 	Linear = Def{
 		Schema:     "aten::linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)",
-		Functional: "aten::linear", Infer: inferLinear,
+		Functional: "aten::linear", Infer: inferLinear, Tags: Clamps,
 	}
 )
 
@@ -119,7 +119,7 @@ func preparePacked[T number](p *Prep, t *tensor.Tensor, transposed bool) (State,
 		b := matrixOf[T](t, transposed)
 		tiling := tilingOf[T](p.Tier)
 		s := &packed[T]{make([]T, tiling.len(b.rows, b.cols))}
-		pack(s.data, b, tiling.cols)
+		pack(s.data, b, tiling)
 		return s
 	}
 	if p.Pack == nil {
@@ -146,7 +146,7 @@ func panels[T number](c *Call, s State, b matrix[T]) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	pack(dst, b, tiling.cols)
+	pack(dst, b, tiling)
 	return dst, nil
 }
 
@@ -231,7 +231,7 @@ func runBmm[T number](c *Call, _ State) error {
 	o := elems[T](out)
 	for i := range int(out.Sizes[0]) {
 		if k > 0 {
-			pack(w, matrix[T]{y[i*s[0]:], k, n, s[1], s[2]}, tiling.cols)
+			pack(w, matrix[T]{y[i*s[0]:], k, n, s[1], s[2]}, tiling)
 		}
 		runGemm(c, gemm[T]{tiling: tiling, m: m, n: n, k: k, a: x[i*m*k:], lda: k, b: w, c: o[i*m*n:], rs: n, cs: 1})
 	}

@@ -31,6 +31,8 @@ const (
 	Random
 	// ReadsData marks one whose Infer reads elements of its arguments.
 	ReadsData
+	// Clamps marks one whose kernel in Float bounds what it gives by Call.Bounds.
+	Clamps
 )
 
 // Key says from which element type a call picks its kernel.
@@ -174,6 +176,8 @@ type Call struct {
 	Tier kernel.Tier
 	// Parallel runs f over [0,n) in chunks of at least grain, on several threads or on this one.
 	Parallel func(n, grain int, f func(lo, hi int))
+	// Bounds are the least and greatest results of an operator that Clamps, NaN stays; nil for none.
+	Bounds *[2]float32
 	// Rand is the generator that random operators draw from; others do not look at it.
 	Rand *Generator
 	// Alloc gives a temporary of n bytes, 16-byte aligned, valid until Run returns; growth is kept for
@@ -181,4 +185,12 @@ type Call struct {
 	Alloc func(n int) ([]byte, error)
 
 	kept any // what share keeps
+}
+
+// bounds are c.Bounds, infinite without.
+func (c *Call) bounds() [2]float32 {
+	if c.Bounds != nil {
+		return *c.Bounds
+	}
+	return kernel.Unclamped
 }

@@ -20,6 +20,8 @@ type compiler struct {
 	out    *program
 	values map[uint32]*value
 	node   int
+	// bounds are what the next operator that Clamps is to bound its results by.
+	bounds *[2]float32
 	err    error
 }
 
@@ -130,7 +132,33 @@ func (c *compiler) traced(n *blob.Node) traced {
 			t.results = append(t.results, v.slot)
 		}
 	}
+	c.measure(&t, n)
 	return t
+}
+
+// measure notes what n has to do.
+func (c *compiler) measure(t *traced, n *blob.Node) {
+	t.operands = append(t.operands, t.results...)
+	quantized := 0
+	for i, id := range n.Inputs {
+		v := c.values[id]
+		switch {
+		case v == nil:
+			continue
+		case v.Constant != 0:
+			t.constants += int64(v.Bytes())
+		default:
+			t.operands = append(t.operands, v.slot)
+		}
+		if i < 2 && v.Type.Bits() <= 8 {
+			quantized++
+		}
+	}
+	t.integers = quantized == 2
+	per, of := n.MACs(func(id uint32) *blob.Value { return c.values[id].Value })
+	if per > 0 {
+		t.perElement, t.elements = per, c.values[of.ID].slot
+	}
 }
 
 // temp is a new slot like another, of this type.
@@ -171,7 +199,11 @@ func (c *compiler) callOuts(name string, outs []operand, args ...operand) {
 		c.fail(pte.DelegateInvalidCompatibility, err.Error())
 		return
 	}
-	plan, err := op.Prepare(k, sig, vals, metas, op.Options{Pack: c.pack, Tier: c.ctx.Tier})
+	opts := op.Options{Pack: c.pack, Tier: c.ctx.Tier}
+	if def.Tags&op.Clamps != 0 {
+		opts.Bounds, c.bounds = c.bounds, nil
+	}
+	plan, err := op.Prepare(k, sig, vals, metas, opts)
 	if err != nil {
 		c.fail(pte.DelegateInvalidCompatibility, err.Error())
 		return

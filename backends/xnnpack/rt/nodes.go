@@ -80,8 +80,11 @@ func (c *compiler) inFloat(n *blob.Node, emit func(out int, in []int)) {
 	if c.err != nil {
 		return
 	}
+	if c.bounds = nil; n.Bounded && n.Type != blob.Clamp {
+		c.bounds = &[2]float32{n.Min, n.Max}
+	}
 	emit(out, in)
-	if n.Bounded && n.Type != blob.Clamp {
+	if c.bounds != nil {
 		c.call("aten::clamp.out", of(out), of(out), float(n.Min), float(n.Max))
 	}
 	if out != v.slot {

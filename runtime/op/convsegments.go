@@ -1,0 +1,138 @@
+package op
+
+// segmented reports that the inputs of an output position are, for each row of the kernel, a run of elements that lie
+// one after another: so the tiles read the input itself.
+func (c *conv) segmented() bool {
+	return c.micro != nil && c.channelsInner && !c.transposed && c.in.sc == 1 && c.out.sc == 1 &&
+		c.in.size[0] == 1 && c.out.size[0] == 1 && c.kernel[0] == 1 && c.pad[0] == 0 &&
+		(c.kernel[2] == 1 || c.dilation[2] == 1 && c.groups == 1)
+}
+
+// segments is a convolution that is segmented. Its work is cut into pieces: for every image and group a rectangle of
+// output positions with some panels of the weights.
+type segments[T number] struct {
+	convJob[T]
+	rows, cols   int // output positions of a rectangle
+	down, across int // rectangles of an image
+	split        int // parts that the panels are divided into
+}
+
+// The output positions that a rectangle has about and at most in a row.
+const (
+	segmentPositions = 96
+	segmentRow       = 112
+)
+
+// convSegments computes a convolution that is segmented.
+func convSegments[T number](call *Call, j *convJob[T]) {
+	s := segments[T]{convJob: *j, split: 1}
+	if s.pointwise() {
+		s.flatten()
+	}
+	h, w := s.out.size[1], s.out.size[2]
+	s.across = (w + segmentRow - 1) / segmentRow
+	s.cols = (w + s.across - 1) / s.across
+	s.rows = max(1, segmentPositions/s.cols)
+	s.down = (h + s.rows - 1) / s.rows
+	pieces := s.out.batch * s.groups * s.down * s.across
+	if call.Parallel == nil || s.work() < gemmParallelMin {
+		s.parts(0, pieces)
+		return
+	}
+	if pieces < convWorkers {
+		s.split = min(s.panels(s.outPer), (convWorkers+pieces-1)/pieces)
+	}
+	share(call, &s, pieces*s.split, 1)
+}
+
+// flatten sees the rows of an image as one.
+func (s *segments[T]) flatten() {
+	for _, v := range []*volume{&s.in, &s.out} {
+		v.size[2] *= v.size[1]
+		v.size[1] = 1
+	}
+}
+
+// parts computes pieces lo to hi.
+func (s *segments[T]) parts(lo, hi int) {
+	for i := lo; i < hi; i++ {
+		part, p := i%s.split, i/s.split
+		h, w := p/s.across%s.down*s.rows, p%s.across*s.cols
+		p /= s.across * s.down
+		panels := s.panels(s.outPer)
+		for k := panels * part / s.split; k < panels*(part+1)/s.split; k++ {
+			s.piece(p/s.groups, p%s.groups, k, h, w)
+		}
+	}
+}
+
+// piece computes panel k of group g of image n for the rectangle of positions that begins at row h and column w.
+func (s *segments[T]) piece(n, g, k, h, w int) {
+	t := strip{micro: s.micro, cols: min(s.tiling.cols, s.outPer-k*s.tiling.cols)}
+	t.width = s.width(t.cols)
+	t.Low, t.High = s.bounds[0], s.bounds[1]
+	t.startAt(part32(s.bias, g*s.outPer+k*s.tiling.cols, t.cols))
+	weights := s.w[g*s.len(s.depth(), s.outPer)+k*s.tiling.cols*s.depth():]
+	x, y := s.x[n*s.in.sn+g*s.inPer:], s.y[n*s.out.sn+g*s.outPer+k*s.tiling.cols:]
+	for v := s.stretchAt(1, h, min(h+s.rows, s.out.size[1])); v.from < v.to; v = s.stretchAt(1, v.to, v.limit) {
+		for u := s.stretchAt(2, w, min(w+s.cols, s.out.size[2])); u.from < u.to; u = s.stretchAt(2, u.to, u.limit) {
+			s.block(&t, x, y, weights, &v, &u)
+		}
+	}
+}
+
+// stretch are the output positions from to to of an axis, which see the taps lo to hi; limit is where the axis ends.
+type stretch struct{ from, to, lo, hi, limit int }
+
+func (s *stretch) len() int  { return s.to - s.from }
+func (s *stretch) taps() int { return s.hi - s.lo }
+
+// stretchAt is the longest stretch from position at on; it is empty at the limit.
+func (c *conv) stretchAt(axis, at, limit int) stretch {
+	stride, pad, dilation, k, in := c.stride[axis], c.pad[axis], c.dilation[axis], c.kernel[axis], c.in.size[axis]
+	first := at*stride - pad
+	s := stretch{from: at, to: min(at+1, limit), limit: limit, hi: k}
+	if first < 0 {
+		s.lo = min(k, (dilation-1-first)/dilation)
+	}
+	if last := in - 1 - first; last < (k-1)*dilation {
+		s.hi = max(s.lo, (last+dilation)/dilation)
+	}
+	if s.taps() == k { // so do all positions to the last that sees the last tap
+		s.to = max(s.to, min(limit, (in-1-(k-1)*dilation+pad)/stride+1))
+	}
+	return s
+}
+
+// block computes the positions of the rows v and the columns u: side by side along the longer of the two.
+func (s *segments[T]) block(t *strip, x, y, weights []T, v, u *stretch) {
+	in, out := &s.in, &s.out
+	depth, run := u.taps()*s.inPer, uintptr(f32Size)
+	t.Depth, t.Segments = uintptr(depth), uintptr(v.taps())
+	if depth == 0 || v.taps() == 0 {
+		t.Depth, t.Segments = 0, 1
+	}
+	t.Gap = uintptr(s.dilation[1]*in.step[1]-depth) * run
+	t.PanelGap = uintptr((s.kernel[2]-u.taps())*s.inPer*t.width) * run
+	t.Panel = at32(weights, min((v.lo*s.kernel[2]+u.lo)*s.inPer*t.width, len(weights)))
+	steps, outs, counts := [2]int{s.stride[1] * in.step[1], s.stride[2] * in.step[2]}, [2]int{out.step[1], out.step[2]}, [2]int{v.len(), u.len()}
+	long := 1
+	if counts[0] > counts[1] {
+		long = 0
+	}
+	t.Stride, t.OutStride = uintptr(steps[long])*run, uintptr(outs[long])*run
+	from := (v.from*s.stride[1]-s.pad[1]+v.lo*s.dilation[1])*in.step[1] + (u.from*s.stride[2]-s.pad[2]+u.lo*s.dilation[2])*in.step[2]
+	if t.Depth == 0 {
+		from = 0
+		steps = [2]int{}
+	}
+	to := v.from*out.step[1] + u.from*out.step[2]
+	n := balanced(counts[long], s.micro.Rows)
+	for i := range counts[1-long] {
+		for r := 0; r < counts[long]; r += n {
+			t.Left = at32(x, from+i*steps[1-long]+r*steps[long])
+			t.Out = at32(y, to+i*outs[1-long]+r*outs[long])
+			t.run(min(n, counts[long]-r))
+		}
+	}
+}
