@@ -41,6 +41,7 @@ func compile(ctx *backend.InitContext, table *op.Table, payload []byte) (*progra
 	if err != nil {
 		return nil, err
 	}
+	fuseClamps(g)
 	c := &compiler{ctx: ctx, table: table, graph: g, out: &program{}, values: make(map[uint32]*value, len(g.Values))}
 	c.out.inputs, c.out.outputs = absent(int(g.NumExterns)), absent(int(g.NumExterns))
 	for i := range g.Constants {

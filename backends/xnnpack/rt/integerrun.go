@@ -148,7 +148,7 @@ func (p *product) share(c *ownCall, s int) {
 	j.zeros = sliceOf[int8](own, sp.zeros)
 	j.sums = sliceOf[int32](own[sp.zeros:], sp.sums/4)
 	j.floats = sliceOf[float32](own[sp.zeros+sp.sums:], sp.floats/4)
-	if p.static {
+	if p.static && !c.geometry.Direct() {
 		fill(j.zeros, p.zeroIn)
 	}
 	for piece := c.pieces * s / c.shares; piece < c.pieces*(s+1)/c.shares; piece++ {
