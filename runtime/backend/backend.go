@@ -130,6 +130,23 @@ type EventTracer interface {
 	LogIntermediateOutputDelegate(name string, id int64, v *Value)
 }
 
+// WorkTracer is an EventTracer that also takes how much there was to do.
+type WorkTracer interface {
+	EventTracer
+	// LogWork takes the work of the step or instruction that ended last.
+	LogWork(w Work)
+}
+
+// Work is what a step or an instruction has to do at least.
+type Work struct {
+	// MACs are the multiply-accumulates of convolutions and products of matrices; 0 of anything else.
+	MACs int64
+	// Integers says that they multiply integers of at most 8 bits.
+	Integers bool
+	// Bytes are those of operands, weights and results, each counted once.
+	Bytes int64
+}
+
 // EventTracerEntry is a step that has begun.
 type EventTracerEntry int
 

@@ -4,7 +4,9 @@ import (
 	"strings"
 
 	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
 // EventTracer is a backend.EventTracer that gets the executor's events, too, as ExecuTorch's EventTracer does. Its
@@ -63,6 +65,9 @@ func (m *Method) traceStep(tr EventTracer, pc int) (int, error) {
 	if err != nil {
 		return next, err
 	}
+	if to, ok := tr.(backend.WorkTracer); ok && s.plan != nil {
+		to.LogWork(workOf(s.name, m.calls[pc].invoker))
+	}
 	for _, v := range s.written() {
 		tr.LogEvalue(&m.vals[v], false)
 	}
@@ -72,6 +77,34 @@ func (m *Method) traceStep(tr EventTracer, pc int) (int, error) {
 func (m *Method) profile(tr EventTracer, s *step, pc int) (int, error) {
 	defer tr.EndProfiling(tr.StartProfiling(s.eventName()))
 	return m.step(pc)
+}
+
+// workOf is the work of a call of the kernel name.
+func workOf(name string, v *op.Invoker) (w backend.Work) {
+	count := func(t *tensor.Tensor) {
+		if t != nil {
+			w.Bytes += int64(t.Nbytes())
+		}
+	}
+	for i := range v.Args {
+		count(v.Args[i].Tensor)
+		for _, t := range v.Args[i].Tensors {
+			count(t)
+		}
+	}
+	for _, t := range v.Outs {
+		count(t)
+	}
+	if len(v.Outs) > 0 {
+		sizes := func(i int) []tensor.Dim {
+			if i < len(v.Args) && v.Args[i].Tensor != nil {
+				return v.Args[i].Tensor.Sizes
+			}
+			return nil
+		}
+		w.MACs = op.MACs(name, sizes, v.Outs[0].Sizes, len(v.Args) > op.TransposedArg && v.Args[op.TransposedArg].Int != 0)
+	}
+	return w
 }
 
 // position is the chain of step pc and its place there.

@@ -149,3 +149,21 @@ func (t NodeType) String() string {
 	}
 	return nodeInfos[t].name
 }
+
+// MACs are the multiply-accumulates of a convolution or a product of matrices for each element of a value: its result, or
+// the input of a transposed convolution. Of other nodes they are 0. value is the graph's value of an id.
+func (n *Node) MACs(value func(id uint32) *Value) (perElement int64, of *Value) {
+	switch n.Type {
+	case Conv2d, DepthwiseConv2d:
+		c := n.Conv()
+		return int64(c.KernelHeight * c.KernelWidth * c.GroupInputs), value(n.Outputs[0])
+	case ConvTranspose2d:
+		c := n.Conv()
+		return int64(c.KernelHeight * c.KernelWidth * c.GroupOutputs), value(n.Inputs[0])
+	case FullyConnected, BatchMatrixMultiply:
+		if dims := value(n.Inputs[0]).Dims; len(dims) > 0 {
+			return int64(dims[len(dims)-1]), value(n.Outputs[0])
+		}
+	}
+	return 0, nil
+}

@@ -192,6 +192,33 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// TestWork holds what nodes say that they have to do.
+func TestWork(t *testing.T) {
+	for name, want := range map[string]backend.Work{
+		"batch_matrix_multiply": {MACs: 120, Bytes: 376},
+		"fully_connected":       {MACs: 120, Bytes: 316},
+		"prelu":                 {Bytes: 4 * (24 + 4 + 24)},
+	} {
+		c := caseNamed(name)
+		g, named := c.graph(blob.FP32)
+		tr := &workTracer{}
+		if _, err := run(t, programOf(t, g, named), executor.LoadOptions{Tracer: tr}, c.inputs()...); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(tr.work, []backend.Work{want}) {
+			t.Errorf("%s: %+v, want %+v", name, tr.work, want)
+		}
+	}
+}
+
+// workTracer keeps the work of all steps.
+type workTracer struct {
+	tracer
+	work []backend.Work
+}
+
+func (tr *workTracer) LogWork(w backend.Work) { tr.work = append(tr.work, w) }
+
 // TestSharedProgram makes two instances: the graph is compiled and its weights are packed once.
 func TestSharedProgram(t *testing.T) {
 	c := caseNamed("conv")

@@ -156,10 +156,25 @@ func (in *instance) node(i int) (int, error) {
 	if err != nil {
 		return next, err
 	}
+	if to, ok := tr.(backend.WorkTracer); ok {
+		to.LogWork(in.work(n))
+	}
 	for _, slot := range n.results {
 		tr.LogIntermediateOutputDelegate(name, id, &backend.Value{Kind: op.Tensor, Tensor: in.tensors[slot]})
 	}
 	return next, nil
+}
+
+// work is what node n has to do with the sizes of this call.
+func (in *instance) work(n *traced) backend.Work {
+	w := backend.Work{Integers: n.integers, Bytes: n.constants}
+	for _, slot := range n.operands {
+		w.Bytes += int64(in.tensors[slot].Nbytes())
+	}
+	if n.perElement > 0 {
+		w.MACs = n.perElement * int64(in.tensors[n.elements].Numel())
+	}
+	return w
 }
 
 // nodeSteps runs the steps of one node from step i on and gives the step after them.

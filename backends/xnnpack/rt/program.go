@@ -21,11 +21,20 @@ type program struct {
 	workspace int64
 }
 
-// traced is a node in a trace: the handle that the ahead-of-time half gave it, its type, and the slots of its results.
+// traced is a node in a trace: the handle that the ahead-of-time half gave it, its type, the slots of its results, and what
+// it has to do.
 type traced struct {
 	handle  int64
 	name    string
 	results []int
+
+	// operands are the slots that it reads and writes, constants the bytes of its weights.
+	operands  []int
+	constants int64
+	// perElement are the multiply-accumulates for each element of the slot elements; integers says of what.
+	perElement int64
+	elements   int
+	integers   bool
 }
 
 // noHandle is the handle of nodes that no node of a model stands behind.

@@ -11,7 +11,9 @@ import (
 
 	"github.com/rules-pte/rules_pte/lowerer/backend"
 	lowered "github.com/rules-pte/rules_pte/lowerer/internal/report"
+	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
 // methodDelegation is what one method hands to backends, and what it leaves to kernels.
@@ -138,39 +140,31 @@ func (s *backendShare) count(c backend.WorkCounter, processed []byte) {
 }
 
 // largest is the bytes of t at its largest sizes.
-func largest(t *pte.Tensor) int64 { return int64(t.ScalarType.Size()) * numel(t.Sizes) }
-
-func numel(sizes []int32) int64 {
-	n := int64(1)
-	for _, d := range sizes {
+func largest(t *pte.Tensor) int64 {
+	n := int64(t.ScalarType.Size())
+	for _, d := range t.Sizes {
 		n *= int64(d)
 	}
 	return n
 }
 
-// products are kernels that multiply matrices, with the argument whose last dimension is summed over.
-var products = map[string]int{"aten::mm": 0, "aten::bmm": 0, "aten::addmm": 1, "aten::linear": 0}
-
 // kernelMACs are the multiply-accumulates of a kernel call.
 func kernelMACs(plan *pte.ExecutionPlan, name string, args []int32) int64 {
-	sizes := func(at int) []int32 {
-		if at >= 0 && at < len(args) && args[at] >= 0 && int(args[at]) < len(plan.Values) && plan.Values[args[at]].Tensor != nil {
-			return plan.Values[args[at]].Tensor.Sizes
+	value := func(at int) *pte.EValue {
+		if at < 0 || at >= len(args) || args[at] < 0 || int(args[at]) >= len(plan.Values) {
+			return &pte.EValue{}
 		}
-		return nil
+		return &plan.Values[args[at]]
 	}
-	out := numel(sizes(len(args) - 1))
-	if at, ok := products[name]; ok && len(sizes(at)) > 0 {
-		s := sizes(at)
-		return out * int64(s[len(s)-1])
+	sizes := func(at int) (dims []tensor.Dim) {
+		if t := value(at).Tensor; t != nil {
+			for _, d := range t.Sizes {
+				dims = append(dims, tensor.Dim(d))
+			}
+		}
+		return dims
 	}
-	if name != "aten::convolution" || len(sizes(1)) == 0 || len(args) < 7 || args[6] < 0 || int(args[6]) >= len(plan.Values) {
-		return 0
-	}
-	if plan.Values[args[6]].Int != 0 { // transposed
-		out = numel(sizes(0))
-	}
-	return out * numel(sizes(1)[1:])
+	return op.MACs(name, sizes, sizes(len(args)-1), value(op.TransposedArg).Int != 0)
 }
 
 func (m *methodDelegation) kernel(o pte.Operator, frames []pte.Frame) {
