@@ -233,6 +233,18 @@ GIVEN = {
     "quantized_decomposed::dequantize_per_tensor.tensor": {"input": torch.tensor([[-3, 5]], dtype=torch.int8), "quant_min": -128,
                                                            "scale": torch.tensor(0.5), "zero_point": torch.tensor(3), "quant_max": 127,
                                                            "dtype": torch.int8},
+    "quantized_decomposed::choose_qparams_per_token_asymmetric": {"input": randn(2, 3, 4), "dtype": torch.int8},
+    "quantized_decomposed::quantize_per_token": {"input": randn(2, 4), "scales": torch.tensor([[0.01], [0.03]], dtype=torch.float64),
+                                                 "zero_points": torch.tensor([[3], [-20]]), "quant_min": -128, "quant_max": 127,
+                                                 "dtype": torch.int8},
+    "quantized_decomposed::dequantize_per_token": {"input": torch.tensor([[-3, 5], [7, 100]], dtype=torch.int8), "quant_min": -128,
+                                                   "scales": torch.tensor([[0.01], [0.03]], dtype=torch.float64), "quant_max": 127,
+                                                   "zero_points": torch.tensor([[3], [-20]]), "dtype": torch.int8,
+                                                   "output_dtype": torch.float32},
+    "quantized_decomposed::dequantize_per_channel_group": {"input": torch.tensor([[-3, 5, 7, 1], [0, -8, 2, 4]], dtype=torch.int8),
+                                                           "scales": torch.tensor([[0.5, 0.25], [1.5, 0.1]]), "quant_min": -8,
+                                                           "zero_points": torch.tensor([[1, 0], [-2, 3]]), "quant_max": 7,
+                                                           "dtype": torch.int8, "group_size": 2, "output_dtype": torch.float32},
 }
 
 # Operators whose results cannot be compared: the size depends on values, or eager mode gives another one than export.
