@@ -46,8 +46,6 @@ func (p *partitioner) checkTensor(v *exir.Value, n *exir.Node, r *rule) string {
 	switch {
 	case v.Spec.Rank() > blob.MaxRank:
 		return "a tensor has more than 6 dimensions"
-	case v.Spec.Rank() == 0 && v.Const == nil:
-		return "a tensor has no dimensions, and XNNPACK's arguments have some"
 	case !v.Spec.Contiguous() && !channelsLast(&v.Spec):
 		return "a dim order is neither contiguous nor channels-last"
 	}
@@ -340,6 +338,14 @@ func checkSlice(_ *graph, n *exir.Node) string {
 func checkView(_ *graph, n *exir.Node) string {
 	if symbols(n.Outs[0].Spec.Sizes) > 1 {
 		return "more than one of its sizes is not known"
+	}
+	return checkMoved(nil, n)
+}
+
+// checkMoved says why XNNPACK, which has no reshape and no transpose to a scalar, does not move elements as n does, or "".
+func checkMoved(_ *graph, n *exir.Node) string {
+	if n.Outs[0].Spec.Rank() == 0 {
+		return "its result has no dimensions"
 	}
 	return ""
 }

@@ -55,8 +55,10 @@ const noHandle = math.MaxUint16
 
 func compile(x *backend.Context, p *exir.EdgeProgram) (*backend.PreprocessResult, error) {
 	m := p.Methods[0]
+	isConstant := func(v *exir.Value) bool { return v.Const != nil }
+	quantizePads(newGraph(m.Graph, isConstant))
 	c := &compiler{
-		graph:  newGraph(m.Graph, func(v *exir.Value) bool { return v.Const != nil }),
+		graph:  newGraph(m.Graph, isConstant),
 		bounds: x.Bounds, build: exir.NewBuilder(&p.Program, m.Graph), ids: map[form]uint32{}, alias: map[*exir.Value]*exir.Value{},
 		results: map[*exir.Value]uint32{}, constants: map[string]uint32{}, fused: map[*exir.Node]bool{}, within: map[int][]int{},
 		out: blob.Graph{Identifier: blob.XN01, Version: "0", Constants: make([]blob.Constant, 1)},

@@ -57,14 +57,12 @@ func (c *compiler) put(v *exir.Value) uint32 {
 	return at
 }
 
-// static is a value whose bytes are those of the constant v.
+// static is a value whose bytes are those of the constant v. A number has no dimensions: with one, it would make a vector
+// of a result that is a number.
 func (c *compiler) static(v *exir.Value, t blob.DataType, q blob.Quant) uint32 {
 	x := blob.Value{ID: uint32(len(c.out.Values)), Type: t, Constant: c.put(v), External: blob.InvalidID, Quant: q}
 	for _, d := range v.Spec.Sizes {
 		x.Dims = append(x.Dims, uint32(d))
-	}
-	if len(x.Dims) == 0 {
-		x.Dims = []uint32{1}
 	}
 	c.out.Values = append(c.out.Values, x)
 	return x.ID

@@ -186,9 +186,6 @@ func permute(c *compiler, n *exir.Node) {
 		perm[i] = uint32(c.place(d, rank, image))
 	}
 	in := c.input(&p, x, image)
-	if rank == 0 {
-		perm = []uint32{0}
-	}
 	c.transpose(in, c.result(form{value: p.out}), perm...)
 }
 

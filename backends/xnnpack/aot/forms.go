@@ -146,8 +146,5 @@ func (c *compiler) reshape(in, out uint32, sizes []tensor.Dim) {
 			list[i] = uint32(d)
 		}
 	}
-	if len(list) == 0 {
-		list = []uint32{1}
-	}
 	c.emit(blob.Node{Type: blob.StaticReshape, Params: []uint32{uint32(len(list))}, Lists: [][]uint32{list}, Inputs: []uint32{in}, Outputs: []uint32{out}})
 }

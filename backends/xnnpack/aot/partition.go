@@ -2,7 +2,6 @@ package aot
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/lowerer/backend"
@@ -35,7 +34,7 @@ func (p *partitioner) Preserve(g *exir.Graph) (kept []*exir.Node) {
 			continue
 		}
 		for _, m := range x.around(n) {
-			if strings.HasPrefix(m.Op.Name, "torchao::") {
+			if exir.LookupRow(m.Op.Name) == nil {
 				kept = append(kept, m)
 			}
 		}
@@ -116,6 +115,8 @@ func (p *partitioner) takes(x *graph, n *exir.Node) string {
 var quantizing = map[string]bool{
 	"quantized_decomposed::choose_qparams.tensor": true, "quantized_decomposed::quantize_per_tensor.tensor": true,
 	"quantized_decomposed::dequantize_per_tensor.tensor": true, "quantized_decomposed::dequantize_per_channel": true,
+	"quantized_decomposed::choose_qparams_per_token_asymmetric": true, "quantized_decomposed::quantize_per_token": true,
+	"quantized_decomposed::dequantize_per_token": true, "quantized_decomposed::dequantize_per_channel_group": true,
 	"torchao::choose_qparams_affine": true, "torchao::quantize_affine": true, "torchao::dequantize_affine": true,
 }
 

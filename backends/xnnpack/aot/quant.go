@@ -38,6 +38,8 @@ var dequantizers = map[string]func(n *exir.Node) *quantized{
 	"quantized_decomposed::dequantize_per_tensor":        perTensor,
 	"quantized_decomposed::dequantize_per_tensor.tensor": chosenPerTensor,
 	"quantized_decomposed::dequantize_per_channel":       perChannel,
+	"quantized_decomposed::dequantize_per_token":         perToken,
+	"quantized_decomposed::dequantize_per_channel_group": perChannelGroup,
 	"torchao::dequantize_affine":                         affine,
 }
 
@@ -109,6 +111,39 @@ func perChannel(n *exir.Node) *quantized {
 		axis: axis(n.Args[3].Int, n.Outs[0].Spec.Rank()), low: n.Args[4].Int, high: n.Args[5].Int}
 }
 
+// perToken reads a dequantize node of an activation whose rows have parameters of the run.
+func perToken(n *exir.Node) *quantized {
+	q := n.Args[0].Value.Node
+	if q == nil || q.Op.Name != "quantized_decomposed::quantize_per_token" || !sameValues(n, q, 1, 2) {
+		return nil
+	}
+	return chosen(q, "quantized_decomposed::choose_qparams_per_token_asymmetric", q.Args[1].Value)
+}
+
+// perChannelGroup reads a dequantize node of a matrix whose rows are quantized in groups.
+func perChannelGroup(n *exir.Node) *quantized {
+	x, scales, group := n.Args[0].Value, n.Args[1].Value, n.Args[6].Int
+	width := x.Spec.Sizes[x.Spec.Rank()-1]
+	if x.Spec.DType != tensor.Char || x.Spec.Rank() != 2 || tensor.IsSymbol(width) {
+		return nil
+	}
+	if group > width && scales.Spec.Sizes[scales.Spec.Rank()-1] == 1 { // as the operator does
+		group = width
+	}
+	return groups(&quantized{source: x, scales: scales, zeros: valueOf(&n.Args[2]), group: group, low: n.Args[3].Int, high: n.Args[4].Int}, width)
+}
+
+// groups is q as groups of rows of this width; one group of 8-bit numbers is a channel.
+func groups(q *quantized, width int64) *quantized {
+	if width%q.group != 0 {
+		return nil
+	}
+	if q.kind = blob.PerGroup; q.group == width && !q.bits4() {
+		q.kind = blob.PerChannel
+	}
+	return q
+}
+
 // affine reads torchao's dequantize node: rows of an activation with parameters of the run, or groups of a weight's rows.
 func affine(n *exir.Node) *quantized {
 	x, block, scale := n.Args[0].Value, n.Args[1].List, n.Args[2].Value
@@ -119,15 +154,11 @@ func affine(n *exir.Node) *quantized {
 	if q := x.Node; q != nil && q.Op.Name == "torchao::quantize_affine" && group == width && sameValues(n, q, 2, 3) {
 		return chosen(q, "torchao::choose_qparams_affine", scale)
 	}
-	if len(block) != 2 || n.Args[5].Kind == exir.ArgNone || tensor.IsSymbol(width) || width%group != 0 {
+	if len(block) != 2 || n.Args[5].Kind == exir.ArgNone || tensor.IsSymbol(width) {
 		return nil
 	}
-	q := &quantized{kind: blob.PerGroup, source: x, scales: scale, zeros: valueOf(&n.Args[3]), group: group,
-		low: int64(numberOf(&n.Args[5])), high: int64(numberOf(&n.Args[6]))}
-	if group == width && !q.bits4() {
-		q.kind = blob.PerChannel
-	}
-	return q
+	return groups(&quantized{source: x, scales: scale, zeros: valueOf(&n.Args[3]), group: group,
+		low: int64(numberOf(&n.Args[5])), high: int64(numberOf(&n.Args[6]))}, width)
 }
 
 // rows reports a block of one row.
