@@ -43,7 +43,7 @@ func build(table *op.Table, c *call, elements int) (*program, error) {
 	if def.Tags&op.DataDependent != 0 {
 		b.results = pte.DynamicBound
 	}
-	args, ids := b.arguments(c)
+	args, ids := b.arguments(c, sig)
 	outs, err := inferOuts(def, sig, c, args)
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %w", c.text, err)
@@ -79,7 +79,7 @@ func (b *builder) list(t pte.ValueType, items []int32) int32 {
 }
 
 // arguments adds the values of c's arguments. The tensors of args have data only if they are constants.
-func (b *builder) arguments(c *call) (args []op.Value, ids []int32) {
+func (b *builder) arguments(c *call, sig *op.Signature) (args []op.Value, ids []int32) {
 	for i, a := range c.args {
 		var tensors []int32
 		for j := range c.tensors[i] {
@@ -92,6 +92,10 @@ func (b *builder) arguments(c *call) (args []op.Value, ids []int32) {
 			}
 		}
 		args = append(args, a)
+		if a.Kind == op.Tensors && i < len(sig.Params) && strings.HasPrefix(sig.Params[i].Type, "Tensor?") {
+			ids = append(ids, b.list(pte.OptionalTensorList, tensors))
+			continue
+		}
 		ids = append(ids, b.argument(a, tensors))
 	}
 	return args, ids
