@@ -1,6 +1,8 @@
 package op
 
 import (
+	"slices"
+
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -30,18 +32,27 @@ type (
 // parallel reports whether a tensor of n elements is worth threads.
 func parallel(c *Call, n int) bool { return n >= parallelMin && c.Parallel != nil }
 
+// flat reports whether an operand of n elements lies as the out does, or has one element for all.
+func flat(out, in *tensor.Meta, n int) bool {
+	return n == 1 && len(in.Sizes) <= len(out.Sizes) || slices.Equal(in.Sizes, out.Sizes) && slices.Equal(in.DimOrder, out.DimOrder)
+}
+
 // map1 computes Out[0] from a.
 func map1[T, U any](c *Call, a *tensor.Tensor, row rowFunc1[T, U], p par) error {
 	p.tier = c.Tier
 	out := c.Out[0]
+	o, x := elems[U](out), elems[T](a)
+	if flat(&out.Meta, &a.Meta, len(x)) {
+		if parallel(c, len(o)) && len(x) == len(o) {
+			share(c, &job1[T, U]{o, x, row, p}, len(o), parallelGrain)
+		} else if len(o) > 0 {
+			row(o, x, p)
+		}
+		return nil
+	}
 	var n nest
 	if err := n.setup(&out.Meta, &a.Meta); err != nil {
 		return err
-	}
-	o, x := elems[U](out), elems[T](a)
-	if n.rank == 1 && n.step(1) == 1 && parallel(c, len(o)) {
-		share(c, &job1[T, U]{o, x, row, p}, len(o), parallelGrain)
-		return nil
 	}
 	return walk1(c, &n, o, x, row, p)
 }
@@ -57,22 +68,23 @@ type job1[T, U any] struct {
 func (j *job1[T, U]) parts(lo, hi int) { j.row(j.o[lo:hi], j.x[lo:hi], j.p) }
 
 func walk1[T, U any](c *Call, n *nest, o []U, x []T, row rowFunc1[T, U], p par) error {
-	var tile []T
-	var err error
-	if n.gathers(1) {
-		if tile, err = tempOf[T](c, rowTile); err != nil {
-			return err
-		}
+	w := n.walk()
+	tile, err := tileOf[T](c, &w, 1)
+	if err != nil {
+		return err
 	}
-	step, width := n.tileLen(), n.row()
-	for range n.rows() {
-		for lo := 0; lo < width; lo += step {
-			hi := min(lo+step, width)
-			row(o[n.off[0]+lo:n.off[0]+hi], span(n, 1, x, tile, lo, hi), p)
-		}
-		n.next()
+	for w.next() {
+		row(outOf(&w, o), piece(&w, 1, x, tile), p)
 	}
 	return nil
+}
+
+// tileOf is room for copies of so many operands of the pieces of w, if they need any.
+func tileOf[T any](c *Call, w *walk, operands int) ([]T, error) {
+	if !w.tiles() {
+		return nil, nil
+	}
+	return tempOf[T](c, operands*rowTile)
 }
 
 // map2 computes Out[0] from a and b, broadcast.
@@ -106,12 +118,18 @@ func scalarMap2[T, U any](c *Call, s T, b *tensor.Tensor, row rowFunc2[T, U], p 
 func map2of[T, U any](c *Call, am *tensor.Meta, x []T, bm *tensor.Meta, y []T, row rowFunc2[T, U], p par) error {
 	p.tier = c.Tier
 	out := c.Out[0]
+	o := elems[U](out)
+	if !parallel(c, len(o)) && flat(&out.Meta, am, len(x)) && flat(&out.Meta, bm, len(y)) {
+		if len(o) > 0 {
+			row(o, x, y, p)
+		}
+		return nil
+	}
 	var n nest
 	if err := n.setup(&out.Meta, am, bm); err != nil {
 		return err
 	}
-	o := elems[U](out)
-	if parallel(c, len(o)) && !n.gathers(1) && !n.gathers(2) {
+	if parallel(c, len(o)) && !n.gathers(1) && !n.gathers(2) && !n.short() {
 		shareRows(c, &job2[T, U]{n, o, x, y, row, p})
 		return nil
 	}
@@ -140,32 +158,25 @@ func shareRows[T, U any](c *Call, j *job2[T, U]) {
 func (j *job2[T, U]) parts(lo, hi int) {
 	n := j.n
 	if n.rank == 1 {
-		j.row(j.o[lo:hi], span(&n, 1, j.x, nil, lo, hi), span(&n, 2, j.y, nil, lo, hi), j.p)
+		j.row(j.o[lo:hi], span(&n, 1, j.x, lo, hi), span(&n, 2, j.y, lo, hi), j.p)
 		return
 	}
 	n.seek(lo)
 	for range hi - lo {
-		j.row(j.o[n.off[0]:n.off[0]+n.row()], span(&n, 1, j.x, nil, 0, n.row()), span(&n, 2, j.y, nil, 0, n.row()), j.p)
+		j.row(j.o[n.off[0]:n.off[0]+n.row()], span(&n, 1, j.x, 0, n.row()), span(&n, 2, j.y, 0, n.row()), j.p)
 		n.next()
 	}
 }
 
 func walk2[T, U any](c *Call, n *nest, o []U, x, y []T, row rowFunc2[T, U], p par) error {
-	var tile []T
-	var err error
-	if n.gathers(1) || n.gathers(2) {
-		if tile, err = tempOf[T](c, 2*rowTile); err != nil {
-			return err
-		}
+	w := n.walk()
+	tile, err := tileOf[T](c, &w, 2)
+	if err != nil {
+		return err
 	}
 	first, second := halves(tile)
-	step, width := n.tileLen(), n.row()
-	for range n.rows() {
-		for lo := 0; lo < width; lo += step {
-			hi := min(lo+step, width)
-			row(o[n.off[0]+lo:n.off[0]+hi], span(n, 1, x, first, lo, hi), span(n, 2, y, second, lo, hi), p)
-		}
-		n.next()
+	for w.next() {
+		row(outOf(&w, o), piece(&w, 1, x, first), piece(&w, 2, y, second), p)
 	}
 	return nil
 }
@@ -176,28 +187,31 @@ func halves[T any](tile []T) (first, second []T) {
 
 // map3 computes Out[0] from a, b and d, broadcast.
 func map3[S, T, U any](c *Call, a, b, d *tensor.Tensor, row rowFunc3[S, T, U], p par) error {
+	p.tier = c.Tier
 	out := c.Out[0]
+	o, x, y, z := elems[U](out), elems[S](a), elems[T](b), elems[T](d)
+	if flat(&out.Meta, &a.Meta, len(x)) && flat(&out.Meta, &b.Meta, len(y)) && flat(&out.Meta, &d.Meta, len(z)) {
+		if len(o) > 0 {
+			row(o, x, y, z, p)
+		}
+		return nil
+	}
 	var n nest
 	if err := n.setup(&out.Meta, &a.Meta, &b.Meta, &d.Meta); err != nil {
 		return err
 	}
-	o, x, y, z := elems[U](out), elems[S](a), elems[T](b), elems[T](d)
-	xt, err := tempOf[S](c, rowTile)
+	w := n.walk()
+	xt, err := tileOf[S](c, &w, 1)
 	if err != nil {
 		return err
 	}
-	tile, err := tempOf[T](c, 2*rowTile)
+	tile, err := tileOf[T](c, &w, 2)
 	if err != nil {
 		return err
 	}
 	first, second := halves(tile)
-	step, width := n.tileLen(), n.row()
-	for range n.rows() {
-		for lo := 0; lo < width; lo += step {
-			hi := min(lo+step, width)
-			row(o[n.off[0]+lo:n.off[0]+hi], span(&n, 1, x, xt, lo, hi), span(&n, 2, y, first, lo, hi), span(&n, 3, z, second, lo, hi), p)
-		}
-		n.next()
+	for w.next() {
+		row(outOf(&w, o), piece(&w, 1, x, xt), piece(&w, 2, y, first), piece(&w, 3, z, second), p)
 	}
 	return nil
 }

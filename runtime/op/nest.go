@@ -144,53 +144,153 @@ func (n *nest) seek(i int) {
 }
 
 // next goes to the next row.
-func (n *nest) next() {
-	for d := n.rank - 2; d >= 0; d-- {
+func (n *nest) next() { n.advance(n.rank - 2) }
+
+// advance goes one step along dimension d, and at its end along the ones outside; it is false where it is at the start again.
+func (n *nest) advance(d int) bool {
+	for ; d >= 0; d-- {
 		n.index[d]++
 		for k := range n.count {
 			n.off[k] += n.strides[k][d]
 		}
 		if n.index[d] < n.sizes[d] {
-			return
+			return true
 		}
 		for k := range n.count {
 			n.off[k] -= n.strides[k][d] * n.sizes[d]
 		}
 		n.index[d] = 0
 	}
+	return false
 }
 
-// span is the part of x that a row's elements [lo,hi) of operand k lie in: the
-// elements themselves if its step is 1, one element if it is 0, and else they
-// are gathered into tile.
-func span[T any](n *nest, k int, x, tile []T, lo, hi int) []T {
+// span is the part of x that a row's elements [lo,hi) of operand k lie in: the elements themselves, or one that stands for
+// all. The operand may not be one that gathers.
+func span[T any](n *nest, k int, x []T, lo, hi int) []T {
 	off := n.off[k]
-	switch step := n.step(k); step {
-	case 1:
-		return x[off+lo : off+hi]
-	case 0:
+	if n.step(k) == 0 {
 		return x[off : off+1]
-	default:
-		tile = tile[:hi-lo]
-		for i := range tile {
-			tile[i] = x[off+(lo+i)*step]
-		}
-		return tile
 	}
-}
-
-// tileLen is how many elements of a row are done at once: all if no operand is gathered.
-func (n *nest) tileLen() int {
-	for k := 1; k < n.count; k++ {
-		if s := n.step(k); s > 1 {
-			return min(rowTile, n.row())
-		}
-	}
-	return n.row()
+	return x[off+lo : off+hi]
 }
 
 // gathers reports whether operand k needs a tile.
 func (n *nest) gathers(k int) bool { return k < n.count && n.step(k) > 1 }
+
+// short reports whether rows are so short that several are better done at once, operands gathered.
+func (n *nest) short() bool { return n.rank > 1 && n.row() < rowTile/8 }
+
+// walk goes over the elements of a nest's out in pieces that lie together: parts of rows, or several short rows.
+type walk struct {
+	n *nest
+	// A piece has width elements from lo on of rows rows from row on, which counts along the dimension outside of rows.
+	row, rows, lo, width int
+	most, chunk          int // of rows and width
+}
+
+// walk starts before the first piece.
+func (n *nest) walk() walk {
+	w := walk{n: n, most: 1, chunk: n.row()}
+	if n.short() {
+		w.most = rowTile / n.row()
+	}
+	for k := 1; k < n.count; k++ {
+		if n.gathers(k) {
+			w.chunk = min(w.chunk, rowTile)
+		}
+	}
+	return w
+}
+
+// next goes to the next piece; it is false after the last.
+func (w *walk) next() bool {
+	n, lines := w.n, 1
+	if n.rank > 1 {
+		lines = n.sizes[n.rank-2]
+	}
+	switch {
+	case w.rows == 0:
+		if n.rows() == 0 {
+			return false
+		}
+	case w.lo+w.width < n.row():
+		w.lo += w.width
+	case w.row+w.rows < lines:
+		w.row, w.lo = w.row+w.rows, 0
+	case n.advance(n.rank - 3):
+		w.row, w.lo = 0, 0
+	default:
+		return false
+	}
+	w.rows, w.width = min(w.most, lines-w.row), min(w.chunk, n.row()-w.lo)
+	return true
+}
+
+// place is where operand k of the piece begins, and its steps within a row and from row to row.
+func (w *walk) place(k int) (at, step, line int) {
+	n := w.n
+	at, step = n.off[k]+w.lo*n.step(k), n.step(k)
+	if n.rank > 1 {
+		line = n.strides[k][n.rank-2]
+		at += w.row * line
+	}
+	return at, step, line
+}
+
+// out is the piece of the out.
+func outOf[T any](w *walk, o []T) []T {
+	at, _, _ := w.place(0)
+	return o[at : at+w.rows*w.width]
+}
+
+// piece is operand k of the piece: the elements of x themselves, one that stands for all, or else copies in tile.
+func piece[T any](w *walk, k int, x, tile []T) []T {
+	at, step, line := w.place(k)
+	n := w.rows * w.width
+	switch {
+	case step == 1 && (w.rows == 1 || line == w.width):
+		return x[at : at+n]
+	case step == 0 && (w.rows == 1 || line == 0):
+		return x[at : at+1]
+	}
+	tile = tile[:n]
+	if line == 0 {
+		gather(tile[:w.width], x[at:], step)
+		for have := w.width; have < n; have *= 2 {
+			copy(tile[have:], tile[:have])
+		}
+		return tile
+	}
+	for lo := 0; lo < n; lo += w.width {
+		gather(tile[lo:lo+w.width], x[at:], step)
+		at += line
+	}
+	return tile
+}
+
+// gather copies every step-th element of x.
+func gather[T any](to, x []T, step int) {
+	switch step {
+	case 0:
+		v := x[0]
+		for i := range to {
+			to[i] = v
+		}
+	case 1:
+		copy(to, x)
+	default:
+		at := 0
+		for i := range to {
+			to[i] = x[at]
+			at += step
+		}
+	}
+}
+
+// tiles reports whether a piece may need copies of an operand.
+func (w *walk) tiles() bool {
+	return w.most > 1 || w.chunk < w.n.row() || w.n.gathers(1) || w.n.gathers(2) || w.n.gathers(3)
+}
 
 // setupStrided makes the nest over out of one operand of out's sizes with these strides.
 func (n *nest) setupStrided(out *tensor.Meta, strides *[tensor.MaxRank]int) error {
