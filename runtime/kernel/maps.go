@@ -46,17 +46,6 @@ func lanesOf(t Tier) int {
 	return 4
 }
 
-// operand is x, or copies of its only element in buf; step is 1, or 0 then.
-func operand(x []float32, buf *[maxLanes * maxBlock]float32) (line []float32, step int) {
-	if len(x) != 1 {
-		return x, 1
-	}
-	for i := range buf {
-		buf[i] = x[0]
-	}
-	return buf[:], 0
-}
-
 // cut divides n elements into calls of kernels: of blocks of vectors, then of single ones, then a last one for what is
 // less than a vector.
 type cut struct {
@@ -64,6 +53,29 @@ type cut struct {
 	at           int // the first element of this call
 	size, blocks int // elements of a block, and how many blocks this call takes
 	single, last bool
+	*buffers     // nil if whole
+}
+
+// whole reports whether operands of these lengths need no buffers: each has all elements, and vectors divide them.
+func (c *cut) whole(lengths ...int) bool {
+	for _, n := range lengths {
+		if n != c.n {
+			return false
+		}
+	}
+	return c.n%c.lanes == 0
+}
+
+// operand is operand k, x, or copies of its only element; step is 1, or 0 then.
+func (c *cut) operand(k int, x []float32) (line []float32, step int) {
+	if len(x) != 1 {
+		return x, 1
+	}
+	buf := &c.same[k]
+	for i := range buf {
+		buf[i] = x[0]
+	}
+	return buf[:], 0
 }
 
 // next makes c the next call of a kernel with this many vectors in a block; it is false after the last.
@@ -82,27 +94,30 @@ func (c *cut) next(vectors int) bool {
 	return true
 }
 
-// from is where the elements of this call lie, and the bytes from a block to the next.
-func (c *cut) from(x []float32, step int, tail *[maxLanes]float32) (*float32, uintptr) {
+// from is where the elements of operand k in this call lie, and the bytes from a block to the next.
+func (c *cut) from(k int, x []float32, step int) (*float32, uintptr) {
 	at := c.at * step
 	if c.last {
-		copy(tail[:], x[at:])
-		return &tail[0], 0
+		copy(c.tail[k][:], x[at:])
+		return &c.tail[k][0], 0
 	}
 	return &x[at], uintptr(c.size*step) * unsafe.Sizeof(x[0])
 }
 
 // to is where the results of this call go.
-func (c *cut) to(o []float32, tail *[maxLanes]float32) *float32 {
+func (c *cut) to(o []float32) *float32 {
 	if c.last {
-		return &tail[0]
+		return &c.tail[2][0]
 	}
 	return &o[c.at]
 }
 
 // finish copies the results of the last call to o.
-func (c *cut) finish(o []float32, tail *[maxLanes]float32) {
+func (c *cut) finish(o []float32) {
 	if c.last {
-		copy(o[c.at-c.size:], tail[:])
+		copy(o[c.at-c.size:], c.tail[2][:])
 	}
 }
+
+// TurnsF32 is the largest number that SinF32, CosF32 and TanF32 take.
+const TurnsF32 = 1 << 16

@@ -53,7 +53,69 @@ var mapCases = []mapCase{
 	{"gelu tanh", one(GeluTanhF32), func(x, _ float64) float64 {
 		return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
 	}, scaled(5e-7)},
+	{"abs", one(AbsF32), func(x, _ float64) float64 { return math.Abs(x) }, ulps(0)},
+	{"neg", one(NegF32), func(x, _ float64) float64 { return -x }, ulps(0)},
+	{"sign", one(SignF32), func(x, _ float64) float64 {
+		if x == 0 || x != x {
+			return 0
+		}
+		return math.Copysign(1, x)
+	}, ulps(0)},
+	{"floor", one(FloorF32), func(x, _ float64) float64 { return math.Floor(x) }, ulps(0)},
+	{"ceil", one(CeilF32), func(x, _ float64) float64 { return math.Ceil(x) }, ulps(0)},
+	{"trunc", one(TruncF32), func(x, _ float64) float64 { return math.Trunc(x) }, ulps(0)},
+	{"round", one(RoundF32), func(x, _ float64) float64 { return math.RoundToEven(x) }, ulps(0)},
+	{"sqrt", one(SqrtF32), func(x, _ float64) float64 { return math.Sqrt(x) }, ulps(0.5)},
+	{"rsqrt", one(RsqrtF32), func(x, _ float64) float64 { return 1 / math.Sqrt(x) }, ulps(2)},
+	{"reciprocal", one(ReciprocalF32), func(x, _ float64) float64 { return 1 / x }, ulps(0.5)},
+	{"max", MaxF32, func(x, y float64) float64 { return max(x, y) }, ulps(0)},
+	{"min", MinF32, func(x, y float64) float64 { return min(x, y) }, ulps(0)},
+	{"add scaled", func(t Tier, o, x, y []float32) bool { return AddScaledF32(t, o, x, y, [2]float32{3}) },
+		func(x, y float64) float64 { return float64(float32(x) + float32(float32(y)*3)) }, ulps(0)},
+	{"leaky relu", one(func(t Tier, o, x []float32) bool { return LeakyReluF32(t, o, x, [2]float32{0.25}) }),
+		func(x, _ float64) float64 { return max(x, x/4) }, ulps(0.5)},
+	{"log", one(LogF32), func(x, _ float64) float64 { return math.Log(x) }, ulps(2)},
+	{"log2", one(Log2F32), func(x, _ float64) float64 { return math.Log2(x) }, ulps(3)},
+	{"log10", one(Log10F32), func(x, _ float64) float64 { return math.Log10(x) }, ulps(3)},
+	{"log1p", one(Log1pF32), func(x, _ float64) float64 { return math.Log1p(x) }, ulps(3)},
+	{"expm1", one(Expm1F32), func(x, _ float64) float64 { return math.Expm1(x) }, ulps(3)},
+	{"sin", turned(SinF32), func(x, _ float64) float64 { return math.Sin(turn(x)) }, ulps(2)},
+	{"cos", turned(CosF32), func(x, _ float64) float64 { return math.Cos(turn(x)) }, ulps(2)},
+	{"tan", turned(TanF32), func(x, _ float64) float64 { return math.Tan(turn(x)) }, ulps(4)},
+	{"pow to 1.7", one(func(t Tier, o, x []float32) bool {
+		ok := AbsF32(t, o, x) && ClampF32(t, o, o, powBounds)
+		for i, v := range o {
+			if v != v {
+				o[i] = 1
+			}
+		}
+		return ok && PowPositiveF32(t, o, o, []float32{1.7})
+	}), func(x, _ float64) float64 { return math.Pow(powBase(x), float64(float32(1.7))) }, ulps(4)},
+	{"pow of 2", one(func(t Tier, o, x []float32) bool {
+		return ClampF32(t, o, x, [2]float32{-65536, 65536}) && PowPositiveF32(t, o, []float32{2}, o)
+	}), func(x, _ float64) float64 { return math.Pow(2, min(max(x, -65536), 65536)) }, ulps(4)},
+	{"pow of 1.07", one(func(t Tier, o, x []float32) bool {
+		return ClampF32(t, o, x, [2]float32{-65536, 65536}) && PowPositiveF32(t, o, []float32{1.07}, o)
+	}), func(x, _ float64) float64 { return math.Pow(float64(float32(1.07)), min(max(x, -65536), 65536)) }, ulps(4)},
 }
+
+var powBounds = [2]float32{1e-30, 1e30}
+
+func powBase(x float64) float64 {
+	if x != x {
+		return 1
+	}
+	return min(max(math.Abs(x), float64(powBounds[0])), float64(powBounds[1]))
+}
+
+// turned is f of numbers that are brought into its range.
+func turned(f func(t Tier, o, x []float32) bool) func(t Tier, o, x, y []float32) bool {
+	return one(func(t Tier, o, x []float32) bool {
+		return ClampF32(t, o, x, [2]float32{-TurnsF32, TurnsF32}) && f(t, o, o)
+	})
+}
+
+func turn(x float64) float64 { return min(max(x, -TurnsF32), TurnsF32) }
 
 // mapInputs are numbers of every size, close ones and special ones.
 func mapInputs(r *rand.Rand, n int) []float32 {

@@ -121,6 +121,144 @@ func blockGeluTanhAVX2(a *line)
 //go:noescape
 func oneGeluTanhAVX2(a *line)
 
+//go:noescape
+func blockAbsAVX2(a *line)
+
+//go:noescape
+func oneAbsAVX2(a *line)
+
+//go:noescape
+func blockNegAVX2(a *line)
+
+//go:noescape
+func oneNegAVX2(a *line)
+
+//go:noescape
+func blockSignAVX2(a *line)
+
+//go:noescape
+func oneSignAVX2(a *line)
+
+//go:noescape
+func blockFloorAVX2(a *line)
+
+//go:noescape
+func oneFloorAVX2(a *line)
+
+//go:noescape
+func blockCeilAVX2(a *line)
+
+//go:noescape
+func oneCeilAVX2(a *line)
+
+//go:noescape
+func blockTruncAVX2(a *line)
+
+//go:noescape
+func oneTruncAVX2(a *line)
+
+//go:noescape
+func blockRoundAVX2(a *line)
+
+//go:noescape
+func oneRoundAVX2(a *line)
+
+//go:noescape
+func blockSqrtAVX2(a *line)
+
+//go:noescape
+func oneSqrtAVX2(a *line)
+
+//go:noescape
+func blockRsqrtAVX2(a *line)
+
+//go:noescape
+func oneRsqrtAVX2(a *line)
+
+//go:noescape
+func blockReciprocalAVX2(a *line)
+
+//go:noescape
+func oneReciprocalAVX2(a *line)
+
+//go:noescape
+func blockMaxAVX2(a *line)
+
+//go:noescape
+func oneMaxAVX2(a *line)
+
+//go:noescape
+func blockMinAVX2(a *line)
+
+//go:noescape
+func oneMinAVX2(a *line)
+
+//go:noescape
+func blockAddScaledAVX2(a *line)
+
+//go:noescape
+func oneAddScaledAVX2(a *line)
+
+//go:noescape
+func blockLeakyReluAVX2(a *line)
+
+//go:noescape
+func oneLeakyReluAVX2(a *line)
+
+//go:noescape
+func blockLogAVX2(a *line)
+
+//go:noescape
+func oneLogAVX2(a *line)
+
+//go:noescape
+func blockLog2AVX2(a *line)
+
+//go:noescape
+func oneLog2AVX2(a *line)
+
+//go:noescape
+func blockLog10AVX2(a *line)
+
+//go:noescape
+func oneLog10AVX2(a *line)
+
+//go:noescape
+func blockLog1pAVX2(a *line)
+
+//go:noescape
+func oneLog1pAVX2(a *line)
+
+//go:noescape
+func blockExpm1AVX2(a *line)
+
+//go:noescape
+func oneExpm1AVX2(a *line)
+
+//go:noescape
+func blockSinAVX2(a *line)
+
+//go:noescape
+func oneSinAVX2(a *line)
+
+//go:noescape
+func blockCosAVX2(a *line)
+
+//go:noescape
+func oneCosAVX2(a *line)
+
+//go:noescape
+func blockTanAVX2(a *line)
+
+//go:noescape
+func oneTanAVX2(a *line)
+
+//go:noescape
+func blockPowPositiveAVX2(a *line)
+
+//go:noescape
+func onePowPositiveAVX2(a *line)
+
 // gemmF32AVX2 computes t, which has this many rows.
 func gemmF32AVX2(t *Tile, rows int) {
 	switch rows {

@@ -136,6 +136,144 @@ func blockGeluTanhAVX512(a *line)
 //go:noescape
 func oneGeluTanhAVX512(a *line)
 
+//go:noescape
+func blockAbsAVX512(a *line)
+
+//go:noescape
+func oneAbsAVX512(a *line)
+
+//go:noescape
+func blockNegAVX512(a *line)
+
+//go:noescape
+func oneNegAVX512(a *line)
+
+//go:noescape
+func blockSignAVX512(a *line)
+
+//go:noescape
+func oneSignAVX512(a *line)
+
+//go:noescape
+func blockFloorAVX512(a *line)
+
+//go:noescape
+func oneFloorAVX512(a *line)
+
+//go:noescape
+func blockCeilAVX512(a *line)
+
+//go:noescape
+func oneCeilAVX512(a *line)
+
+//go:noescape
+func blockTruncAVX512(a *line)
+
+//go:noescape
+func oneTruncAVX512(a *line)
+
+//go:noescape
+func blockRoundAVX512(a *line)
+
+//go:noescape
+func oneRoundAVX512(a *line)
+
+//go:noescape
+func blockSqrtAVX512(a *line)
+
+//go:noescape
+func oneSqrtAVX512(a *line)
+
+//go:noescape
+func blockRsqrtAVX512(a *line)
+
+//go:noescape
+func oneRsqrtAVX512(a *line)
+
+//go:noescape
+func blockReciprocalAVX512(a *line)
+
+//go:noescape
+func oneReciprocalAVX512(a *line)
+
+//go:noescape
+func blockMaxAVX512(a *line)
+
+//go:noescape
+func oneMaxAVX512(a *line)
+
+//go:noescape
+func blockMinAVX512(a *line)
+
+//go:noescape
+func oneMinAVX512(a *line)
+
+//go:noescape
+func blockAddScaledAVX512(a *line)
+
+//go:noescape
+func oneAddScaledAVX512(a *line)
+
+//go:noescape
+func blockLeakyReluAVX512(a *line)
+
+//go:noescape
+func oneLeakyReluAVX512(a *line)
+
+//go:noescape
+func blockLogAVX512(a *line)
+
+//go:noescape
+func oneLogAVX512(a *line)
+
+//go:noescape
+func blockLog2AVX512(a *line)
+
+//go:noescape
+func oneLog2AVX512(a *line)
+
+//go:noescape
+func blockLog10AVX512(a *line)
+
+//go:noescape
+func oneLog10AVX512(a *line)
+
+//go:noescape
+func blockLog1pAVX512(a *line)
+
+//go:noescape
+func oneLog1pAVX512(a *line)
+
+//go:noescape
+func blockExpm1AVX512(a *line)
+
+//go:noescape
+func oneExpm1AVX512(a *line)
+
+//go:noescape
+func blockSinAVX512(a *line)
+
+//go:noescape
+func oneSinAVX512(a *line)
+
+//go:noescape
+func blockCosAVX512(a *line)
+
+//go:noescape
+func oneCosAVX512(a *line)
+
+//go:noescape
+func blockTanAVX512(a *line)
+
+//go:noescape
+func oneTanAVX512(a *line)
+
+//go:noescape
+func blockPowPositiveAVX512(a *line)
+
+//go:noescape
+func onePowPositiveAVX512(a *line)
+
 // gemmF32AVX512 computes t, which has this many rows.
 func gemmF32AVX512(t *Tile, rows int) {
 	switch rows {

@@ -9,17 +9,19 @@ func AddF32(t Tier, o, x, y []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	y, ys := operand(y, &b.same[1])
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
 	switch t.float() {
 	case AVX512:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.y, l.yStep = c.from(y, ys, &b.tail[1])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneAddAVX512(&l)
 			} else {
@@ -28,9 +30,9 @@ func AddF32(t Tier, o, x, y []float32) bool {
 		}
 	case AVX2:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.y, l.yStep = c.from(y, ys, &b.tail[1])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneAddAVX2(&l)
 			} else {
@@ -38,7 +40,7 @@ func AddF32(t Tier, o, x, y []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
@@ -47,17 +49,19 @@ func SubF32(t Tier, o, x, y []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	y, ys := operand(y, &b.same[1])
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
 	switch t.float() {
 	case AVX512:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.y, l.yStep = c.from(y, ys, &b.tail[1])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneSubAVX512(&l)
 			} else {
@@ -66,9 +70,9 @@ func SubF32(t Tier, o, x, y []float32) bool {
 		}
 	case AVX2:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.y, l.yStep = c.from(y, ys, &b.tail[1])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneSubAVX2(&l)
 			} else {
@@ -76,7 +80,7 @@ func SubF32(t Tier, o, x, y []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
@@ -85,17 +89,19 @@ func MulF32(t Tier, o, x, y []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	y, ys := operand(y, &b.same[1])
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
 	switch t.float() {
 	case AVX512:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.y, l.yStep = c.from(y, ys, &b.tail[1])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneMulAVX512(&l)
 			} else {
@@ -104,9 +110,9 @@ func MulF32(t Tier, o, x, y []float32) bool {
 		}
 	case AVX2:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.y, l.yStep = c.from(y, ys, &b.tail[1])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneMulAVX2(&l)
 			} else {
@@ -114,7 +120,7 @@ func MulF32(t Tier, o, x, y []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
@@ -123,17 +129,19 @@ func DivF32(t Tier, o, x, y []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	y, ys := operand(y, &b.same[1])
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
 	switch t.float() {
 	case AVX512:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.y, l.yStep = c.from(y, ys, &b.tail[1])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneDivAVX512(&l)
 			} else {
@@ -142,9 +150,9 @@ func DivF32(t Tier, o, x, y []float32) bool {
 		}
 	case AVX2:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.y, l.yStep = c.from(y, ys, &b.tail[1])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneDivAVX2(&l)
 			} else {
@@ -152,25 +160,27 @@ func DivF32(t Tier, o, x, y []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
-// ClampF32 computes o[i] = x, at least y[0] and at most y[1]; NaN stays, and reports whether t has a kernel for it; o may be an operand.
-func ClampF32(t Tier, o, x []float32, y [2]float32) bool {
+// ClampF32 computes o[i] = x, at least p[0] and at most p[1]; NaN stays, and reports whether t has a kernel for it; o may be an operand.
+func ClampF32(t Tier, o, x []float32, p [2]float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	l.low, l.high = y[0], y[1]
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	l.low, l.high = p[0], p[1]
 	switch t.float() {
 	case AVX512:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneClampAVX512(&l)
 			} else {
@@ -179,8 +189,8 @@ func ClampF32(t Tier, o, x []float32, y [2]float32) bool {
 		}
 	case AVX2:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneClampAVX2(&l)
 			} else {
@@ -188,7 +198,7 @@ func ClampF32(t Tier, o, x []float32, y [2]float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
@@ -197,15 +207,17 @@ func ExpF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
 	switch t.float() {
 	case AVX512:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneExpAVX512(&l)
 			} else {
@@ -214,8 +226,8 @@ func ExpF32(t Tier, o, x []float32) bool {
 		}
 	case AVX2:
 		for c.next(2) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneExpAVX2(&l)
 			} else {
@@ -223,7 +235,7 @@ func ExpF32(t Tier, o, x []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
@@ -232,15 +244,17 @@ func SigmoidF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
 	switch t.float() {
 	case AVX512:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneSigmoidAVX512(&l)
 			} else {
@@ -249,8 +263,8 @@ func SigmoidF32(t Tier, o, x []float32) bool {
 		}
 	case AVX2:
 		for c.next(2) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneSigmoidAVX2(&l)
 			} else {
@@ -258,7 +272,7 @@ func SigmoidF32(t Tier, o, x []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
@@ -267,15 +281,17 @@ func TanhF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
 	switch t.float() {
 	case AVX512:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneTanhAVX512(&l)
 			} else {
@@ -284,8 +300,8 @@ func TanhF32(t Tier, o, x []float32) bool {
 		}
 	case AVX2:
 		for c.next(3) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneTanhAVX2(&l)
 			} else {
@@ -293,7 +309,7 @@ func TanhF32(t Tier, o, x []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
@@ -302,15 +318,17 @@ func ErfF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
 	switch t.float() {
 	case AVX512:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneErfAVX512(&l)
 			} else {
@@ -319,8 +337,8 @@ func ErfF32(t Tier, o, x []float32) bool {
 		}
 	case AVX2:
 		for c.next(3) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneErfAVX2(&l)
 			} else {
@@ -328,7 +346,7 @@ func ErfF32(t Tier, o, x []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
@@ -337,15 +355,17 @@ func GeluF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
 	switch t.float() {
 	case AVX512:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneGeluAVX512(&l)
 			} else {
@@ -354,8 +374,8 @@ func GeluF32(t Tier, o, x []float32) bool {
 		}
 	case AVX2:
 		for c.next(2) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneGeluAVX2(&l)
 			} else {
@@ -363,7 +383,7 @@ func GeluF32(t Tier, o, x []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
@@ -372,15 +392,17 @@ func GeluTanhF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
 	switch t.float() {
 	case AVX512:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneGeluTanhAVX512(&l)
 			} else {
@@ -389,8 +411,8 @@ func GeluTanhF32(t Tier, o, x []float32) bool {
 		}
 	case AVX2:
 		for c.next(2) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneGeluTanhAVX2(&l)
 			} else {
@@ -398,6 +420,871 @@ func GeluTanhF32(t Tier, o, x []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
+	return true
+}
+
+// AbsF32 computes o[i] = |x|, and reports whether t has a kernel for it; o may be an operand.
+func AbsF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneAbsAVX512(&l)
+			} else {
+				blockAbsAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneAbsAVX2(&l)
+			} else {
+				blockAbsAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// NegF32 computes o[i] = -x, and reports whether t has a kernel for it; o may be an operand.
+func NegF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneNegAVX512(&l)
+			} else {
+				blockNegAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneNegAVX2(&l)
+			} else {
+				blockNegAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// SignF32 computes o[i] = 1, 0 or -1, the sign of x; 0 for NaN, and reports whether t has a kernel for it; o may be an operand.
+func SignF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneSignAVX512(&l)
+			} else {
+				blockSignAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(3) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneSignAVX2(&l)
+			} else {
+				blockSignAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// FloorF32 computes o[i] = the integer at most x, and reports whether t has a kernel for it; o may be an operand.
+func FloorF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneFloorAVX512(&l)
+			} else {
+				blockFloorAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneFloorAVX2(&l)
+			} else {
+				blockFloorAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// CeilF32 computes o[i] = the integer at least x, and reports whether t has a kernel for it; o may be an operand.
+func CeilF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneCeilAVX512(&l)
+			} else {
+				blockCeilAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneCeilAVX2(&l)
+			} else {
+				blockCeilAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// TruncF32 computes o[i] = the integer next to x towards 0, and reports whether t has a kernel for it; o may be an operand.
+func TruncF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneTruncAVX512(&l)
+			} else {
+				blockTruncAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneTruncAVX2(&l)
+			} else {
+				blockTruncAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// RoundF32 computes o[i] = the integer next to x, the even one of two, and reports whether t has a kernel for it; o may be an operand.
+func RoundF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneRoundAVX512(&l)
+			} else {
+				blockRoundAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneRoundAVX2(&l)
+			} else {
+				blockRoundAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// SqrtF32 computes o[i] = √x, and reports whether t has a kernel for it; o may be an operand.
+func SqrtF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneSqrtAVX512(&l)
+			} else {
+				blockSqrtAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneSqrtAVX2(&l)
+			} else {
+				blockSqrtAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// RsqrtF32 computes o[i] = 1/√x, within 2 ulp, and reports whether t has a kernel for it; o may be an operand.
+func RsqrtF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneRsqrtAVX512(&l)
+			} else {
+				blockRsqrtAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneRsqrtAVX2(&l)
+			} else {
+				blockRsqrtAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// ReciprocalF32 computes o[i] = 1/x, and reports whether t has a kernel for it; o may be an operand.
+func ReciprocalF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneReciprocalAVX512(&l)
+			} else {
+				blockReciprocalAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneReciprocalAVX2(&l)
+			} else {
+				blockReciprocalAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// MaxF32 computes o[i] = the larger of x and y; NaN if one is, and reports whether t has a kernel for it; o may be an operand.
+func MaxF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneMaxAVX512(&l)
+			} else {
+				blockMaxAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneMaxAVX2(&l)
+			} else {
+				blockMaxAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// MinF32 computes o[i] = the smaller of x and y; NaN if one is, and reports whether t has a kernel for it; o may be an operand.
+func MinF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneMinAVX512(&l)
+			} else {
+				blockMinAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneMinAVX2(&l)
+			} else {
+				blockMinAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// AddScaledF32 computes o[i] = x + p[0]·y, rounded twice, and reports whether t has a kernel for it; o may be an operand.
+func AddScaledF32(t Tier, o, x, y []float32, p [2]float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	l.low, l.high = p[0], p[1]
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneAddScaledAVX512(&l)
+			} else {
+				blockAddScaledAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneAddScaledAVX2(&l)
+			} else {
+				blockAddScaledAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// LeakyReluF32 computes o[i] = x if x > 0, else p[0]·x, and reports whether t has a kernel for it; o may be an operand.
+func LeakyReluF32(t Tier, o, x []float32, p [2]float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	l.low, l.high = p[0], p[1]
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLeakyReluAVX512(&l)
+			} else {
+				blockLeakyReluAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLeakyReluAVX2(&l)
+			} else {
+				blockLeakyReluAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// LogF32 computes o[i] = log(x), within 2 ulp, and reports whether t has a kernel for it; o may be an operand.
+func LogF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLogAVX512(&l)
+			} else {
+				blockLogAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(2) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLogAVX2(&l)
+			} else {
+				blockLogAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// Log2F32 computes o[i] = log₂(x), within 3 ulp, and reports whether t has a kernel for it; o may be an operand.
+func Log2F32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLog2AVX512(&l)
+			} else {
+				blockLog2AVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(2) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLog2AVX2(&l)
+			} else {
+				blockLog2AVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// Log10F32 computes o[i] = log₁₀(x), within 3 ulp, and reports whether t has a kernel for it; o may be an operand.
+func Log10F32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLog10AVX512(&l)
+			} else {
+				blockLog10AVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(2) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLog10AVX2(&l)
+			} else {
+				blockLog10AVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// Log1pF32 computes o[i] = log(1+x), within 3 ulp, and reports whether t has a kernel for it; o may be an operand.
+func Log1pF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLog1pAVX512(&l)
+			} else {
+				blockLog1pAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(2) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLog1pAVX2(&l)
+			} else {
+				blockLog1pAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// Expm1F32 computes o[i] = exp(x)-1, within 3 ulp, and reports whether t has a kernel for it; o may be an operand.
+func Expm1F32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneExpm1AVX512(&l)
+			} else {
+				blockExpm1AVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(2) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneExpm1AVX2(&l)
+			} else {
+				blockExpm1AVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// SinF32 computes o[i] = sin(x) for |x| at most TurnsF32, within 2 ulp, and reports whether t has a kernel for it; o may be an operand.
+func SinF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneSinAVX512(&l)
+			} else {
+				blockSinAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(2) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneSinAVX2(&l)
+			} else {
+				blockSinAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// CosF32 computes o[i] = cos(x) for |x| at most TurnsF32, within 2 ulp, and reports whether t has a kernel for it; o may be an operand.
+func CosF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneCosAVX512(&l)
+			} else {
+				blockCosAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(2) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneCosAVX2(&l)
+			} else {
+				blockCosAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// TanF32 computes o[i] = tan(x) for |x| at most TurnsF32, within 4 ulp, and reports whether t has a kernel for it; o may be an operand.
+func TanF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneTanAVX512(&l)
+			} else {
+				blockTanAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(2) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneTanAVX2(&l)
+			} else {
+				blockTanAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// PowPositiveF32 computes o[i] = x^y for x from 1e-30 to 1e30 and |y| at most 65536, within 4 ulp, and reports whether t has a kernel for it; o may be an operand.
+func PowPositiveF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				onePowPositiveAVX512(&l)
+			} else {
+				blockPowPositiveAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(2) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				onePowPositiveAVX2(&l)
+			} else {
+				blockPowPositiveAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
 	return true
 }

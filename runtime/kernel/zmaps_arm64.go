@@ -9,17 +9,19 @@ func AddF32(t Tier, o, x, y []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	y, ys := operand(y, &b.same[1])
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
 	switch t.float() {
 	case NEON:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.y, l.yStep = c.from(y, ys, &b.tail[1])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneAddNEON(&l)
 			} else {
@@ -27,7 +29,7 @@ func AddF32(t Tier, o, x, y []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
@@ -36,17 +38,19 @@ func SubF32(t Tier, o, x, y []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	y, ys := operand(y, &b.same[1])
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
 	switch t.float() {
 	case NEON:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.y, l.yStep = c.from(y, ys, &b.tail[1])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneSubNEON(&l)
 			} else {
@@ -54,7 +58,7 @@ func SubF32(t Tier, o, x, y []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
@@ -63,17 +67,19 @@ func MulF32(t Tier, o, x, y []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	y, ys := operand(y, &b.same[1])
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
 	switch t.float() {
 	case NEON:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.y, l.yStep = c.from(y, ys, &b.tail[1])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneMulNEON(&l)
 			} else {
@@ -81,7 +87,7 @@ func MulF32(t Tier, o, x, y []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
@@ -90,17 +96,19 @@ func DivF32(t Tier, o, x, y []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	y, ys := operand(y, &b.same[1])
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
 	switch t.float() {
 	case NEON:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.y, l.yStep = c.from(y, ys, &b.tail[1])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneDivNEON(&l)
 			} else {
@@ -108,25 +116,27 @@ func DivF32(t Tier, o, x, y []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
-// ClampF32 computes o[i] = x, at least y[0] and at most y[1]; NaN stays, and reports whether t has a kernel for it; o may be an operand.
-func ClampF32(t Tier, o, x []float32, y [2]float32) bool {
+// ClampF32 computes o[i] = x, at least p[0] and at most p[1]; NaN stays, and reports whether t has a kernel for it; o may be an operand.
+func ClampF32(t Tier, o, x []float32, p [2]float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
-	l.low, l.high = y[0], y[1]
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	l.low, l.high = p[0], p[1]
 	switch t.float() {
 	case NEON:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneClampNEON(&l)
 			} else {
@@ -134,7 +144,7 @@ func ClampF32(t Tier, o, x []float32, y [2]float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
@@ -143,15 +153,17 @@ func ExpF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
 	switch t.float() {
 	case NEON:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneExpNEON(&l)
 			} else {
@@ -159,7 +171,7 @@ func ExpF32(t Tier, o, x []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
@@ -168,15 +180,17 @@ func SigmoidF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
 	switch t.float() {
 	case NEON:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneSigmoidNEON(&l)
 			} else {
@@ -184,7 +198,7 @@ func SigmoidF32(t Tier, o, x []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
@@ -193,15 +207,17 @@ func TanhF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
 	switch t.float() {
 	case NEON:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneTanhNEON(&l)
 			} else {
@@ -209,7 +225,7 @@ func TanhF32(t Tier, o, x []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
@@ -218,15 +234,17 @@ func ErfF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
 	switch t.float() {
 	case NEON:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneErfNEON(&l)
 			} else {
@@ -234,7 +252,7 @@ func ErfF32(t Tier, o, x []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
@@ -243,15 +261,17 @@ func GeluF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
 	switch t.float() {
 	case NEON:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneGeluNEON(&l)
 			} else {
@@ -259,7 +279,7 @@ func GeluF32(t Tier, o, x []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
 	return true
 }
 
@@ -268,15 +288,17 @@ func GeluTanhF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {
 		return false
 	}
-	var b buffers
-	x, xs := operand(x, &b.same[0])
 	l := line{table: &constants[0]}
 	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
 	switch t.float() {
 	case NEON:
 		for c.next(4) {
-			l.x, l.xStep = c.from(x, xs, &b.tail[0])
-			l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
 				oneGeluTanhNEON(&l)
 			} else {
@@ -284,6 +306,637 @@ func GeluTanhF32(t Tier, o, x []float32) bool {
 			}
 		}
 	}
-	c.finish(o, &b.tail[2])
+	c.finish(o)
+	return true
+}
+
+// AbsF32 computes o[i] = |x|, and reports whether t has a kernel for it; o may be an operand.
+func AbsF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneAbsNEON(&l)
+			} else {
+				blockAbsNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// NegF32 computes o[i] = -x, and reports whether t has a kernel for it; o may be an operand.
+func NegF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneNegNEON(&l)
+			} else {
+				blockNegNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// SignF32 computes o[i] = 1, 0 or -1, the sign of x; 0 for NaN, and reports whether t has a kernel for it; o may be an operand.
+func SignF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneSignNEON(&l)
+			} else {
+				blockSignNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// FloorF32 computes o[i] = the integer at most x, and reports whether t has a kernel for it; o may be an operand.
+func FloorF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneFloorNEON(&l)
+			} else {
+				blockFloorNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// CeilF32 computes o[i] = the integer at least x, and reports whether t has a kernel for it; o may be an operand.
+func CeilF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneCeilNEON(&l)
+			} else {
+				blockCeilNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// TruncF32 computes o[i] = the integer next to x towards 0, and reports whether t has a kernel for it; o may be an operand.
+func TruncF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneTruncNEON(&l)
+			} else {
+				blockTruncNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// RoundF32 computes o[i] = the integer next to x, the even one of two, and reports whether t has a kernel for it; o may be an operand.
+func RoundF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneRoundNEON(&l)
+			} else {
+				blockRoundNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// SqrtF32 computes o[i] = √x, and reports whether t has a kernel for it; o may be an operand.
+func SqrtF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneSqrtNEON(&l)
+			} else {
+				blockSqrtNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// RsqrtF32 computes o[i] = 1/√x, within 2 ulp, and reports whether t has a kernel for it; o may be an operand.
+func RsqrtF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneRsqrtNEON(&l)
+			} else {
+				blockRsqrtNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// ReciprocalF32 computes o[i] = 1/x, and reports whether t has a kernel for it; o may be an operand.
+func ReciprocalF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneReciprocalNEON(&l)
+			} else {
+				blockReciprocalNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// MaxF32 computes o[i] = the larger of x and y; NaN if one is, and reports whether t has a kernel for it; o may be an operand.
+func MaxF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneMaxNEON(&l)
+			} else {
+				blockMaxNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// MinF32 computes o[i] = the smaller of x and y; NaN if one is, and reports whether t has a kernel for it; o may be an operand.
+func MinF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneMinNEON(&l)
+			} else {
+				blockMinNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// AddScaledF32 computes o[i] = x + p[0]·y, rounded twice, and reports whether t has a kernel for it; o may be an operand.
+func AddScaledF32(t Tier, o, x, y []float32, p [2]float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	l.low, l.high = p[0], p[1]
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneAddScaledNEON(&l)
+			} else {
+				blockAddScaledNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// LeakyReluF32 computes o[i] = x if x > 0, else p[0]·x, and reports whether t has a kernel for it; o may be an operand.
+func LeakyReluF32(t Tier, o, x []float32, p [2]float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	l.low, l.high = p[0], p[1]
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLeakyReluNEON(&l)
+			} else {
+				blockLeakyReluNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// LogF32 computes o[i] = log(x), within 2 ulp, and reports whether t has a kernel for it; o may be an operand.
+func LogF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLogNEON(&l)
+			} else {
+				blockLogNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// Log2F32 computes o[i] = log₂(x), within 3 ulp, and reports whether t has a kernel for it; o may be an operand.
+func Log2F32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLog2NEON(&l)
+			} else {
+				blockLog2NEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// Log10F32 computes o[i] = log₁₀(x), within 3 ulp, and reports whether t has a kernel for it; o may be an operand.
+func Log10F32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLog10NEON(&l)
+			} else {
+				blockLog10NEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// Log1pF32 computes o[i] = log(1+x), within 3 ulp, and reports whether t has a kernel for it; o may be an operand.
+func Log1pF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLog1pNEON(&l)
+			} else {
+				blockLog1pNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// Expm1F32 computes o[i] = exp(x)-1, within 3 ulp, and reports whether t has a kernel for it; o may be an operand.
+func Expm1F32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneExpm1NEON(&l)
+			} else {
+				blockExpm1NEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// SinF32 computes o[i] = sin(x) for |x| at most TurnsF32, within 2 ulp, and reports whether t has a kernel for it; o may be an operand.
+func SinF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneSinNEON(&l)
+			} else {
+				blockSinNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// CosF32 computes o[i] = cos(x) for |x| at most TurnsF32, within 2 ulp, and reports whether t has a kernel for it; o may be an operand.
+func CosF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneCosNEON(&l)
+			} else {
+				blockCosNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// TanF32 computes o[i] = tan(x) for |x| at most TurnsF32, within 4 ulp, and reports whether t has a kernel for it; o may be an operand.
+func TanF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneTanNEON(&l)
+			} else {
+				blockTanNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// PowPositiveF32 computes o[i] = x^y for x from 1e-30 to 1e30 and |y| at most 65536, within 4 ulp, and reports whether t has a kernel for it; o may be an operand.
+func PowPositiveF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				onePowPositiveNEON(&l)
+			} else {
+				blockPowPositiveNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
 	return true
 }

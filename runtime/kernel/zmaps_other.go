@@ -24,8 +24,8 @@ func DivF32(t Tier, o, x, y []float32) bool {
 	return false
 }
 
-// ClampF32 computes o[i] = x, at least y[0] and at most y[1]; NaN stays, and reports whether t has a kernel for it; o may be an operand.
-func ClampF32(t Tier, o, x []float32, y [2]float32) bool {
+// ClampF32 computes o[i] = x, at least p[0] and at most p[1]; NaN stays, and reports whether t has a kernel for it; o may be an operand.
+func ClampF32(t Tier, o, x []float32, p [2]float32) bool {
 	return false
 }
 
@@ -56,5 +56,120 @@ func GeluF32(t Tier, o, x []float32) bool {
 
 // GeluTanhF32 computes o[i] = x/2 · (1+tanh(√(2/π)·(x+0.044715x³))), within 5e-7·(1+|x|), and reports whether t has a kernel for it; o may be an operand.
 func GeluTanhF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// AbsF32 computes o[i] = |x|, and reports whether t has a kernel for it; o may be an operand.
+func AbsF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// NegF32 computes o[i] = -x, and reports whether t has a kernel for it; o may be an operand.
+func NegF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// SignF32 computes o[i] = 1, 0 or -1, the sign of x; 0 for NaN, and reports whether t has a kernel for it; o may be an operand.
+func SignF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// FloorF32 computes o[i] = the integer at most x, and reports whether t has a kernel for it; o may be an operand.
+func FloorF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// CeilF32 computes o[i] = the integer at least x, and reports whether t has a kernel for it; o may be an operand.
+func CeilF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// TruncF32 computes o[i] = the integer next to x towards 0, and reports whether t has a kernel for it; o may be an operand.
+func TruncF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// RoundF32 computes o[i] = the integer next to x, the even one of two, and reports whether t has a kernel for it; o may be an operand.
+func RoundF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// SqrtF32 computes o[i] = √x, and reports whether t has a kernel for it; o may be an operand.
+func SqrtF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// RsqrtF32 computes o[i] = 1/√x, within 2 ulp, and reports whether t has a kernel for it; o may be an operand.
+func RsqrtF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// ReciprocalF32 computes o[i] = 1/x, and reports whether t has a kernel for it; o may be an operand.
+func ReciprocalF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// MaxF32 computes o[i] = the larger of x and y; NaN if one is, and reports whether t has a kernel for it; o may be an operand.
+func MaxF32(t Tier, o, x, y []float32) bool {
+	return false
+}
+
+// MinF32 computes o[i] = the smaller of x and y; NaN if one is, and reports whether t has a kernel for it; o may be an operand.
+func MinF32(t Tier, o, x, y []float32) bool {
+	return false
+}
+
+// AddScaledF32 computes o[i] = x + p[0]·y, rounded twice, and reports whether t has a kernel for it; o may be an operand.
+func AddScaledF32(t Tier, o, x, y []float32, p [2]float32) bool {
+	return false
+}
+
+// LeakyReluF32 computes o[i] = x if x > 0, else p[0]·x, and reports whether t has a kernel for it; o may be an operand.
+func LeakyReluF32(t Tier, o, x []float32, p [2]float32) bool {
+	return false
+}
+
+// LogF32 computes o[i] = log(x), within 2 ulp, and reports whether t has a kernel for it; o may be an operand.
+func LogF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// Log2F32 computes o[i] = log₂(x), within 3 ulp, and reports whether t has a kernel for it; o may be an operand.
+func Log2F32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// Log10F32 computes o[i] = log₁₀(x), within 3 ulp, and reports whether t has a kernel for it; o may be an operand.
+func Log10F32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// Log1pF32 computes o[i] = log(1+x), within 3 ulp, and reports whether t has a kernel for it; o may be an operand.
+func Log1pF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// Expm1F32 computes o[i] = exp(x)-1, within 3 ulp, and reports whether t has a kernel for it; o may be an operand.
+func Expm1F32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// SinF32 computes o[i] = sin(x) for |x| at most TurnsF32, within 2 ulp, and reports whether t has a kernel for it; o may be an operand.
+func SinF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// CosF32 computes o[i] = cos(x) for |x| at most TurnsF32, within 2 ulp, and reports whether t has a kernel for it; o may be an operand.
+func CosF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// TanF32 computes o[i] = tan(x) for |x| at most TurnsF32, within 4 ulp, and reports whether t has a kernel for it; o may be an operand.
+func TanF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// PowPositiveF32 computes o[i] = x^y for x from 1e-30 to 1e30 and |y| at most 65536, within 4 ulp, and reports whether t has a kernel for it; o may be an operand.
+func PowPositiveF32(t Tier, o, x, y []float32) bool {
 	return false
 }

@@ -136,6 +136,144 @@ func blockGeluTanhNEON(a *line)
 //go:noescape
 func oneGeluTanhNEON(a *line)
 
+//go:noescape
+func blockAbsNEON(a *line)
+
+//go:noescape
+func oneAbsNEON(a *line)
+
+//go:noescape
+func blockNegNEON(a *line)
+
+//go:noescape
+func oneNegNEON(a *line)
+
+//go:noescape
+func blockSignNEON(a *line)
+
+//go:noescape
+func oneSignNEON(a *line)
+
+//go:noescape
+func blockFloorNEON(a *line)
+
+//go:noescape
+func oneFloorNEON(a *line)
+
+//go:noescape
+func blockCeilNEON(a *line)
+
+//go:noescape
+func oneCeilNEON(a *line)
+
+//go:noescape
+func blockTruncNEON(a *line)
+
+//go:noescape
+func oneTruncNEON(a *line)
+
+//go:noescape
+func blockRoundNEON(a *line)
+
+//go:noescape
+func oneRoundNEON(a *line)
+
+//go:noescape
+func blockSqrtNEON(a *line)
+
+//go:noescape
+func oneSqrtNEON(a *line)
+
+//go:noescape
+func blockRsqrtNEON(a *line)
+
+//go:noescape
+func oneRsqrtNEON(a *line)
+
+//go:noescape
+func blockReciprocalNEON(a *line)
+
+//go:noescape
+func oneReciprocalNEON(a *line)
+
+//go:noescape
+func blockMaxNEON(a *line)
+
+//go:noescape
+func oneMaxNEON(a *line)
+
+//go:noescape
+func blockMinNEON(a *line)
+
+//go:noescape
+func oneMinNEON(a *line)
+
+//go:noescape
+func blockAddScaledNEON(a *line)
+
+//go:noescape
+func oneAddScaledNEON(a *line)
+
+//go:noescape
+func blockLeakyReluNEON(a *line)
+
+//go:noescape
+func oneLeakyReluNEON(a *line)
+
+//go:noescape
+func blockLogNEON(a *line)
+
+//go:noescape
+func oneLogNEON(a *line)
+
+//go:noescape
+func blockLog2NEON(a *line)
+
+//go:noescape
+func oneLog2NEON(a *line)
+
+//go:noescape
+func blockLog10NEON(a *line)
+
+//go:noescape
+func oneLog10NEON(a *line)
+
+//go:noescape
+func blockLog1pNEON(a *line)
+
+//go:noescape
+func oneLog1pNEON(a *line)
+
+//go:noescape
+func blockExpm1NEON(a *line)
+
+//go:noescape
+func oneExpm1NEON(a *line)
+
+//go:noescape
+func blockSinNEON(a *line)
+
+//go:noescape
+func oneSinNEON(a *line)
+
+//go:noescape
+func blockCosNEON(a *line)
+
+//go:noescape
+func oneCosNEON(a *line)
+
+//go:noescape
+func blockTanNEON(a *line)
+
+//go:noescape
+func oneTanNEON(a *line)
+
+//go:noescape
+func blockPowPositiveNEON(a *line)
+
+//go:noescape
+func onePowPositiveNEON(a *line)
+
 // gemmF32NEON computes t, which has this many rows.
 func gemmF32NEON(t *Tile, rows int) {
 	switch rows {

@@ -45,6 +45,9 @@ func rowAdd[T number](o []T, a, b []T, p par) {
 
 func rowAddAlpha[T number](o []T, a, b []T, p par) {
 	alpha := parAs[T](p)
+	if isFloat32[T]() && kernel.AddScaledF32(p.tier, floats(o), floats(a), floats(b), [2]float32{float32(alpha)}) {
+		return
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -110,6 +113,9 @@ func rowSub[T number](o []T, a, b []T, p par) {
 
 func rowSubAlpha[T number](o []T, a, b []T, p par) {
 	alpha := parAs[T](p)
+	if isFloat32[T]() && kernel.AddScaledF32(p.tier, floats(o), floats(a), floats(b), [2]float32{-float32(alpha)}) {
+		return
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -141,6 +147,9 @@ func rowSubAlpha[T number](o []T, a, b []T, p par) {
 
 func rowRsubAlpha[T number](o []T, a, b []T, p par) {
 	alpha := parAs[T](p)
+	if isFloat32[T]() && kernel.AddScaledF32(p.tier, floats(o), floats(b), floats(a), [2]float32{-float32(alpha)}) {
+		return
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -488,6 +497,9 @@ func rowFmodInt[T integer](o []T, a, b []T, p par) {
 
 func rowMaximum[T number](o []T, a, b []T, p par) {
 
+	if isFloat32[T]() && kernel.MaxF32(p.tier, floats(o), floats(a), floats(b)) {
+		return
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -519,6 +531,9 @@ func rowMaximum[T number](o []T, a, b []T, p par) {
 
 func rowMinimum[T number](o []T, a, b []T, p par) {
 
+	if isFloat32[T]() && kernel.MinF32(p.tier, floats(o), floats(a), floats(b)) {
+		return
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -581,6 +596,9 @@ func rowAtan2[T float](o []T, a, b []T, p par) {
 
 func rowPow[T float](o []T, a, b []T, p par) {
 
+	if isFloat32[T]() && powers(p.tier, floats(o), floats(a), floats(b)) {
+		return
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -1277,6 +1295,9 @@ func rowCopy[T number](o []T, a []T, p par) {
 
 func rowAbs[T number](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.AbsF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1292,6 +1313,9 @@ func rowAbs[T number](o []T, a []T, p par) {
 
 func rowNeg[T number](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.NegF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1325,6 +1349,9 @@ func rowRelu[T number](o []T, a []T, p par) {
 
 func rowCeil[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.CeilF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1340,6 +1367,9 @@ func rowCeil[T float](o []T, a []T, p par) {
 
 func rowFloor[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.FloorF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1355,6 +1385,9 @@ func rowFloor[T float](o []T, a []T, p par) {
 
 func rowRound[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.RoundF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1370,6 +1403,9 @@ func rowRound[T float](o []T, a []T, p par) {
 
 func rowTrunc[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.TruncF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1385,6 +1421,9 @@ func rowTrunc[T float](o []T, a []T, p par) {
 
 func rowSign[T number](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.SignF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1478,6 +1517,9 @@ func rowClamp[T number](o []T, a []T, p par) {
 
 func rowLeakyRelu[T float](o []T, a []T, p par) {
 	slope := T(p.x)
+	if isFloat32[T]() && kernel.LeakyReluF32(p.tier, floats(o), floats(a), [2]float32{float32(slope)}) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1559,6 +1601,9 @@ func rowGeluTanh[T float](o []T, a []T, p par) {
 
 func rowSquare[T number](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.MulF32(p.tier, floats(o), floats(a), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1694,6 +1739,9 @@ func rowAtanh[T float](o []T, a []T, p par) {
 
 func rowCos[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && turns(p.tier, floats(o), floats(a), kernel.CosF32, scalarmath.Cos[float32]) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1790,6 +1838,9 @@ func rowExp2[T float](o []T, a []T, p par) {
 
 func rowExpm1[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.Expm1F32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1805,6 +1856,9 @@ func rowExpm1[T float](o []T, a []T, p par) {
 
 func rowLog[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.LogF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1820,6 +1874,9 @@ func rowLog[T float](o []T, a []T, p par) {
 
 func rowLog10[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.Log10F32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1835,6 +1892,9 @@ func rowLog10[T float](o []T, a []T, p par) {
 
 func rowLog1p[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.Log1pF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1850,6 +1910,9 @@ func rowLog1p[T float](o []T, a []T, p par) {
 
 func rowLog2[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.Log2F32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1865,6 +1928,9 @@ func rowLog2[T float](o []T, a []T, p par) {
 
 func rowReciprocal[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.ReciprocalF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1880,6 +1946,9 @@ func rowReciprocal[T float](o []T, a []T, p par) {
 
 func rowRsqrt[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.RsqrtF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1913,6 +1982,9 @@ func rowSigmoid[T float](o []T, a []T, p par) {
 
 func rowSin[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && turns(p.tier, floats(o), floats(a), kernel.SinF32, scalarmath.Sin[float32]) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1943,6 +2015,9 @@ func rowSinh[T float](o []T, a []T, p par) {
 
 func rowSqrt[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.SqrtF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1958,6 +2033,9 @@ func rowSqrt[T float](o []T, a []T, p par) {
 
 func rowTan[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && turns(p.tier, floats(o), floats(a), kernel.TanF32, scalarmath.Tan[float32]) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {

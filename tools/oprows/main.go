@@ -81,7 +81,7 @@ func loop1(b *strings.Builder, l loop) {
 // vector writes the call of a function's kernel, where it has one.
 func vector(b *strings.Builder, l loop) {
 	if call := vectors[l.name]; call != "" {
-		fmt.Fprintf(b, "\tif isFloat32[T]() && kernel.%s {\n\t\treturn\n\t}\n", call)
+		fmt.Fprintf(b, "\tif isFloat32[T]() && %s {\n\t\treturn\n\t}\n", call)
 	}
 }
 

@@ -13,15 +13,29 @@ type loop struct {
 	expr string
 }
 
-// vectors are the calls of the kernels that row functions have for float32, in tiers other than Scalar.
+// vectors are the calls of what row functions have for float32 in tiers other than Scalar.
 var vectors = map[string]string{
-	"Add": "AddF32(p.tier, floats(o), floats(a), floats(b))", "Sub": "SubF32(p.tier, floats(o), floats(a), floats(b))",
-	"Mul": "MulF32(p.tier, floats(o), floats(a), floats(b))", "Div": "DivF32(p.tier, floats(o), floats(a), floats(b))",
-	"Clamp": "ClampF32(p.tier, floats(o), floats(a), [2]float32{float32(low), float32(high)})",
-	"Relu":  "ClampF32(p.tier, floats(o), floats(a), [2]float32{0, float32(math.Inf(1))})",
-	"Exp":   "ExpF32(p.tier, floats(o), floats(a))", "Erf": "ErfF32(p.tier, floats(o), floats(a))",
-	"Sigmoid": "SigmoidF32(p.tier, floats(o), floats(a))", "Tanh": "TanhF32(p.tier, floats(o), floats(a))",
-	"Gelu": "GeluF32(p.tier, floats(o), floats(a))", "GeluTanh": "GeluTanhF32(p.tier, floats(o), floats(a))",
+	"Add": lines2("Add"), "Sub": lines2("Sub"), "Mul": lines2("Mul"), "Div": lines2("Div"), "Maximum": lines2("Max"), "Minimum": lines2("Min"),
+	"AddAlpha":  "kernel.AddScaledF32(p.tier, floats(o), floats(a), floats(b), [2]float32{float32(alpha)})",
+	"SubAlpha":  "kernel.AddScaledF32(p.tier, floats(o), floats(a), floats(b), [2]float32{-float32(alpha)})",
+	"RsubAlpha": "kernel.AddScaledF32(p.tier, floats(o), floats(b), floats(a), [2]float32{-float32(alpha)})",
+	"Clamp":     "kernel.ClampF32(p.tier, floats(o), floats(a), [2]float32{float32(low), float32(high)})",
+	"Relu":      "kernel.ClampF32(p.tier, floats(o), floats(a), [2]float32{0, float32(math.Inf(1))})",
+	"LeakyRelu": "kernel.LeakyReluF32(p.tier, floats(o), floats(a), [2]float32{float32(slope)})",
+	"Abs":       lines1("Abs"), "Neg": lines1("Neg"), "Sign": lines1("Sign"), "Ceil": lines1("Ceil"), "Floor": lines1("Floor"),
+	"Round": lines1("Round"), "Trunc": lines1("Trunc"), "Sqrt": lines1("Sqrt"), "Rsqrt": lines1("Rsqrt"), "Reciprocal": lines1("Reciprocal"),
+	"Square": "kernel.MulF32(p.tier, floats(o), floats(a), floats(a))",
+	"Exp":    lines1("Exp"), "Expm1": lines1("Expm1"), "Log": lines1("Log"), "Log2": lines1("Log2"), "Log10": lines1("Log10"), "Log1p": lines1("Log1p"),
+	"Erf": lines1("Erf"), "Sigmoid": lines1("Sigmoid"), "Tanh": lines1("Tanh"), "Gelu": lines1("Gelu"), "GeluTanh": lines1("GeluTanh"),
+	"Sin": "turns(p.tier, floats(o), floats(a), kernel.SinF32, scalarmath.Sin[float32])",
+	"Cos": "turns(p.tier, floats(o), floats(a), kernel.CosF32, scalarmath.Cos[float32])",
+	"Tan": "turns(p.tier, floats(o), floats(a), kernel.TanF32, scalarmath.Tan[float32])",
+	"Pow": "powers(p.tier, floats(o), floats(a), floats(b))",
+}
+
+func lines1(name string) string { return "kernel." + name + "F32(p.tier, floats(o), floats(a))" }
+func lines2(name string) string {
+	return "kernel." + name + "F32(p.tier, floats(o), floats(a), floats(b))"
 }
 
 // loops are the row functions of cheap operators, whose expression is to be inlined.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // mapped is a function of one or two float32, element by element.
@@ -13,22 +14,26 @@ type mapped struct {
 	// registers is how many vectors an element of the result needs at a time; the operands lie in the first ones,
 	// and the result in the first.
 	registers int
-	emit      func(g *maps, r []vec)
+	// numbers says that it takes two numbers p, which kernel.line has as low and high.
+	numbers bool
+	emit    func(g *maps, r []vec)
 }
 
 // functions are the functions that have kernels.
-var functions = []mapped{
-	{"Add", "x + y", 2, 2, arithmetic('+')},
-	{"Sub", "x - y", 2, 2, arithmetic('-')},
-	{"Mul", "x · y", 2, 2, arithmetic('*')},
-	{"Div", "x / y", 2, 2, arithmetic('/')},
-	{"Clamp", "x, at least y[0] and at most y[1]; NaN stays", 1, 3, func(g *maps, r []vec) {
+var functions = slices.Concat(arithmetics, simple, curves)
+
+var arithmetics = []mapped{
+	{name: "Add", doc: "x + y", operands: 2, registers: 2, emit: arithmetic('+')},
+	{name: "Sub", doc: "x - y", operands: 2, registers: 2, emit: arithmetic('-')},
+	{name: "Mul", doc: "x · y", operands: 2, registers: 2, emit: arithmetic('*')},
+	{name: "Div", doc: "x / y", operands: 2, registers: 2, emit: arithmetic('/')},
+	{name: "Clamp", doc: "x, at least p[0] and at most p[1]; NaN stays", operands: 1, registers: 3, numbers: true, emit: func(g *maps, r []vec) {
 		g.broadcast(r[1], args, lineLow)
 		g.broadcast(r[2], args, lineHigh)
 		g.clamp(r[0], r[1], r[2])
 	}},
-	{"Exp", "exp(x), within 2 ulp", 1, 6, (*maps).exp},
-	{"Sigmoid", "1/(1+exp(-x)), within 3 ulp down to x = -87, then 0", 1, 6, func(g *maps, r []vec) {
+	{name: "Exp", doc: "exp(x), within 2 ulp", operands: 1, registers: 6, emit: (*maps).exp},
+	{name: "Sigmoid", doc: "1/(1+exp(-x)), within 3 ulp down to x = -87, then 0", operands: 1, registers: 6, emit: func(g *maps, r []vec) {
 		g.constant(r[1], 0)
 		g.arith('-', r[0], r[1], r[0])
 		g.exp(r)
@@ -36,16 +41,16 @@ var functions = []mapped{
 		g.arith('+', r[0], r[0], r[1])
 		g.arith('/', r[0], r[1], r[0])
 	}},
-	{"Tanh", "tanh(x), within 6 ulp", 1, 5, (*maps).tanh},
-	{"Erf", "erf(x), within 1e-6 of the result", 1, 5, (*maps).erf},
-	{"Gelu", "x/2 · (1+erf(x/√2)), within 3e-7·(1+|x|)", 1, 6, func(g *maps, r []vec) {
+	{name: "Tanh", doc: "tanh(x), within 6 ulp", operands: 1, registers: 5, emit: (*maps).tanh},
+	{name: "Erf", doc: "erf(x), within 1e-6 of the result", operands: 1, registers: 5, emit: (*maps).erf},
+	{name: "Gelu", doc: "x/2 · (1+erf(x/√2)), within 3e-7·(1+|x|)", operands: 1, registers: 6, emit: func(g *maps, r []vec) {
 		g.copy(r[5], r[0])
 		g.constant(r[1], math.Sqrt2/2)
 		g.arith('*', r[0], r[0], r[1])
 		g.erf(r)
 		g.halfPlus(r)
 	}},
-	{"GeluTanh", "x/2 · (1+tanh(√(2/π)·(x+0.044715x³))), within 5e-7·(1+|x|)", 1, 6, func(g *maps, r []vec) {
+	{name: "GeluTanh", doc: "x/2 · (1+tanh(√(2/π)·(x+0.044715x³))), within 5e-7·(1+|x|)", operands: 1, registers: 6, emit: func(g *maps, r []vec) {
 		g.copy(r[5], r[0])
 		g.arith('*', r[1], r[0], r[0])
 		g.constant(r[2], 1)
@@ -253,11 +258,11 @@ func mapsGo(arch string) []byte {
 	for i := range functions {
 		f := &functions[i]
 		params := "o, x []float32"
-		switch {
-		case f.operands == 2:
+		if f.operands == 2 {
 			params = "o, x, y []float32"
-		case f.name == "Clamp":
-			params = "o, x []float32, y [2]float32"
+		}
+		if f.numbers {
+			params += ", p [2]float32"
 		}
 		fmt.Fprintf(&b, "\n// %sF32 computes o[i] = %s, and reports whether t has a kernel for it; o may be an operand.\nfunc %[1]sF32(t Tier, %[3]s) bool {\n", f.name, f.doc, params)
 		bodyGo(&b, f, arch)
@@ -271,22 +276,27 @@ func bodyGo(b *bytes.Buffer, f *mapped, arch string) {
 		b.WriteString("return false\n")
 		return
 	}
-	b.WriteString("if !mappable(t, len(o)) {\nreturn false\n}\nvar b buffers\nx, xs := operand(x, &b.same[0])\n")
+	b.WriteString("if !mappable(t, len(o)) {\nreturn false\n}\n")
 	b.WriteString("l := line{table: &constants[0]}\nc := cut{n: len(o), lanes: lanesOf(t)}\n")
-	places := "l.x, l.xStep = c.from(x, xs, &b.tail[0])\n"
-	switch {
-	case f.operands == 2:
-		b.WriteString("y, ys := operand(y, &b.same[1])\n")
-		places += "l.y, l.yStep = c.from(y, ys, &b.tail[1])\n"
-	case f.name == "Clamp":
-		b.WriteString("l.low, l.high = y[0], y[1]\n")
+	lines := "len(x)"
+	if f.operands == 2 {
+		lines += ", len(y)"
 	}
-	places += "l.out, l.blocks = c.to(o, &b.tail[2]), uintptr(c.blocks)\n"
+	fmt.Fprintf(b, "if !c.whole(%s) {\nc.buffers = &buffers{}\n}\nx, xs := c.operand(0, x)\n", lines)
+	places := "l.x, l.xStep = c.from(0, x, xs)\n"
+	if f.operands == 2 {
+		b.WriteString("y, ys := c.operand(1, y)\n")
+		places += "l.y, l.yStep = c.from(1, y, ys)\n"
+	}
+	if f.numbers {
+		b.WriteString("l.low, l.high = p[0], p[1]\n")
+	}
+	places += "l.out, l.blocks = c.to(o), uintptr(c.blocks)\n"
 	b.WriteString("switch t.float() {\n")
 	for _, m := range machinesOf(arch) {
 		fmt.Fprintf(b, "case %s:\nfor c.next(%d) {\n%sif c.single {\n%s(&l)\n} else {\n%s(&l)\n}\n}\n", m.tier(), blockOf(m, f), places, kernelName(f, false, m), kernelName(f, true, m))
 	}
-	b.WriteString("}\nc.finish(o, &b.tail[2])\nreturn true\n")
+	b.WriteString("}\nc.finish(o)\nreturn true\n")
 }
 
 // machinesOf are the machines of an architecture.

@@ -1,0 +1,121 @@
+package op
+
+import (
+	"math"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
+)
+
+// patchLen is how many elements are computed at a time where some may be outside of a kernel's range. Those are computed
+// anew, one by one: what an element gives must not depend on its neighbours.
+const patchLen = 512
+
+// turns computes o = vector(a), and scalar where an element is larger than vector takes; it reports whether t has a kernel.
+func turns(t kernel.Tier, o, a []float32, vector func(t kernel.Tier, o, x []float32) bool, scalar func(x float32) float32) bool {
+	if len(a) != len(o) {
+		return false
+	}
+	for len(o) > 0 {
+		n := len(o)
+		if n >= 2*patchLen {
+			n = patchLen
+		}
+		if largest(a[:n]) <= kernel.TurnsF32 {
+			if !vector(t, o[:n], a[:n]) {
+				return false
+			}
+		} else if !turnsPatched(t, o[:n], a[:n], vector, scalar) {
+			return false
+		}
+		o, a = o[n:], a[n:]
+	}
+	return true
+}
+
+// turnsPatched is turns of a part that has larger elements.
+func turnsPatched(t kernel.Tier, o, a []float32, vector func(t kernel.Tier, o, x []float32) bool, scalar func(x float32) float32) bool {
+	var buf [2 * patchLen]float32 // o may be a
+	x := buf[:copy(buf[:], a)]
+	if !vector(t, o, a) {
+		return false
+	}
+	for i, v := range x {
+		if !(absOf(v) <= kernel.TurnsF32) {
+			o[i] = scalar(v)
+		}
+	}
+	return true
+}
+
+// largest is the largest magnitude of x; infinity or NaN if there is one of them.
+func largest(x []float32) float32 {
+	var m [4]uint32
+	for ; len(x) >= 4; x = x[4:] {
+		m[0] = max(m[0], math.Float32bits(x[0])<<1)
+		m[1] = max(m[1], math.Float32bits(x[1])<<1)
+		m[2] = max(m[2], math.Float32bits(x[2])<<1)
+		m[3] = max(m[3], math.Float32bits(x[3])<<1)
+	}
+	for _, v := range x {
+		m[0] = max(m[0], math.Float32bits(v)<<1)
+	}
+	return math.Float32frombits(max(m[0], m[1], m[2], m[3]) >> 1)
+}
+
+// What kernel.PowPositiveF32 takes.
+const (
+	powLow, powHigh = 1e-30, 1e30
+	powMost         = 65536
+)
+
+// powers computes o = a^b; it reports whether t has a kernel.
+func powers(t kernel.Tier, o, a, b []float32) bool {
+	for lo := 0; lo < len(o); {
+		hi := len(o)
+		if hi-lo >= 2*patchLen {
+			hi = lo + patchLen
+		}
+		if !powersPart(t, o[lo:hi], lineOf(a, lo, hi), lineOf(b, lo, hi)) {
+			return false
+		}
+		lo = hi
+	}
+	return true
+}
+
+// lineOf is elements lo to hi of x, or its only one.
+func lineOf(x []float32, lo, hi int) []float32 {
+	if len(x) == 1 {
+		return x
+	}
+	return x[lo:hi]
+}
+
+func powersPart(t kernel.Tier, o, a, b []float32) bool {
+	if powersFit(a, b) {
+		return kernel.PowPositiveF32(t, o, a, b)
+	}
+	var bufA, bufB [2 * patchLen]float32 // o may be a or b
+	x, y := bufA[:copy(bufA[:], a)], bufB[:copy(bufB[:], b)]
+	if !kernel.PowPositiveF32(t, o, a, b) {
+		return false
+	}
+	sx, sy := stepOf(len(x)), stepOf(len(y))
+	for i := range o {
+		if v, w := x[i*sx], y[i*sy]; !(v >= powLow && v <= powHigh && absOf(w) <= powMost) {
+			o[i] = scalarmath.Pow(v, w)
+		}
+	}
+	return true
+}
+
+// powersFit reports whether the kernel takes all of x and y.
+func powersFit(x, y []float32) bool {
+	for _, v := range x {
+		if !(v >= powLow && v <= powHigh) {
+			return false
+		}
+	}
+	return largest(y) <= powMost
+}
