@@ -204,6 +204,8 @@ func (l *Loaded) ToExecutorch(spec *config.Spec, p *exir.EdgeProgram, dump *Dump
 		return nil, nil, l.placed(emitError(spec, err))
 	}
 	x.NamedData, x.Requirements = p.NamedData, p.Requirements
+	t := &spec.Target
+	x.Machine = exir.Machine{Name: t.Name.V, OS: t.OS.V, Arch: t.Arch.V, CPUFeatures: t.CPUFeatures}
 	if err := externalize(spec, x); err != nil {
 		return nil, nil, err
 	}

@@ -133,7 +133,7 @@ func parts(block []byte, list []*exir.Constant) [][]byte {
 }
 
 func manifest(x *exir.ExecutorchProgram) *report.Manifest {
-	m := &report.Manifest{}
+	m := &report.Manifest{Target: report.ManifestTarget(x.Machine)}
 	seen := map[string]bool{}
 	for _, k := range x.Kernels {
 		if !seen[k.Var] {

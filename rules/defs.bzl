@@ -1,19 +1,43 @@
 """The public rules."""
 
-load("//rules:providers.bzl", _PteBackendInfo = "PteBackendInfo", _PteLowererInfo = "PteLowererInfo", _PteProgramInfo = "PteProgramInfo")
+load(
+    "//rules:providers.bzl",
+    _PteBackendInfo = "PteBackendInfo",
+    _PteLowererInfo = "PteLowererInfo",
+    _PteProgramInfo = "PteProgramInfo",
+    _PteRuntimeInfo = "PteRuntimeInfo",
+    _PteSpecInfo = "PteSpecInfo",
+)
 load("//rules/go:defs.bzl", "pte_go_library")
 load("//rules/private:backend.bzl", _pte_backend = "pte_backend")
+load(
+    "//rules/private:checks.bzl",
+    _pte_closure_test = "pte_closure_test",
+    _pte_contract_test = "pte_contract_test",
+    _pte_reproducible_test = "pte_reproducible_test",
+    _pte_size_test = "pte_size_test",
+)
+load("//rules/private:gen.bzl", _pte_gen = "pte_gen")
 load("//rules/private:lowerer.bzl", _pte_lowerer = "pte_lowerer")
 load("//rules/private:program.bzl", "model_keys", _pte_program = "pte_program")
 load("//rules/private:runtime.bzl", _pte_runtime = "pte_runtime")
+load("//rules/private:spec.bzl", _pte_spec = "pte_spec")
 load("//rules/private:test.bzl", "case_data", _pte_test = "pte_test")
 
 PteBackendInfo = _PteBackendInfo
 PteLowererInfo = _PteLowererInfo
 PteProgramInfo = _PteProgramInfo
+PteRuntimeInfo = _PteRuntimeInfo
+PteSpecInfo = _PteSpecInfo
 
 pte_backend = _pte_backend
+pte_closure_test = _pte_closure_test
+pte_contract_test = _pte_contract_test
+pte_gen = _pte_gen
 pte_lowerer = _pte_lowerer
+pte_reproducible_test = _pte_reproducible_test
+pte_size_test = _pte_size_test
+pte_spec = _pte_spec
 
 def pte_backend_library(name, importpath, srcs, deps = [], **kwargs):
     """A Go package of a backend: of either half, or what they share.
@@ -45,10 +69,10 @@ def pte_program(name, models, spec = None, srcs = [], deps = [], program = "", o
       name: the target's name.
       models: the .pt2 files; a list, in which a model's key is its path in the
         package, or a dict from label to key. `model:` in the spec is a key.
-      spec: the CUE file that says how to lower. Without it every model is a
+      spec: the CUE file that says how to lower, or a pte_spec. Without it every model is a
         method: its key, or "forward" for the only model of a list.
       srcs: other CUE files of the spec's package.
-      deps: files that the spec imports from other packages.
+      deps: what the spec imports: pte_spec targets, by their `importpath`, or files that lie where CUE finds them.
       program: which `#Program` of the spec, if it has several.
       out: the name of the .pte; the target's without `_pte` if empty.
       **kwargs: `lowerer` (the tool, //lowerer/cmd/pte if absent) and what every
@@ -91,7 +115,8 @@ def pte_runtime(name, programs, srcs = [], deps = [], backends = [], embed = Tru
         the build. If empty, those that the programs call.
       embed: whether the programs are in the binary.
       platform: what to build for, such as `@rules_pte//rules/platforms:linux_arm64`.
-      **kwargs: `data` and what every rule takes.
+      **kwargs: `data`, `cpu_features` (what the machines have beyond the platform's, for programs whose target asks for it)
+        and what every rule takes.
     """
     _pte_runtime(
         name = name,

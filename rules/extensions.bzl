@@ -7,4 +7,7 @@ def _pte_impl(_ctx):
     pte_go_sdk(name = "pte_go_sdk")
     pte_go_deps(name = "pte_go_deps")
 
-pte = module_extension(implementation = _pte_impl)
+pte = module_extension(
+    implementation = _pte_impl,
+    doc = "Declares the Go SDK `pte_go_sdk` and the Go modules `pte_go_deps`, at the versions that rules_pte is tested with.",
+)

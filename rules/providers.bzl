@@ -18,11 +18,35 @@ PteLowererInfo = provider(
 PteProgramInfo = provider(
     doc = "A lowered program.",
     fields = {
+        "again": "struct(tool, args, files) that makes the program again, in one step: the files to run, a list of strings for " +
+                 "`pte lower` without -o, and a depset of File",
         "backends": "list of PteBackendInfo: what it may have been lowered for",
         "label": "string: the target's label",
         "manifest": "File: JSON that names the kernels and backends of the program",
         "name": "string: the name of the program's file without .pte",
         "program": "File: the .pte",
         "report": "File: JSON report of the lowering",
+    },
+)
+
+PteRuntimeInfo = provider(
+    doc = "A runtime with its programs.",
+    fields = {
+        "binary": "File: the command",
+        "declared": "bool: whether `backends` says what is linked",
+        "label": "string: the target's label",
+        "programs": "list of PteProgramInfo",
+    },
+)
+
+PteSpecInfo = provider(
+    doc = "A package of compile specs.",
+    fields = {
+        "deps": "struct(args, files): what the package imports, as pte's flag --import and as depset of File",
+        "files": "depset of File: srcs, all that they import, and the marker that says they are valid",
+        "importpath": "string: the path under which others import the package, or empty",
+        "imports": "depset of string: `importpath=file` of the package and of all below it",
+        "label": "string: the target's label",
+        "srcs": "list of File: the package's own files",
     },
 )

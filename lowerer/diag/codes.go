@@ -61,6 +61,7 @@ const (
 	FileWrite Code = "PTE8001" // an output cannot be written
 	FileRead  Code = "PTE8002" // an input cannot be read
 	StaleStep Code = "PTE8003" // a step's input is no output of the step before
+	StaleFile Code = "PTE8004" // a generated file is not what would be generated
 
 	Bug Code = "PTE9001" // a fault of the tool
 )

@@ -22,6 +22,15 @@ type ExecutorchProgram struct {
 	Requirements []Requirement
 	// Kernels are the names in .pte files and element types of the kernels that the instructions call, sorted.
 	Kernels []KernelUse
+	// Machine is what the program was lowered for.
+	Machine Machine
+}
+
+// Machine is a row of cue/targets, as far as a runtime has to match it.
+type Machine struct {
+	// Name is the target's; OS and Arch are "any" if any will do.
+	Name, OS, Arch string
+	CPUFeatures    []string
 }
 
 // Requirement is that a constant which could not be read when its program was lowered is 0 everywhere.

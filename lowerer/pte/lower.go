@@ -30,6 +30,7 @@ func runLower(e *env, args []string) error {
 	reportPath := f.String("report", "", "a `file` for the report that expect is held against")
 	timingsPath := f.String("timings", "", "a `file` for the time that each part took")
 	program := f.String("program", "", "the `name` of the program, where the spec has several")
+	files := specFileFlags(f)
 	models := pairs{}
 	f.Var(models, "model", "the file of a model that the spec names, as `key=path`; repeatable")
 	rest, err := f.parse(args)
@@ -37,7 +38,7 @@ func runLower(e *env, args []string) error {
 		return err
 	}
 	timings := lowerer.NewTimings()
-	spec, err := specOf(e, rest, *program)
+	spec, err := specOf(e, rest, config.Options{Program: *program, Srcs: files.srcs, Imports: files.imports})
 	if err != nil {
 		return err
 	}
@@ -90,11 +91,7 @@ func debugFor(path string) *lowerer.DebugInfo {
 	return lowerer.NewDebugInfo()
 }
 
-// loadSpec is config.Load, and the checks that the schema cannot make.
-func loadSpec(e *env, path, program string) (*config.Spec, error) {
-	return loadSpecOf(e, path, config.Options{Program: program})
-}
-
+// loadSpecOf is config.Load, and the checks that the schema cannot make.
 func loadSpecOf(e *env, path string, opts config.Options) (*config.Spec, error) {
 	opts.Backends = e.backends.AOT
 	spec, err := config.Load(path, opts)
@@ -105,7 +102,7 @@ func loadSpecOf(e *env, path string, opts config.Options) (*config.Spec, error) 
 }
 
 // specOf loads the spec that the arguments name, or makes the default one for bare models.
-func specOf(e *env, args []string, program string) (*config.Spec, error) {
+func specOf(e *env, args []string, opts config.Options) (*config.Spec, error) {
 	if len(args) == 0 {
 		return nil, usageError("want a spec or a model")
 	}
@@ -113,7 +110,7 @@ func specOf(e *env, args []string, program string) (*config.Spec, error) {
 		if len(args) > 1 {
 			return nil, usageError("a spec names its models itself; want one argument")
 		}
-		return loadSpec(e, args[0], program)
+		return loadSpecOf(e, args[0], opts)
 	}
 	var models []config.Named
 	seen := map[string]bool{}

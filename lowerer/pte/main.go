@@ -49,6 +49,7 @@ func init() {
 		{"passes", "[flags]", "list the passes in their order", runPasses},
 		{"ops", "[flags] [name]", "list the operators that lower, or describe one", runOps},
 		{"explain", "code", "explain an error code", runExplain},
+		{"gen", "[--mode=diff] (build | packages) [dir]", "write BUILD files for specs, or the list of Go packages for Bazel", runGen},
 		{"mod", "init [dir]", "write cue.mod, so that CUE's own tools see the schema", runMod},
 		{"version", "[flags]", "print the version", runVersion},
 	}

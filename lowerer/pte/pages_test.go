@@ -93,6 +93,7 @@ func writeFixtures(t *testing.T, dir string) {
 	files := map[string][]byte{
 		"add.pt2": add, "tied.pt2": read(modelDir, "tied.pt2"), "dynamic.pt2": read(modelDir, "dynamic_two.pt2"), "unbounded.pt2": read(modelDir, "unbounded.pt2"),
 		"notes.pt2": []byte("notes"), "notes.txt": []byte("notes"),
+		"go.mod":      []byte("module example.com/npu\n"),
 		"old.pt2":     replace(`"major": 8`, `"major": 9`),
 		"cycle.pt2":   replace(`{"name": "args_1"}}, "kind"`, `{"name": "add"}}, "kind"`),
 		"unknown.pt2": chain(check, add, []string{"aten.reluu.default", "mylib.fuse.default"}),

@@ -3,6 +3,7 @@ package pte
 import (
 	"io"
 	"os"
+	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer"
 	"github.com/rules-pte/rules_pte/lowerer/backend"
@@ -13,19 +14,52 @@ import (
 // specSource are the flags that name a spec.
 type specSource struct {
 	path, program *string
-	srcs          names
+	*specFiles
 }
 
 func specFlags(f flags) *specSource {
-	s := &specSource{
-		path: f.String("spec", "", "the spec, a `file` of CUE"), program: f.String("program", "", "the `name` of the program, where the spec has several"),
+	return &specSource{
+		f.String("spec", "", "the spec, a `file` of CUE"), f.String("program", "", "the `name` of the program, where the spec has several"),
+		specFileFlags(f),
 	}
+}
+
+// specFiles are the flags for what a spec consists of beside its file.
+type specFiles struct {
+	srcs    names
+	imports imports
+}
+
+func specFileFlags(f flags) *specFiles {
+	s := &specFiles{}
 	f.Var(&s.srcs, "src", "another `file` of the spec's package; repeatable")
+	f.Var(&s.imports, "import", "a file of a package that the spec imports, as `importpath=file`; repeatable")
 	return s
 }
 
+// imports is a repeatable flag of the form importpath=file.
+type imports []config.Import
+
+// String is the flag's value for flag.Value.
+func (i *imports) String() string {
+	if len(*i) == 0 {
+		return ""
+	}
+	return "set"
+}
+
+// Set adds one file.
+func (i *imports) Set(s string) error {
+	path, file, ok := strings.Cut(s, "=")
+	if !ok || path == "" || file == "" {
+		return usageError("want importpath=file, got \"" + s + "\"")
+	}
+	*i = append(*i, config.Import{Path: path, File: file})
+	return nil
+}
+
 func (s *specSource) load(e *env) (*config.Spec, error) {
-	return loadSpecOf(e, *s.path, config.Options{Program: *s.program, Srcs: s.srcs})
+	return loadSpecOf(e, *s.path, config.Options{Program: *s.program, Srcs: s.srcs, Imports: s.imports})
 }
 
 // resolved are the flags that name the two files into which vet splits a spec: its values, and their places.

@@ -24,8 +24,8 @@ func runVet(e *env, args []string) error {
 	program := f.String("program", "", "the `name` of the program to check, instead of all of them")
 	asJSON := f.Bool("json", false, "print the inputs as JSON")
 	resolved := resolvedFlags(f, "to write, for the step program")
-	var srcs names
-	f.Var(&srcs, "src", "another `file` of the spec's package; repeatable")
+	files := specFileFlags(f)
+	library := f.Bool("library", false, "check a package that others import, which may have no program; the models need not be there")
 	noModels := f.Bool("no-models", false, "check the spec alone; the models need not be there")
 	models := pairs{}
 	f.Var(models, "model", "the file of a model that the spec names, as `key=path`; repeatable")
@@ -35,15 +35,21 @@ func runVet(e *env, args []string) error {
 		return err
 	case len(rest) != 1:
 		return usageError("want one spec")
+	case *library && (*program != "" || *asJSON || len(models) > 0 || *resolved.values != ""):
+		return usageError("--library leaves nothing for --program, --json, --model or --values")
 	case *noModels && (*asJSON || len(models) > 0):
 		return usageError("--no-models leaves nothing for --json or --model")
 	}
-	options := config.Options{Program: *program, Srcs: srcs, Backends: e.backends.AOT}
-	specs, err := config.LoadAll(rest[0], options)
+	options := config.Options{Program: *program, Srcs: files.srcs, Imports: files.imports, Backends: e.backends.AOT}
+	load := config.LoadAll
+	if *library {
+		load = config.LoadLibrary
+	}
+	specs, err := load(rest[0], options)
 	if err != nil {
 		return err
 	}
-	all, err := vet(specs, models, *noModels)
+	all, err := vet(specs, models, *noModels || *library)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,8 @@
 """pte_program: a .pte from exported models, in the steps split, program, check and pack."""
 
 load("//rules:compat.bzl", "TOOL_CFG")
-load("//rules:providers.bzl", "PteBackendInfo", "PteLowererInfo", "PteProgramInfo")
+load("//rules:providers.bzl", "PteBackendInfo", "PteLowererInfo", "PteProgramInfo", "PteSpecInfo")
+load(":spec.bzl", "imports_of")
 
 def _run(ctx, step, arguments, inputs, outputs, mnemonic, unused = None):
     ctx.actions.run(
@@ -33,19 +34,24 @@ def _split(ctx, model):
     args.add("-o", model.graph)
     _run(ctx, ["lower", "split"], args, [model.file], [model.graph], "PteSplit")
 
-def _vet(ctx, spec, inputs):
+def _add_spec(ctx, args, spec):
+    """Adds the flags that say what the spec consists of beside its file."""
+    args.add_all(spec.srcs, before_each = "--src")
+    args.add_all(spec.imports, before_each = "--import")
+    if ctx.attr.program:
+        args.add("--program", ctx.attr.program)
+
+def _vet(ctx, spec):
     """Checks the spec, and splits it into its values and their places; `expect` is in neither."""
     out = struct(marker = _file(ctx, ".vet"), values = _file(ctx, ".spec.json"), places = _file(ctx, ".places.json"))
     args = ctx.actions.args()
     args.add("--marker", out.marker)
     args.add("--values", out.values)
     args.add("--places", out.places)
-    args.add_all(ctx.files.srcs, before_each = "--src")
-    if ctx.attr.program:
-        args.add("--program", ctx.attr.program)
+    _add_spec(ctx, args, spec)
     args.add("--no-models")
-    args.add(spec)
-    _run(ctx, ["vet"], args, inputs, [out.marker, out.values, out.places], "PteVet")
+    args.add(spec.file)
+    _run(ctx, ["vet"], args, spec.files, [out.marker, out.values, out.places], "PteVet")
     return out
 
 _DEFAULT_SPEC = """package spec
@@ -57,13 +63,22 @@ program: lower.#Program & {methods: {
 """
 
 def _spec(ctx, models):
-    """The spec, or a default one in which every model is a method."""
-    if ctx.file.spec:
-        return ctx.file.spec
-    out = _file(ctx, ".pte.cue")
-    methods = "".join(["\t%s: model: %s\n" % (json.encode(m.key), json.encode(m.key)) for m in models])
-    ctx.actions.write(out, _DEFAULT_SPEC % methods)
-    return out
+    """The spec, or a default one in which every model is a method, as struct(file, srcs, imports, files)."""
+    below = imports_of(ctx.label, ctx.attr.deps)
+    library = ctx.attr.spec[PteSpecInfo] if ctx.attr.spec and PteSpecInfo in ctx.attr.spec else None
+    if library:
+        if ctx.files.srcs or ctx.attr.deps:
+            fail("%s: spec is the pte_spec %s, which has srcs and deps itself: want none here" % (ctx.label, library.label))
+        return struct(file = library.srcs[0], srcs = library.srcs[1:], imports = library.deps.args, files = library.files)
+    if not ctx.attr.spec:
+        file = _file(ctx, ".pte.cue")
+        methods = "".join(["\t%s: model: %s\n" % (json.encode(m.key), json.encode(m.key)) for m in models])
+        ctx.actions.write(file, _DEFAULT_SPEC % methods)
+    elif len(ctx.files.spec) == 1 and ctx.files.spec[0].extension == "cue":
+        file = ctx.files.spec[0]
+    else:
+        fail("%s: spec: %s is no .cue file and no pte_spec" % (ctx.label, ctx.attr.spec.label))
+    return struct(file = file, srcs = ctx.files.srcs, imports = below.args, files = depset([file] + ctx.files.srcs, transitive = [below.files]))
 
 def _program(ctx, models, vet):
     """Lowers. The places of the spec's values are for errors alone, so that a program which lowered does not depend on them."""
@@ -81,17 +96,26 @@ def _program(ctx, models, vet):
     _run(ctx, ["lower", "program"], args, inputs, [out.program, out.report, unused], "PteProgram", unused)
     return out
 
-def _check(ctx, report, spec, inputs):
+def _check(ctx, report, spec):
     marker = _file(ctx, ".check")
     args = ctx.actions.args()
-    args.add("--spec", spec)
-    args.add_all(ctx.files.srcs, before_each = "--src")
-    if ctx.attr.program:
-        args.add("--program", ctx.attr.program)
+    args.add("--spec", spec.file)
+    _add_spec(ctx, args, spec)
     args.add("--report", report)
     args.add("-o", marker)
-    _run(ctx, ["lower", "check"], args, inputs + [report], [marker], "PteCheck")
+    _run(ctx, ["lower", "check"], args, depset([report], transitive = [spec.files]), [marker], "PteCheck")
     return marker
+
+def _again(ctx, spec, models):
+    """What lowers in one step."""
+    args = ["--src=" + f.path for f in spec.srcs] + ["--import=" + i for i in spec.imports.to_list()]
+    args += ["--program=" + ctx.attr.program] if ctx.attr.program else []
+    args += ["--model=%s=%s" % (m.key, m.file.path) for m in models]
+    return struct(
+        tool = ctx.attr.lowerer[DefaultInfo].files_to_run,
+        args = args + [spec.file.path],
+        files = depset([m.file for m in models], transitive = [spec.files]),
+    )
 
 def _pack(ctx, models, lowered, check):
     out = ctx.actions.declare_file(ctx.attr.out + ".pte")
@@ -118,10 +142,9 @@ def _pte_program_impl(ctx):
     for m in models:
         _split(ctx, m)
     spec = _spec(ctx, models)
-    inputs = [spec] + ctx.files.srcs + ctx.files.deps
-    vet = _vet(ctx, spec, inputs)
+    vet = _vet(ctx, spec)
     lowered = _program(ctx, models, vet)
-    check = _check(ctx, lowered.report, spec, inputs)
+    check = _check(ctx, lowered.report, spec)
     packed = _pack(ctx, models, lowered, check)
     return [
         DefaultInfo(files = depset([packed.out]), runfiles = ctx.runfiles([packed.out])),
@@ -131,6 +154,7 @@ def _pte_program_impl(ctx):
             report = depset([lowered.report]),
         ),
         PteProgramInfo(
+            again = _again(ctx, spec, models),
             backends = _backends(ctx),
             label = str(ctx.label),
             name = ctx.attr.out,
@@ -148,7 +172,7 @@ pte_program = rule(
         "models": attr.label_keyed_string_dict(allow_files = True, mandatory = True),
         "out": attr.string(mandatory = True),
         "program": attr.string(),
-        "spec": attr.label(allow_single_file = [".cue"]),
+        "spec": attr.label(allow_files = True),
         "srcs": attr.label_list(allow_files = True),
         "_backends": attr.label_list(
             default = [

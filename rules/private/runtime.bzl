@@ -1,6 +1,6 @@
 """pte_runtime: a binary with what its programs need, and nothing else."""
 
-load("//rules:providers.bzl", "PteBackendInfo", "PteProgramInfo")
+load("//rules:providers.bzl", "PteBackendInfo", "PteProgramInfo", "PteRuntimeInfo")
 load("//rules/go:action.bzl", "GO_ATTRS", "collect", "collect_infos", "go_action", "src_path")
 load("//rules/go:providers.bzl", "GoCacheInfo", "GoInfo", "GoTargetInfo")
 load(":backend.bzl", "add_backends", "unique")
@@ -36,6 +36,10 @@ def _generate(ctx, programs, offers, declared):
     args.add("-target=" + str(ctx.label))
     args.add("-out", out)
     args.add("-selected", selected)
+    target = ctx.attr._target[GoTargetInfo]
+    args.add("-goos=" + target.goos)
+    args.add("-goarch=" + target.goarch)
+    args.add_all(ctx.attr.cpu_features, format_each = "-cpu_feature=%s")
     args.add_all(["%s|%s" % (p.label, p.manifest.path) for p in programs], format_each = "-manifest=%s")
     add_backends(args, offers)
     if declared:
@@ -106,6 +110,7 @@ def _pte_runtime_impl(ctx):
     return [
         DefaultInfo(files = depset([out]), executable = out, runfiles = ctx.runfiles(data)),
         OutputGroupInfo(source = depset([generated.source])),
+        PteRuntimeInfo(binary = out, declared = declared, label = str(ctx.label), programs = programs),
     ]
 
 pte_runtime = rule(
@@ -114,6 +119,7 @@ pte_runtime = rule(
     attrs = dict(
         GO_ATTRS,
         backends = attr.label_list(providers = [PteBackendInfo]),
+        cpu_features = attr.string_list(),
         data = attr.label_list(allow_files = True),
         default_srcs = attr.label_list(allow_files = [".go"]),
         deps = attr.label_list(providers = [GoInfo]),

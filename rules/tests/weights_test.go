@@ -43,17 +43,12 @@ func newWorkspace(t *testing.T, name string) *workspace {
 		t.Fatal(err)
 	}
 	w.write("WORKSPACE", strings.ReplaceAll(`local_repository(name = "rules_pte", path = "ROOT")
-local_repository(name = "remote_coverage_tools", path = "ROOT/tools/bazel_stubs/remote_coverage_tools")
-local_repository(name = "rules_cc", path = "ROOT/tools/bazel_stubs/rules_cc")
-local_repository(name = "rules_java", path = "ROOT/tools/bazel_stubs/rules_java")
-load("@rules_pte//rules:repositories.bzl", "pte_dependencies")
+load("@rules_pte//rules:repositories.bzl", "pte_dependencies", "pte_offline_stubs")
+pte_offline_stubs()
 pte_dependencies()
 `, "ROOT", root))
-	tool := exec.Command("go", "build", "-o", filepath.Join(dir, "pte"), "./lowerer/cmd/pte")
-	tool.Dir = root
-	if out, err := tool.CombinedOutput(); err != nil {
-		t.Fatalf("build pte: %v\n%s", err, out)
-	}
+	w.copy("tool.bzl", filepath.Join("testdata", "tool.bzl"), nil)
+	goRun(t, "build", "-o", dir, "./lowerer/cmd/pte", "./rules/tester")
 	t.Cleanup(func() { w.bazel("shutdown"); exec.Command("chmod", "-R", "u+w", w.user).Run() })
 	return w
 }
@@ -83,7 +78,7 @@ func (w *workspace) model(seed uint32) {
 }
 
 func (w *workspace) bazel(args ...string) (string, error) {
-	if cache := os.Getenv("PTE_DISK_CACHE"); cache != "" && args[0] == "build" {
+	if cache := os.Getenv("PTE_DISK_CACHE"); cache != "" && args[0] != "shutdown" {
 		args = slices.Insert(slices.Clone(args), 1, "--disk_cache="+cache)
 	}
 	cmd := exec.Command(cmp.Or(os.Getenv("PTE_BAZEL"), "bazel"), append([]string{"--output_user_root=" + w.user}, args...)...)

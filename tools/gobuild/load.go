@@ -78,7 +78,7 @@ func load(root string) ([]*pkg, error) {
 
 func skipped(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || strings.HasPrefix(name, "bazel-") ||
-		name == "testdata" || name == "vendor" || name == "out" || name == "bazel_stubs"
+		name == "testdata" || name == "vendor" || name == "out"
 }
 
 func newUnit() unit { return unit{embeds: set{}, imports: set{}} }

@@ -26,6 +26,9 @@ func (l *loader) where(p token.Pos) string {
 }
 
 func (l *loader) short(name string) string {
+	if file, ok := l.virtual[name]; ok {
+		return file
+	}
 	if len(l.files) > 0 && name == l.files[0] {
 		return l.path
 	}

@@ -196,8 +196,12 @@ func brief(v cue.Value) string {
 // cuePath is the path of these names, which CUE's errors give quoted where they are no identifiers.
 func cuePath(path []string) cue.Path {
 	var sels []cue.Selector
-	for _, name := range unquoted(path) {
-		sels = append(sels, cue.Str(name))
+	for i, name := range unquoted(path) {
+		sel := cue.Str(name)
+		if strings.HasPrefix(path[i], "#") {
+			sel = cue.Def(name)
+		}
+		sels = append(sels, sel)
 	}
 	return cue.MakePath(sels...)
 }

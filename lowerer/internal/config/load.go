@@ -31,8 +31,17 @@ type Options struct {
 	Program string
 	// Srcs are further files of the spec's package.
 	Srcs []string
+	// Imports are files of other packages that the spec imports, wherever they lie.
+	Imports []Import
 	// Backends are those that are linked into the tool. Their CUE packages can be imported.
 	Backends []backend.Backend
+}
+
+// Import is a file of a CUE package.
+type Import struct {
+	// Path is the package's import path, such as "example.com/models/common", without version and package name.
+	Path string
+	File string
 }
 
 // Load reads the spec at path. The file may lie anywhere and needs no CUE module; imports of this
@@ -69,10 +78,13 @@ type loader struct {
 	// anyTarget is the target of a program that names none.
 	anyTarget cue.Value
 	targets   cue.Value
+	imports   []Import
+	// virtual are the names of imported files by where the overlay has them.
+	virtual map[string]string
 }
 
 func newLoader(path string, opts Options) (*loader, error) {
-	l := &loader{ctx: cuecontext.New(), path: path, backends: opts.Backends}
+	l := &loader{ctx: cuecontext.New(), path: path, backends: opts.Backends, imports: opts.Imports, virtual: map[string]string{}}
 	for _, p := range append([]string{path}, opts.Srcs...) {
 		info, err := os.Stat(p)
 		if err == nil && info.IsDir() {
@@ -253,8 +265,32 @@ func (l *loader) config() (*load.Config, error) {
 		virtual = filepath.Join(root, "cue.mod", "embedded")
 	}
 	l.layOut(overlay, root, virtual)
+	if err := l.layImports(overlay, root, mod); err != nil {
+		return nil, err
+	}
 	reg := registry{virtual, l.backends}
 	return &load.Config{Dir: l.dir, ModuleRoot: root, Overlay: overlay, Registry: reg, Env: []string{}}, nil
+}
+
+// layImports puts the imported files where the module at root looks for their packages: in its own tree if they are its
+// own, below cue.mod/pkg otherwise.
+func (l *loader) layImports(overlay map[string]load.Source, root string, mod *modfile.File) error {
+	for _, imp := range l.imports {
+		data, err := os.ReadFile(imp.File)
+		if err != nil {
+			return diag.List{diag.New(diag.SpecRead, imp.File, "%w", cause(err))}
+		}
+		dir := filepath.Join(root, "cue.mod", "pkg", filepath.FromSlash(imp.Path))
+		if mod != nil {
+			if own, ok := strings.CutPrefix(imp.Path+"/", mod.ModuleRootPath()+"/"); ok {
+				dir = filepath.Join(root, filepath.FromSlash(own))
+			}
+		}
+		place := filepath.Join(dir, filepath.Base(imp.File))
+		overlay[place] = load.FromBytes(data)
+		l.virtual[place] = imp.File
+	}
+	return nil
 }
 
 // findModule is the directory around dir that has a CUE module, and its file; without one, dir and nil.

@@ -3,8 +3,10 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/errors"
 
 	"github.com/rules-pte/rules_pte/lowerer/backend"
 	"github.com/rules-pte/rules_pte/lowerer/diag"
@@ -54,7 +56,48 @@ func LoadAll(path string, opts Options) ([]*Spec, error) {
 	if name != "" || len(names) < 2 {
 		names = []string{name}
 	}
-	var specs []*Spec
+	return l.all(root, names)
+}
+
+// LoadLibrary checks a package that others import, its definitions included, and loads the programs that it has, if any.
+func LoadLibrary(path string, opts Options) ([]*Spec, error) {
+	l, err := newLoader(path, opts)
+	if err != nil {
+		return nil, err
+	}
+	root, err := l.build()
+	if err != nil {
+		return nil, err
+	}
+	err = root.Validate(cue.Definitions(true))
+	if errs := undefined(root); err == nil && errs != nil {
+		err = errs
+	}
+	if err != nil {
+		return nil, l.errors(err, diag.WrongValue)
+	}
+	return l.all(root, l.programs(root))
+}
+
+// undefined are the references below v to what no package has. Validate leaves them out, since CUE calls them incomplete, as
+// it calls what an importer is still to give.
+func undefined(v cue.Value) errors.Error {
+	if err := v.Err(); err != nil && strings.Contains(err.Error(), "undefined field: ") {
+		return errors.Promote(err, "")
+	}
+	fields, err := v.Fields(cue.Definitions(true), cue.Hidden(true))
+	if err != nil {
+		return nil
+	}
+	var all errors.Error
+	for fields.Next() {
+		all = errors.Append(all, undefined(fields.Value()))
+	}
+	return all
+}
+
+// all are the programs of these names.
+func (l *loader) all(root cue.Value, names []string) (specs []*Spec, err error) {
 	var errs diag.List
 	for _, n := range names {
 		spec, err := l.one(root, n)

@@ -94,7 +94,7 @@ func constantList(v cue.Value) any {
 
 // user reports a position in the user's files, not in the schema.
 func (l *loader) user(p token.Pos) bool {
-	return p.IsValid() && !embedded(p.Filename())
+	return p.IsValid() && (l.virtual[p.Filename()] != "" || !embedded(p.Filename()))
 }
 
 func embedded(filename string) bool {

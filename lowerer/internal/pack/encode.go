@@ -26,6 +26,7 @@ type file struct {
 	NamedData          []namedData
 	Requirements       []requirement
 	Kernels            []exir.KernelUse
+	Machine            exir.Machine
 }
 
 // namedData is an exir.NamedData whose content is an index.
@@ -65,7 +66,7 @@ type argument struct {
 // Encode writes p for a later Decode, the same bytes for the same program.
 func Encode(w io.Writer, p *exir.ExecutorchProgram) error {
 	enc := &encoder{index: map[*exir.Constant]int{}}
-	f := file{Version: formatVersion, Program: p.Program, Kernels: p.Kernels, Files: p.Files}
+	f := file{Version: formatVersion, Program: p.Program, Kernels: p.Kernels, Machine: p.Machine, Files: p.Files}
 	for _, c := range p.Constants {
 		f.Constants = append(f.Constants, enc.constant(c))
 	}
@@ -125,7 +126,7 @@ func Decode(r io.Reader) (*exir.ExecutorchProgram, error) {
 		return nil, fmt.Errorf("read lowered program: version %d, want %d: lower it again with this tool", f.Version, formatVersion)
 	}
 	d := &decoder{table: f.Table}
-	p := &exir.ExecutorchProgram{Program: f.Program, Kernels: f.Kernels}
+	p := &exir.ExecutorchProgram{Program: f.Program, Kernels: f.Kernels, Machine: f.Machine}
 	for i := range f.Table {
 		c, err := d.constant(i)
 		if err != nil {

@@ -146,6 +146,17 @@ type Manifest struct {
 	ConstantBytes int64 `json:"constant_bytes"`
 	// DataFiles are the names of the data files that belong to the program, without .ptd, sorted.
 	DataFiles []string `json:"data_files"`
+	// Target is the machine that the program was lowered for.
+	Target ManifestTarget `json:"target"`
+}
+
+// ManifestTarget is what the platform of a runtime is held against.
+type ManifestTarget struct {
+	Name string `json:"name"`
+	// OS and Arch are "any" if any will do.
+	OS          string   `json:"os"`
+	Arch        string   `json:"arch"`
+	CPUFeatures []string `json:"cpu_features"`
 }
 
 // Write writes r as indented JSON with a final newline; maps come out sorted.
@@ -155,6 +166,7 @@ func (r *Report) Write(w io.Writer) error { return writeJSON(w, r.withoutNil()) 
 func (m *Manifest) Write(w io.Writer) error {
 	c := *m
 	c.Kernels, c.Backends, c.Methods, c.DataFiles = orEmpty(c.Kernels), orEmpty(c.Backends), orEmpty(c.Methods), orEmpty(c.DataFiles)
+	c.Target.CPUFeatures = orEmpty(c.Target.CPUFeatures)
 	return writeJSON(w, &c)
 }
 

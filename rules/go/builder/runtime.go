@@ -17,6 +17,13 @@ type manifest struct {
 	Kernels []string `json:"kernels"`
 	// Backends are the ids of the backends that the program calls.
 	Backends []string `json:"backends"`
+	// Target is the machine that the program was lowered for.
+	Target struct {
+		Name        string   `json:"name"`
+		OS          string   `json:"os"`
+		Arch        string   `json:"arch"`
+		CPUFeatures []string `json:"cpu_features"`
+	} `json:"target"`
 }
 
 // selection is everything that the generated package pteprogram holds.
@@ -27,6 +34,7 @@ type selection struct {
 	offers   []offer
 	declared bool // all offers are linked, and not only those that programs call
 	needed   map[string]bool
+	platform platform
 }
 
 // runRuntime writes package pteprogram: the kernels and backends that the
@@ -37,6 +45,7 @@ func runRuntime(args []string) error {
 	s := selection{kernels: map[string]bool{}, needed: map[string]bool{}}
 	var manifests, backends list
 	f.StringVar(&s.target, "target", "", "label of the target, for errors")
+	f.Var((*list)(&s.platform.features), "cpu_feature", "what the machines have beyond what all of the platform have")
 	f.Var(&manifests, "manifest", "label|manifest of a program")
 	f.Var(&s.programs, "program", "name=file of an embedded program")
 	f.Var(&backends, "backend", "label|manifest|import path of aot|import path of rt of a backend that may be linked")
@@ -44,6 +53,7 @@ func runRuntime(args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
+	s.platform.os, s.platform.arch = b.goos, b.goarch
 	var err error
 	if s.offers, err = readOffers(s.target, backends); err != nil {
 		return err
@@ -80,7 +90,7 @@ func (s *selection) add(program string) error {
 	for _, kernel := range m.Kernels {
 		s.kernels[kernel] = true
 	}
-	var errs []error
+	errs := []error{s.platform.check(s.target, label, &m)}
 	for _, id := range m.Backends {
 		s.needed[id] = true
 		if !s.has(id) {
@@ -153,6 +163,14 @@ func Backends() []backend.Backend { return backends }
 
 var backends = []backend.Backend{%s}
 
+// closure is the table of both. A function that is not inlined keeps it in the binary, also where symbols are stripped.
+const closure = %q
+
+func init() { keep(closure) }
+
+//go:noinline
+func keep(string) {}
+
 // Options are the load options with Ops and Backends.
 func Options() executor.LoadOptions {
 	return executor.LoadOptions{Kernels: kernels, Backends: backends}
@@ -205,9 +223,22 @@ func (s *selection) source() string {
 		fmt.Fprintf(&cases, "case %q:\nreturn program%d\n", name, i)
 		fmt.Fprintf(&files, "\n//go:embed %s\nvar program%d []byte\n", strconv.Quote(file), i)
 	}
-	text := fmt.Sprintf(sourceHead, embed, &packages.text, strings.Join(names, ", "), &values, &quoted, &cases)
+	text := fmt.Sprintf(sourceHead, embed, &packages.text, strings.Join(names, ", "), &values, s.closure(), &quoted, &cases)
 	if len(s.programs) > 0 {
 		text += sourceLoad + files.String()
 	}
 	return text
+}
+
+// closure is the table that pte_closure_test looks for: lines "backend ID" and "kernel NAME", sorted.
+func (s *selection) closure() string {
+	var lines []string
+	for _, o := range s.linked() {
+		lines = append(lines, "backend "+o.id+"\n")
+	}
+	for name := range s.kernels {
+		lines = append(lines, "kernel "+name+"\n")
+	}
+	sort.Strings(lines)
+	return "pte closure 1\n" + strings.Join(lines, "") + "end of pte closure\n"
 }

@@ -30,6 +30,8 @@ const npu = `{"backends": [{"id": "Npu", "aot": "Backend{}", "rt": "New()"}, {"i
 func TestRuntime(t *testing.T) {
 	f := files(t, map[string]string{
 		"plain": `{"kernels": ["B", "A"], "backends": []}`, "npu": `{"kernels": ["A"], "backends": ["Npu"]}`, "m": npu,
+		"avx2": `{"target": {"name": "server", "os": "linux", "arch": "amd64", "cpu_features": ["sse2", "avx2"]}}`,
+		"wasm": `{"target": {"name": "wasm", "os": "js", "arch": "wasm", "cpu_features": []}}`,
 	})
 	npuFlag := "-backend=//npu|" + f["m"] + "|x/npu/aot|x/npu/rt"
 	for _, c := range []struct {
@@ -41,6 +43,8 @@ func TestRuntime(t *testing.T) {
 		{"no backend", []string{"-manifest=//:p|" + f["plain"], npuFlag}, []string{"[]*op.Kernel{&op.A, &op.B}", "[]backend.Backend{}"}, ""},
 		{"the one called", []string{"-manifest=//:p|" + f["npu"], npuFlag}, []string{`backend0 "x/npu/rt"`, "{backend0.New()}"}, "x/npu/rt\n"},
 		{"all declared", []string{"-declared", "-manifest=//:p|" + f["plain"], npuFlag}, []string{"{backend0.New(), backend0.All{}}"}, "x/npu/rt\nx/npu/rt\n"},
+		{"another CPU feature", []string{"-goos=linux", "-goarch=amd64", "-cpu_feature=avx2", "-manifest=//:p|" + f["avx2"]}, nil, ""},
+		{"one target for both kinds of WebAssembly", []string{"-goos=wasip1", "-goarch=wasm", "-manifest=//:p|" + f["wasm"]}, nil, ""},
 		{"embedded", []string{"-manifest=//:p|" + f["plain"], "-program=p=p.pte"}, []string{`//go:embed "p.pte"`, "func LoadNamed"}, ""},
 	} {
 		out, selected := filepath.Join(f["dir"], "out.go"), filepath.Join(f["dir"], "selected")
@@ -64,6 +68,8 @@ func TestRuntimeErrors(t *testing.T) {
 	f := files(t, map[string]string{
 		"npu": `{"kernels": ["A"], "backends": ["Npu"]}`, "other": `{"backends": ["Other"]}`, "m": npu, "bad": `{"backend": []}`,
 		"half": `{"backends": [{"id": "Npu", "aot": "Backend{}"}]}`, "nothing": `{"backends": [{"id": "Npu"}]}`, "text": "x",
+		"amd64": `{"target": {"name": "linux_amd64", "os": "linux", "arch": "amd64"}}`,
+		"avx2":  `{"target": {"name": "server", "os": "linux", "arch": "amd64", "cpu_features": ["sse2", "avx2"]}}`,
 	})
 	backend := func(label, file, aot, rt string) string {
 		return "-backend=" + strings.Join([]string{label, f[file], aot, rt}, "|")
@@ -86,6 +92,12 @@ func TestRuntimeErrors(t *testing.T) {
 		{[]string{backend("//a", "nothing", "a", "r")}, `//:run: backend //a: its manifest has an entry without an id, or without aot and rt`},
 		{[]string{backend("//a", "bad", "a", "r")}, `//:run: backend //a: read manifest ` + f["bad"] + `: json: unknown field "backend"`},
 		{[]string{"-manifest=//a:p|" + f["text"]}, `read manifest ` + f["text"] + `: invalid character 'x' looking for beginning of value`},
+		{[]string{"-goos=linux", "-goarch=arm64", "-manifest=//a:p|" + f["amd64"]},
+			`//:run: program //a:p was lowered for target linux_amd64, which is linux on amd64, and this runtime is for linux on arm64: ` +
+				`give the spec that target, or the runtime that platform`},
+		{[]string{"-goos=linux", "-goarch=amd64", "-manifest=//a:p|" + f["avx2"]},
+			`//:run: program //a:p was lowered for target server, whose CPU has "avx2", and not every machine with linux on amd64 has it (sse2): ` +
+				`list it in cpu_features if yours do`},
 		{[]string{"-backend=x"}, `backend "x": want label|manifest|aot|rt`},
 		{[]string{"-manifest=x"}, `manifest "x": want label|file`},
 	} {

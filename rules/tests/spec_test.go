@@ -1,0 +1,50 @@
+package tests
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestSpecs checks that a library of specs is validated by building it alone, and that programs take its programs or import
+// it, without a CUE module.
+func TestSpecs(t *testing.T) {
+	w := newWorkspace(t, "spec")
+	w.model(1)
+	if got := w.build("//common"); !slices.Equal(got, []string{"PteVet"}) {
+		t.Errorf("the library ran %q", got)
+	}
+	w.build("//nets:imported_pte", "//nets:chosen_pte")
+	w.replace("common/budget.cue", "<=1Mi", "<=1")
+	out, err := w.bazel("build", "//nets:imported_pte")
+	if want := "common/budget.cue:3:24: expect.arena_bytes: got 1184, want <=1 [PTE1010]"; err == nil || !strings.Contains(out, want) {
+		t.Errorf("an imported budget: %v, want %s\n%s", err, want, out)
+	}
+}
+
+// TestSpecErrors checks that errors name the target, the file and the line, what is allowed and the nearest name.
+func TestSpecErrors(t *testing.T) {
+	w := newWorkspace(t, "spec")
+	w.model(1)
+	for _, c := range []struct {
+		target string
+		want   []string
+	}{
+		{"field", []string{"PteVet //bad:field failed", `bad/field.cue:5:27: unknown field "method"`, `did you mean "methods"? allowed: `}},
+		{"target", []string{"PteVet //bad:target failed", "bad/target.cue:8:43: undefined field: linux_arm65", `did you mean "linux_arm64"? targets: `}},
+		{"value", []string{"PteVet //bad:value failed", `bad/value.cue:5:38: operators: got "oficial", want `}},
+		{"imported_pte", []string{"PteVet //bad:target failed", "bad/target.cue:8:43: undefined field: linux_arm65"}},
+		{"no_dep", []string{"PteVet //bad:no_dep failed", `bad/imported.pte.cue:3:8: cannot find package "example.com/models/bad/target"`}},
+		{"no_importpath", []string{"//bad:no_importpath: deps: //bad:field has no importpath, so that nothing can import it: give it one"}},
+		{"empty", []string{"//bad:empty: srcs is empty, want the .cue files of one package"}},
+		{"two_pte", []string{"//bad:two_pte: spec is the pte_spec //nets:nets, which has srcs and deps itself: want none here"}},
+		{"no_cue_pte", []string{"//bad:no_cue_pte: spec: //bad:BUILD.bazel is no .cue file and no pte_spec"}},
+	} {
+		out, err := w.bazel("build", "//bad:"+c.target)
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(out, want) {
+				t.Errorf("%s: %v, want %s\n%s", c.target, err, want, out)
+			}
+		}
+	}
+}
