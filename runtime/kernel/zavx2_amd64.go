@@ -259,6 +259,21 @@ func blockPowPositiveAVX2(a *line)
 //go:noescape
 func onePowPositiveAVX2(a *line)
 
+//go:noescape
+func foldMaxF32AVX2(a *fold)
+
+//go:noescape
+func foldSumF32AVX2(a *fold)
+
+//go:noescape
+func foldSquaresF32AVX2(a *fold)
+
+//go:noescape
+func foldExpF32AVX2(a *fold)
+
+//go:noescape
+func affineF32AVX2(a *affine)
+
 // gemmF32AVX2 computes t, which has this many rows.
 func gemmF32AVX2(t *Tile, rows int) {
 	switch rows {

@@ -274,6 +274,21 @@ func blockPowPositiveAVX512(a *line)
 //go:noescape
 func onePowPositiveAVX512(a *line)
 
+//go:noescape
+func foldMaxF32AVX512(a *fold)
+
+//go:noescape
+func foldSumF32AVX512(a *fold)
+
+//go:noescape
+func foldSquaresF32AVX512(a *fold)
+
+//go:noescape
+func foldExpF32AVX512(a *fold)
+
+//go:noescape
+func affineF32AVX512(a *affine)
+
 // gemmF32AVX512 computes t, which has this many rows.
 func gemmF32AVX512(t *Tile, rows int) {
 	switch rows {

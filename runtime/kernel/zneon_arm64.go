@@ -274,6 +274,21 @@ func blockPowPositiveNEON(a *line)
 //go:noescape
 func onePowPositiveNEON(a *line)
 
+//go:noescape
+func foldMaxF32NEON(a *fold)
+
+//go:noescape
+func foldSumF32NEON(a *fold)
+
+//go:noescape
+func foldSquaresF32NEON(a *fold)
+
+//go:noescape
+func foldExpF32NEON(a *fold)
+
+//go:noescape
+func affineF32NEON(a *affine)
+
 // gemmF32NEON computes t, which has this many rows.
 func gemmF32NEON(t *Tile, rows int) {
 	switch rows {

@@ -3,6 +3,7 @@ package op
 import (
 	"math"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -80,16 +81,60 @@ func runLayerNorm[T number](c *Call, _ State) error {
 	if err != nil {
 		return err
 	}
-	means, rstds := elems[T](c.Out[1]), elems[T](c.Out[2])
-	for i := range means {
-		row, to := x[i*size:(i+1)*size], o[i*size:(i+1)*size]
-		mean, variance := moments(row)
-		rstd := 1 / math.Sqrt(variance+c.Args[4].Scalar())
-		means[i], rstds[i] = T(mean), T(rstd)
-		normalizeRow(to, row, w, b, mean, rstd)
+	n := layerNorm[T]{o: o, x: x, w: w, b: b, means: elems[T](c.Out[1]), rstds: elems[T](c.Out[2]), size: size,
+		eps: c.Args[4].Scalar(), tier: c.Tier}
+	if parallel(c, len(x)) {
+		share(c, &n, len(n.means), max(1, parallelGrain/max(1, size)))
+	} else {
+		n.parts(0, len(n.means))
 	}
 	finish(c, o)
 	return nil
+}
+
+// layerNorm normalizes rows of size elements.
+type layerNorm[T number] struct {
+	o, x, w, b   []T
+	means, rstds []T
+	size         int
+	eps          float64
+	tier         kernel.Tier
+}
+
+// parts normalizes rows lo to hi.
+func (n *layerNorm[T]) parts(lo, hi int) {
+	for i := lo; i < hi; i++ {
+		row, to := n.x[i*n.size:(i+1)*n.size], n.o[i*n.size:(i+1)*n.size]
+		mean, variance := momentsIn(n.tier, row)
+		rstd := 1 / math.Sqrt(variance+n.eps)
+		n.means[i], n.rstds[i] = T(mean), T(rstd)
+		if !isFloat32[T]() || !kernel.AffineRowF32(n.tier, floats(to), floats(row), floatsOrNil(n.w), floatsOrNil(n.b), float32(mean), float32(rstd)) {
+			normalizeRow(to, row, n.w, n.b, mean, rstd)
+		}
+	}
+}
+
+// floatsOrNil is floats, nil of nil.
+func floatsOrNil[T any](x []T) []float32 {
+	if x == nil {
+		return nil
+	}
+	return floats(x)
+}
+
+// momentsIn is moments, in float32 where t has kernels.
+func momentsIn[T number](t kernel.Tier, x []T) (mean, variance float64) {
+	if !isFloat32[T]() {
+		return moments(x)
+	}
+	sum, ok := kernel.SumRowF32(t, floats(x))
+	if !ok {
+		return moments(x)
+	}
+	n := float64(len(x))
+	mean = float64(sum) / n
+	squares, _ := kernel.SquaresRowF32(t, floats(x), float32(mean))
+	return mean, float64(squares) / n
 }
 
 func normalizeRow[T number](o, x, w, b []T, mean, rstd float64) {

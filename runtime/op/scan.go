@@ -100,6 +100,18 @@ func cumprodRow[T number](o, x []T) {
 
 // softmax computes the softmax of the rows, by vector kernels where the tier has them.
 func softmax[T float](c *Call) error {
+	in, out := c.Args[0].Tensor, c.Out[0]
+	if n := in.Rank(); n > 0 && isFloat32[T]() && c.Tier != kernel.Scalar && in.Contiguous() && out.Contiguous() &&
+		(c.Args[1].Int == -1 || c.Args[1].Int == int64(n-1)) && in.Sizes[n-1] > 0 {
+		j := softmaxRows[T]{o: elems[T](out), x: elems[T](in), size: int(in.Sizes[n-1]), tier: c.Tier}
+		rows := len(j.x) / j.size
+		if parallel(c, len(j.x)) {
+			share(c, &j, rows, max(1, parallelGrain/j.size))
+		} else {
+			j.parts(0, rows)
+		}
+		return nil
+	}
 	return scan(c, func(o, x []T) {
 		if !isFloat32[T]() || !vectorSoftmax(c.Tier, floats(o), floats(x)) {
 			softmaxRow(o, x)
@@ -107,26 +119,31 @@ func softmax[T float](c *Call) error {
 	})
 }
 
-// vectorSoftmax is softmaxRow with exponentials in float32, if t has kernels that are worth it.
-func vectorSoftmax(t kernel.Tier, o, x []float32) bool {
-	if len(x) == 0 {
-		return true
-	}
-	top := x[argMax(x)]
-	if !kernel.SubF32(t, o, x, []float32{top}) {
-		return false
-	}
-	kernel.ExpF32(t, o, o)
-	var sums [4]float64
-	for i := 0; i+len(sums) <= len(o); i += len(sums) {
-		for j := range sums {
-			sums[j] += float64(o[i+j])
+// softmaxRows are softmaxes of rows of size elements, one after another.
+type softmaxRows[T float] struct {
+	o, x []T
+	size int
+	tier kernel.Tier
+}
+
+// parts computes rows lo to hi.
+func (j *softmaxRows[T]) parts(lo, hi int) {
+	for i := lo * j.size; i < hi*j.size; i += j.size {
+		o, x := j.o[i:i+j.size], j.x[i:i+j.size]
+		if !vectorSoftmax(j.tier, floats(o), floats(x)) {
+			softmaxRow(o, x)
 		}
 	}
-	for _, e := range o[len(o)&^(len(sums)-1):] {
-		sums[0] += float64(e)
+}
+
+// vectorSoftmax is softmaxRow with exponentials and sums in float32, if t has kernels for it.
+func vectorSoftmax(t kernel.Tier, o, x []float32) bool {
+	top, ok := kernel.MaxRowF32(t, x)
+	if !ok {
+		return false
 	}
-	kernel.MulF32(t, o, o, []float32{float32(1 / (sums[0] + sums[1] + sums[2] + sums[3]))})
+	sum, _ := kernel.ExpRowF32(t, o, x, top)
+	kernel.AffineRowF32(t, o, o, nil, nil, 0, 1/sum)
 	return true
 }
 

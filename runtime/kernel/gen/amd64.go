@@ -147,6 +147,15 @@ func (m *x86) scale(v, n vec, t [2]vec, bias vec) {
 	}
 }
 
+func (m *x86) larger(to, x, y vec) { m.line("VMAXPS %s, %s, %s", m.v(y), m.v(x), m.v(to)) }
+
+// largerNaN takes the larger twice, since it gives its second operand if one is NaN: so NaN is in one of them.
+func (m *x86) largerNaN(to, x, y, t vec) {
+	m.line("VMAXPS %s, %s, %s", m.v(y), m.v(x), m.v(t))
+	m.line("VMAXPS %s, %s, %s", m.v(x), m.v(y), m.v(to))
+	m.line("VORPS %s, %s, %[2]s", m.v(t), m.v(to))
+}
+
 // clamp: MAXPS and MINPS give their second operand, which Go writes first, if one is a NaN.
 func (m *x86) clamp(acc, lo, hi vec) {
 	m.line("VMAXPS %s, %s, %[1]s", m.v(acc), m.v(lo))

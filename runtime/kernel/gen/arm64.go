@@ -134,6 +134,9 @@ func (m *neon) scale(v, n vec, t [2]vec, bias vec) {
 	}
 }
 
+func (m *neon) larger(to, x, y vec)       { m.word("FMAX", 0x4e20f400, to, x, y) }
+func (m *neon) largerNaN(to, x, y, _ vec) { m.larger(to, x, y) }
+
 // clamp: FMAX and FMIN of four float32, which Go's assembler has no names for.
 func (m *neon) clamp(acc, lo, hi vec) {
 	m.word("FMAX", 0x4e20f400, acc, acc, lo)

@@ -63,6 +63,10 @@ type machine interface {
 	// -252 to 254. It changes n, and the registers t.
 	round(to, from vec)
 	scale(v, n vec, t [2]vec, bias vec)
+	// larger computes to, which is not y, = the larger of x and y, or one of them if one is NaN. largerNaN gives NaN
+	// then, and changes t.
+	larger(to, x, y vec)
+	largerNaN(to, x, y, t vec)
 	// clamp gives acc at least lo and at most hi; NaN stays.
 	clamp(acc, lo, hi vec)
 

@@ -1,0 +1,192 @@
+package main
+
+import "fmt"
+
+// fold is a function of a line that adds its elements up in some way, and may write a line beside.
+type fold struct {
+	name, doc string
+	// registers is how many vectors an element needs at a time, the first one holds it.
+	registers int
+	// writes says that it writes what the first register holds.
+	writes bool
+	// join adds x to a sum, or sums to each other.
+	join func(f *folds, sum, x vec)
+	emit func(f *folds, sum vec, r []vec)
+}
+
+// foldKinds are the folds. A kernel.fold has the sum so far, a vector of it, and a number.
+var foldKinds = []fold{
+	{name: "Max", doc: "the larger of sum and x; one of them if one is NaN", registers: 1, join: foldMax, emit: func(f *folds, sum vec, r []vec) {
+		foldMax(f, sum, r[0])
+	}},
+	{name: "Sum", doc: "sum + x", registers: 1, join: foldSum, emit: func(f *folds, sum vec, r []vec) {
+		foldSum(f, sum, r[0])
+	}},
+	{name: "Squares", doc: "sum + (x-number)²", registers: 1, join: foldSum, emit: func(f *folds, sum vec, r []vec) {
+		f.arith('-', r[0], r[0], f.number())
+		f.fma(sum, r[0], r[0])
+	}},
+	{name: "Exp", doc: "sum + exp(x-number), which it writes", registers: 6, writes: true, join: foldSum, emit: func(f *folds, sum vec, r []vec) {
+		f.arith('-', r[0], r[0], f.number())
+		(&maps{f.machine}).exp(r)
+		foldSum(f, sum, r[0])
+	}},
+}
+
+func foldMax(f *folds, sum, x vec) { f.larger(sum, sum, x) }
+func foldSum(f *folds, sum, x vec) { f.arith('+', sum, sum, x) }
+
+// The integer registers of a fold; constants are where functions of lines have them.
+const (
+	foldX     = lineX
+	foldOut   = lineOut
+	foldLeft  = lineBlocks
+	foldTotal = lineXStep
+)
+
+// Where the fields of kernel.fold lie.
+const (
+	foldXAt      = 0
+	foldOutAt    = 8
+	foldTotalAt  = 16
+	foldVectorAt = 24
+	foldTableAt  = 32
+	foldNumberAt = 40
+)
+
+// folds writes a fold for a machine.
+type folds struct {
+	machine
+	*fold
+}
+
+// foldsF32 writes all folds.
+func foldsF32(m machine) {
+	for i := range foldKinds {
+		(&folds{m, &foldKinds[i]}).write()
+	}
+}
+
+// block is how many vectors are taken at a time, each with a sum of its own.
+func (f *folds) block() int { return min(4, (f.vectors()-1)/(f.registers+1)) }
+
+func (f *folds) sum(j int) vec { return vec(j) }
+func (f *folds) number() vec   { return vec(f.block()) }
+func (f *folds) width() int    { return f.lanes() * float32Size }
+
+func (f *folds) write() {
+	f.begin(fmt.Sprintf("fold%sF32%s", f.name, f.tier()), "fold")
+	f.get(foldX, args, foldXAt)
+	f.get(foldOut, args, foldOutAt)
+	f.get(foldTotal, args, foldTotalAt)
+	f.get(foldLeft, args, foldVectorAt)
+	f.get(lineTable, args, foldTableAt)
+	f.broadcast(f.number(), args, foldNumberAt)
+	f.load(f.sum(0), foldTotal, 0)
+	for j := 1; j < f.block(); j++ {
+		if f.name == "Max" {
+			f.copy(f.sum(j), f.sum(0))
+		} else {
+			(&maps{f.machine}).constant(f.sum(j), 0)
+		}
+	}
+	f.less(foldLeft, f.block(), "rest")
+	f.label("block")
+	f.vectorsOf(f.block())
+	f.loop(foldLeft, f.block(), "block")
+	f.label("rest")
+	f.add(foldLeft, f.block())
+	f.less(foldLeft, 1, "end")
+	f.label("one")
+	f.vectorsOf(1)
+	f.loop(foldLeft, 1, "one")
+	f.label("end")
+	for j := 1; j < f.block(); j++ {
+		f.join(f, f.sum(0), f.sum(j))
+	}
+	f.store(foldTotal, 0, f.sum(0))
+	f.end()
+}
+
+// vectorsOf takes n vectors.
+func (f *folds) vectorsOf(n int) {
+	for j := range n {
+		r := make([]vec, f.registers)
+		for i := range r {
+			r[i] = vec(f.block() + 1 + j*f.registers + i)
+		}
+		f.load(r[0], foldX, j*f.width())
+		f.emit(f, f.sum(j), r)
+		if f.writes {
+			f.store(foldOut, j*f.width(), r[0])
+		}
+	}
+	f.add(foldX, n*f.width())
+	if f.writes {
+		f.add(foldOut, n*f.width())
+	}
+}
+
+// affine writes out = (x - shift)·scale·a + b.
+func affineF32(m machine) {
+	const (
+		x = args + 1 + iota
+		a
+		b
+		out
+		left
+		aStep
+		bStep
+	)
+	const shift, scale, low = 0, 1, 2
+	m.begin("affineF32"+m.tier(), "affine")
+	for i, p := range []ptr{x, a, b, out, left, aStep, bStep} {
+		m.get(p, args, i*pointerSize)
+	}
+	m.broadcast(shift, args, affineShiftAt)
+	m.broadcast(scale, args, affineScaleAt)
+	m.label("vector")
+	m.load(low, x, 0)
+	m.load(low+1, a, 0)
+	m.load(low+2, b, 0)
+	m.arith('-', low, low, shift)
+	m.arith('*', low, low, scale)
+	m.fma(low+2, low, low+1)
+	m.store(out, 0, low+2)
+	width := m.lanes() * float32Size
+	m.add(x, width)
+	m.addPtr(a, aStep)
+	m.addPtr(b, bStep)
+	m.add(out, width)
+	m.more(left, "vector")
+	m.end()
+}
+
+// Where the numbers of kernel.affine lie.
+const (
+	affineShiftAt = 56
+	affineScaleAt = 60
+)
+
+// rowsGo are the functions that call the folds and affine kernels of an architecture.
+func rowsGo(arch string) []byte {
+	b := goFile(arch)
+	b.WriteString("\n// The folds.\nconst (\n")
+	for i := range foldKinds {
+		fmt.Fprintf(b, "fold%s = %d // %s\n", foldKinds[i].name, i, foldKinds[i].doc)
+	}
+	b.WriteString(")\n\n// run computes a fold.\n//\n//go:noinline\nfunc (f *fold) run(t Tier, kind int) {\n")
+	if arch != "" {
+		b.WriteString("switch kind {\n")
+		for i := range foldKinds {
+			fmt.Fprintf(b, "case fold%s:\n", foldKinds[i].name)
+			callTier(b, arch, "fold"+foldKinds[i].name+"F32", "f")
+		}
+		b.WriteString("}\n")
+	}
+	b.WriteString("}\n")
+	b.WriteString("\n// run computes vectors of an affine function of a row.\n//\n//go:noinline\nfunc (a *affine) run(t Tier) {\n")
+	callTier(b, arch, "affineF32", "a")
+	b.WriteString("}\n")
+	return formatted(b.Bytes())
+}

@@ -1,0 +1,157 @@
+package kernel
+
+import (
+	"math"
+	"unsafe"
+)
+
+// fold is what a kernel that adds up a line gets. Its layout is known to the generator.
+type fold struct {
+	x, out  *float32
+	sum     *[maxLanes]float32
+	vectors uintptr // at least 1
+	table   *uint32 // constants
+	number  float32
+}
+
+// rowLeast is how many elements make it worth to call the kernels of this file.
+const rowLeast = 8
+
+// overRow calls a fold for x: as many vectors as it has, and one for the rest, which pad fills.
+func overRow(t Tier, f *fold, o, x []float32, pad float32, kind int) {
+	lanes := lanesOf(t)
+	f.table = &constants[0]
+	for len(x) >= lanes {
+		n := min(len(x), mapMost) / lanes
+		f.x, f.vectors = &x[0], uintptr(n)
+		x = x[n*lanes:]
+		if o != nil {
+			f.out = &o[0]
+			o = o[n*lanes:]
+		}
+		f.run(t, kind)
+	}
+	if len(x) == 0 {
+		return
+	}
+	var tail [maxLanes]float32
+	for i := copy(tail[:], x); i < lanes; i++ {
+		tail[i] = pad
+	}
+	last := *f // what f points to would not stay on the stack
+	last.x, last.out, last.vectors = &tail[0], &tail[0], 1
+	last.run(t, kind)
+	copy(o, tail[:])
+}
+
+// MaxRowF32 is the largest of x, -Inf without elements, and whether t has a kernel for it. It may or may not be NaN if an
+// element is.
+func MaxRowF32(t Tier, x []float32) (float32, bool) {
+	if t == Scalar || len(x) < rowLeast {
+		return 0, false
+	}
+	var sums [maxLanes]float32
+	low := float32(math.Inf(-1))
+	for i := range sums {
+		sums[i] = low
+	}
+	overRow(t, &fold{sum: &sums}, nil, x, low, foldMax)
+	for _, s := range sums[:lanesOf(t)] {
+		low = max(low, s)
+	}
+	return low, true
+}
+
+// SumRowF32 is the sum of x in some order, and whether t has a kernel for it.
+func SumRowF32(t Tier, x []float32) (float32, bool) {
+	if t == Scalar || len(x) < rowLeast {
+		return 0, false
+	}
+	var sums [maxLanes]float32
+	overRow(t, &fold{sum: &sums}, nil, x, 0, foldSum)
+	return total(&sums, lanesOf(t)), true
+}
+
+// SquaresRowF32 is the sum of the squares of what elements of x are apart from center, and whether t has a kernel for it.
+func SquaresRowF32(t Tier, x []float32, center float32) (float32, bool) {
+	if t == Scalar || len(x) < rowLeast {
+		return 0, false
+	}
+	var sums [maxLanes]float32
+	overRow(t, &fold{sum: &sums, number: center}, nil, x, center, foldSquares)
+	return total(&sums, lanesOf(t)), true
+}
+
+// ExpRowF32 computes o = exp(x - shift) within 2 ulp, and gives the sum of o; false if t has no kernel for it. o may be x.
+func ExpRowF32(t Tier, o, x []float32, shift float32) (float32, bool) {
+	if t == Scalar || len(x) < rowLeast {
+		return 0, false
+	}
+	var sums [maxLanes]float32
+	overRow(t, &fold{sum: &sums, number: shift}, o, x, float32(math.Inf(-1)), foldExp)
+	return total(&sums, lanesOf(t)), true
+}
+
+// total adds up n sums.
+func total(sums *[maxLanes]float32, n int) float32 {
+	for n > 1 {
+		n /= 2
+		for i := range n {
+			sums[i] += sums[n+i]
+		}
+	}
+	return sums[0]
+}
+
+// affine is what the kernel of AffineRowF32 gets. Its layout is known to the generator.
+type affine struct {
+	x, a, b, out *float32
+	vectors      uintptr // at least 1
+	aStep, bStep uintptr // bytes from a vector to the next
+	shift, scale float32
+}
+
+// ones and none are factors and addends that change nothing.
+var ones, none = [maxLanes]float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, [maxLanes]float32{}
+
+// AffineRowF32 computes o = (x - shift)·scale·a + b, and reports whether t has a kernel for it; a and b may be nil, and o
+// may be x.
+func AffineRowF32(t Tier, o, x, a, b []float32, shift, scale float32) bool {
+	if t == Scalar || len(x) < rowLeast {
+		return false
+	}
+	lanes := lanesOf(t)
+	f := affine{a: &ones[0], b: &none[0], shift: shift, scale: scale}
+	step := uintptr(lanes) * unsafe.Sizeof(shift)
+	for at := 0; at+lanes <= len(x); {
+		n := min(len(x)-at, mapMost) / lanes
+		f.x, f.out, f.vectors = &x[at], &o[at], uintptr(n)
+		if a != nil {
+			f.a, f.aStep = &a[at], step
+		}
+		if b != nil {
+			f.b, f.bStep = &b[at], step
+		}
+		f.run(t)
+		at += n * lanes
+	}
+	rest := len(x) % lanes
+	if rest == 0 {
+		return true
+	}
+	var tail [3][maxLanes]float32
+	from := len(x) - rest
+	copy(tail[0][:], x[from:])
+	f.x, f.out, f.vectors = &tail[0][0], &tail[0][0], 1
+	if a != nil {
+		copy(tail[1][:], a[from:])
+		f.a = &tail[1][0]
+	}
+	if b != nil {
+		copy(tail[2][:], b[from:])
+		f.b = &tail[2][0]
+	}
+	f.run(t)
+	copy(o[from:], tail[0][:rest])
+	return true
+}
