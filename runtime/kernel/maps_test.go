@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"strings"
 	"testing"
 )
 
@@ -14,6 +15,9 @@ type mapCase struct {
 	want  func(x, y float64) float64
 	bound func(x, want float64) float64
 }
+
+// roundedOnce are the functions that only machines with such an instruction have.
+var roundedOnce = map[string]bool{"sin": true, "cos": true, "tan": true, "pow": true}
 
 // ulps is a bound of n units in the last place.
 func ulps(n float64) func(x, want float64) float64 {
@@ -166,6 +170,9 @@ func (c *mapCase) check(t *testing.T, tier Tier, o, x, y []float32) {
 	}
 	in := append([]float32(nil), x...)
 	if !c.run(tier, o, x, y) {
+		if tier == WASM && roundedOnce[strings.Fields(c.name)[0]] {
+			t.Skip("WebAssembly has no products and sums that are rounded once")
+		}
 		t.Fatal("no kernel")
 	}
 	if !intact(o) {

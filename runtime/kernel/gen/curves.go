@@ -112,17 +112,17 @@ var curves = []mapped{
 	}},
 	{name: "Log1p", doc: "log(1+x), within 3 ulp", operands: 1, registers: 8, emit: (*maps).log1p},
 	{name: "Expm1", doc: "exp(x)-1, within 3 ulp", operands: 1, registers: 6, emit: (*maps).expm1},
-	{name: "Sin", doc: "sin(x) for |x| at most TurnsF32, within 2 ulp", operands: 1, registers: 7, emit: func(g *maps, r []vec) {
+	{name: "Sin", doc: "sin(x) for |x| at most TurnsF32, within 2 ulp", operands: 1, registers: 7, once: true, emit: func(g *maps, r []vec) {
 		g.quadrant(r)
 		g.circle(r)
 		g.swap(r, 0)
 	}},
-	{name: "Cos", doc: "cos(x) for |x| at most TurnsF32, within 2 ulp", operands: 1, registers: 7, emit: func(g *maps, r []vec) {
+	{name: "Cos", doc: "cos(x) for |x| at most TurnsF32, within 2 ulp", operands: 1, registers: 7, once: true, emit: func(g *maps, r []vec) {
 		g.quadrant(r)
 		g.circle(r)
 		g.swap(r, 1)
 	}},
-	{name: "Tan", doc: "tan(x) for |x| at most TurnsF32, within 4 ulp", operands: 1, registers: 7, emit: func(g *maps, r []vec) {
+	{name: "Tan", doc: "tan(x) for |x| at most TurnsF32, within 4 ulp", operands: 1, registers: 7, once: true, emit: func(g *maps, r []vec) {
 		g.quadrant(r)
 		g.circle(r)
 		g.copy(r[5], r[2])
@@ -136,7 +136,7 @@ var curves = []mapped{
 		g.swap(r, 1)
 		g.arith('/', r[0], r[4], r[0])
 	}},
-	{name: "PowPositive", doc: "x^y for x from 1e-30 to 1e30 and |y| at most 65536, within 4 ulp", operands: 2, registers: 8, emit: (*maps).power},
+	{name: "PowPositive", doc: "x^y for x from 1e-30 to 1e30 and |y| at most 65536, within 4 ulp", operands: 2, registers: 8, once: true, emit: (*maps).power},
 }
 
 // logarithm takes x = r[0] apart: 2^r[2] · (1+f), log(1+f) ≈ r[1] + r[3], with f = r[1] from √½-1 to √2-1, by Cephes,

@@ -10,26 +10,19 @@ type integers interface {
 	group() int
 	// sums is how many registers hold the sums of a vector of columns until fold makes one of them.
 	sums() int
-	// flips says that dot takes the left factor as 0 to 255; flip adds 128 to bytes.
+	// flips says that dot takes the left factor as 0 to 255, 128 more than it is.
 	flips() bool
-	flip(v, mask vec)
 
 	move(to, from ptr)
 	clear(p ptr)
 
-	zero(v vec)
 	// weights loads lanes groups of int8, column by column.
 	weights(v vec, p ptr, off int)
 	// dot adds products of groups to acc; t is changed.
 	dot(acc, x, w, t vec)
 	fold(acc vec)
 
-	addInts(to, x, y vec)
-	subInts(to, x, y vec)
 	mulInts(to, x, y vec)
-	toFloats(to, from vec)
-	// toInts rounds to the nearest integers, ties to even.
-	toInts(to, from vec)
 	// bound gives v at least lo and at most hi; NaN becomes lo.
 	bound(v, lo, hi vec)
 	// storeBytes stores the low bytes of lanes; v and t are changed.
@@ -93,7 +86,7 @@ func (g *tileS8) everyAcc(f func(vec)) {
 
 // sum adds the products of all groups.
 func (g *tileS8) sum() {
-	g.everyAcc(g.zero)
+	g.everyAcc(func(v vec) { g.bitwise('^', v, v, v) })
 	g.get(left, args, s8Left)
 	g.get(stride, args, s8Stride)
 	g.left = g.rows(left, stride, g.mr, free)
@@ -103,7 +96,7 @@ func (g *tileS8) sum() {
 	for r := range g.mr {
 		for j := range g.nv {
 			for s := vec(0); g.sets == 2 && s < vec(g.integers.sums()); s++ {
-				g.addInts(g.acc(r, j, 0)+s, g.acc(r, j, 0)+s, g.acc(r, j, 1)+s)
+				g.intArith('+', g.acc(r, j, 0)+s, g.acc(r, j, 0)+s, g.acc(r, j, 1)+s)
 			}
 			g.fold(g.acc(r, j, 0))
 		}
@@ -138,7 +131,7 @@ func (g *tileS8) finish() {
 	rows := g.rows(out, outStride, g.mr, gap)
 	for r := range g.mr {
 		for j := range g.nv {
-			g.addInts(g.acc(r, j, 0), g.acc(r, j, 0), g.right(j))
+			g.intArith('+', g.acc(r, j, 0), g.acc(r, j, 0), g.right(j))
 			rows.store(r, j*g.width(), g.acc(r, j, 0))
 		}
 	}
@@ -173,7 +166,7 @@ func leftS8(m integers) {
 	stream(m, lineCount, unroll, "", func(n int) {
 		for j := range n {
 			if m.weights(vec(j), lineAtX, j*in); m.flips() {
-				m.flip(vec(j), mask)
+				m.bitwise('^', vec(j), vec(j), mask)
 			}
 			m.store(lineAtOut, j*m.lanes()*float32Size, vec(j))
 		}

@@ -16,7 +16,7 @@ type pass struct {
 var passes = []pass{
 	{name: "requantS8", from: 4, to: 1, operands: 1, unroll: 4, emit: func(l *lines, j int) {
 		l.load(l.v(j), lineAtX, j*l.width())
-		l.toFloats(l.v(j), l.v(j))
+		l.toFloat(l.v(j), l.v(j))
 		l.load(l.t(j), lineAtA, j*l.width())
 		l.arith('*', l.v(j), l.v(j), l.t(j))
 		l.narrow(j)
@@ -101,15 +101,15 @@ func (l *lines) width() int     { return l.lanes() * float32Size }
 // narrow bounds, rounds and stores a vector of float32 as bytes.
 func (l *lines) narrow(j int) {
 	l.bound(l.v(j), l.low(), l.high())
-	l.toInts(l.v(j), l.v(j))
-	l.addInts(l.v(j), l.v(j), l.zeroPoint())
+	l.toInt(l.v(j), l.v(j))
+	l.intArith('+', l.v(j), l.v(j), l.zeroPoint())
 	l.storeBytes(lineAtOut, j*l.lanes(), l.v(j), l.t(j))
 }
 
 // widen makes float32 of bytes.
 func (l *lines) widen(j int, signed bool) {
 	l.loadBytes(l.v(j), lineAtX, j*l.lanes(), signed)
-	l.toFloats(l.v(j), l.v(j))
+	l.toFloat(l.v(j), l.v(j))
 	l.arith('-', l.v(j), l.v(j), l.offset())
 	l.arith('*', l.v(j), l.v(j), l.factor())
 	l.store(lineAtOut, j*l.width(), l.v(j))
@@ -120,8 +120,8 @@ func (l *lines) scaled(j int) {
 	l.load(l.v(j), lineAtX, j*l.width())
 	l.load(l.t(j), lineAtA, j*l.width())
 	l.mulInts(l.t(j), l.t(j), l.rowNumber())
-	l.subInts(l.v(j), l.v(j), l.t(j))
-	l.toFloats(l.v(j), l.v(j))
+	l.intArith('-', l.v(j), l.v(j), l.t(j))
+	l.toFloat(l.v(j), l.v(j))
 	l.load(l.t(j), lineAtB, j*l.width())
 	l.arith('*', l.v(j), l.v(j), l.t(j))
 }

@@ -16,7 +16,9 @@ type mapped struct {
 	registers int
 	// numbers says that it takes two numbers p, which kernel.line has as low and high.
 	numbers bool
-	emit    func(g *maps, r []vec)
+	// once says that it is as exact as said only where fma rounds once.
+	once bool
+	emit func(g *maps, r []vec)
 }
 
 // functions are the functions that have kernels.
@@ -117,6 +119,9 @@ func mapsF32(m machine) {
 	g := &maps{m}
 	for i := range functions {
 		f := &functions[i]
+		if f.once && m.arch() == "wasm" {
+			continue
+		}
 		g.function(f, blockOf(m, f))
 		g.function(f, 1)
 	}
@@ -267,7 +272,7 @@ func mapsGo(arch string) []byte {
 }
 
 func bodyGo(b *bytes.Buffer, f *mapped, arch string) {
-	if arch == "" {
+	if arch == "" || f.once && arch == "wasm" {
 		b.WriteString("return false\n")
 		return
 	}
@@ -296,8 +301,11 @@ func bodyGo(b *bytes.Buffer, f *mapped, arch string) {
 
 // machinesOf are the machines of an architecture.
 func machinesOf(arch string) []machine {
-	if arch == "amd64" {
+	switch arch {
+	case "amd64":
 		return []machine{&x86{wide: true}, &x86{}}
+	case "wasm":
+		return []machine{&wasm{}}
 	}
 	return []machine{&neon{}}
 }

@@ -21,11 +21,8 @@ func (m *neon) code(name string, code int, to, from vec) {
 }
 
 func (m *neon) flips() bool       { return false }
-func (m *neon) flip(vec, vec)     {}
 func (m *neon) move(to, from ptr) { m.line("MOVD %s, %s", m.p(from), m.p(to)) }
 func (m *neon) clear(p ptr)       { m.line("MOVD ZR, %s", m.p(p)) }
-
-func (m *neon) zero(v vec) { m.line("VEOR %s.B16, %[1]s.B16, %[1]s.B16", m.v(v)) }
 
 func (m *neon) weights(v vec, p ptr, off int) {
 	if m.dots {
@@ -51,11 +48,7 @@ func (m *neon) fold(acc vec) {
 	}
 }
 
-func (m *neon) addInts(to, x, y vec)  { m.line("VADD %s.S4, %s.S4, %s.S4", m.v(y), m.v(x), m.v(to)) }
-func (m *neon) subInts(to, x, y vec)  { m.line("VSUB %s.S4, %s.S4, %s.S4", m.v(y), m.v(x), m.v(to)) }
-func (m *neon) mulInts(to, x, y vec)  { m.word("MUL", 0x4ea09c00, to, x, y) }
-func (m *neon) toFloats(to, from vec) { m.code("SCVTF 4S", 0x4e21d800, to, from) }
-func (m *neon) toInts(to, from vec)   { m.code("FCVTNS 4S", 0x4e21a800, to, from) }
+func (m *neon) mulInts(to, x, y vec) { m.word("MUL", 0x4ea09c00, to, x, y) }
 
 // bound: FMAXNM gives the number if one operand is a NaN.
 func (m *neon) bound(v, lo, hi vec) {

@@ -10,17 +10,8 @@ func (m *x86) group() int {
 func (m *x86) sums() int { return 1 }
 
 func (m *x86) flips() bool       { return m.vnni }
-func (m *x86) flip(v, mask vec)  { m.line("VPXORD %s, %s, %[2]s", m.v(mask), m.v(v)) }
 func (m *x86) move(to, from ptr) { m.line("MOVQ %s, %s", m.p(from), m.p(to)) }
 func (m *x86) clear(p ptr)       { m.line("XORL %s, %[1]s", m.p(p)) }
-
-func (m *x86) zero(v vec) {
-	if m.wide {
-		m.line("VPXORD %s, %[1]s, %[1]s", m.v(v))
-		return
-	}
-	m.line("VPXOR %s, %[1]s, %[1]s", m.v(v))
-}
 
 func (m *x86) weights(v vec, p ptr, off int) {
 	if m.vnni {
@@ -36,16 +27,12 @@ func (m *x86) dot(acc, x, w, t vec) {
 		return
 	}
 	m.line("VPMADDWD %s, %s, %s", m.v(w), m.v(x), m.v(t))
-	m.addInts(acc, acc, t)
+	m.intArith('+', acc, acc, t)
 }
 
 func (m *x86) fold(vec) {}
 
-func (m *x86) addInts(to, x, y vec)  { m.line("VPADDD %s, %s, %s", m.v(y), m.v(x), m.v(to)) }
-func (m *x86) subInts(to, x, y vec)  { m.line("VPSUBD %s, %s, %s", m.v(y), m.v(x), m.v(to)) }
-func (m *x86) mulInts(to, x, y vec)  { m.line("VPMULLD %s, %s, %s", m.v(y), m.v(x), m.v(to)) }
-func (m *x86) toFloats(to, from vec) { m.line("VCVTDQ2PS %s, %s", m.v(from), m.v(to)) }
-func (m *x86) toInts(to, from vec)   { m.line("VCVTPS2DQ %s, %s", m.v(from), m.v(to)) }
+func (m *x86) mulInts(to, x, y vec) { m.line("VPMULLD %s, %s, %s", m.v(y), m.v(x), m.v(to)) }
 
 // bound: MAXPS gives its second operand, which Go writes first, if one is a NaN.
 func (m *x86) bound(v, lo, hi vec) {
@@ -80,5 +67,5 @@ func (m *x86) tap(acc, x, w, t vec) {
 		return
 	}
 	m.line("VPMADDWD %s, %s, %s", m.v(w), m.v(x), m.v(t))
-	m.addInts(acc, acc, t)
+	m.intArith('+', acc, acc, t)
 }

@@ -8,24 +8,33 @@
 //
 // Without attach, or where WebAssembly has no vectors, the program computes with its portable kernels.
 class PteKernels {
-  #exports = null;
+  #slots = new Map();
+  #attached = false;
 
   // constructor adds the imports "pte" of the program: a function for every kernel, and "available".
   constructor(go) {
-    const kernel = (name) => (a) => this.#exports[name](a);
-    const available = () => (this.#exports ? 1 : 0);
-    go.importObject.pte = new Proxy({}, {get: (_, name) => (name === "available" ? available : kernel(name))});
+    const available = () => (this.#attached ? 1 : 0);
+    go.importObject.pte = new Proxy({}, {get: (_, name) => (name === "available" ? available : this.#slot(name))});
+  }
+
+  // slot is a function that calls a kernel, once there is one.
+  #slot(name) {
+    const slot = {kernel: null};
+    this.#slots.set(name, slot);
+    return (a) => slot.kernel(a);
   }
 
   // attach gives the kernels the program's memory. It resolves to false if they cannot be used.
   async attach(instance, bytes) {
     try {
       const kernels = await WebAssembly.instantiate(await bytes, {go: {mem: instance.exports.mem}});
-      this.#exports = kernels.instance.exports;
+      for (const [name, slot] of this.#slots) {
+        slot.kernel = kernels.instance.exports[name];
+      }
     } catch {
       return false;
     }
-    return true;
+    return (this.#attached = true);
   }
 }
 

@@ -1,0 +1,58 @@
+//go:build js && wasm && wasmsimd && !purego
+
+package kernel
+
+//go:wasmimport pte available
+func available() int32
+
+func machineTiers() []Tier {
+	if available() != 0 {
+		return []Tier{WASM}
+	}
+	return nil
+}
+
+var (
+	gemmWASM = Gemm{Rows: 4, Cols: 8, Narrow: 4, tier: WASM}
+	tapsWASM = TapsF32{Lanes: 4, tier: WASM}
+)
+
+// GemmF32 are the tiles of t, nil for Scalar.
+func GemmF32(t Tier) *Gemm {
+	if t == WASM {
+		return &gemmWASM
+	}
+	return nil
+}
+
+// Run computes t, of 1 to Rows rows.
+func (g *Gemm) Run(t *Tile, rows int) { gemmF32WASM(t, rows) }
+
+// RunNarrow computes t, of 1 to Rows rows, with a panel of Narrow columns.
+func (g *Gemm) RunNarrow(t *Tile, rows int) { narrowF32WASM(t, rows) }
+
+// TapsKernels are the kernels of t, nil for Scalar.
+func TapsKernels(t Tier) *TapsF32 {
+	if t == WASM {
+		return &tapsWASM
+	}
+	return nil
+}
+
+// call computes blocks of size vectors.
+func (f *TapsF32) call(t *Taps, size int, each bool) {
+	switch large := size > 1; {
+	case each && large:
+		tapsEachX4WASM(t)
+	case each:
+		tapsEachX1WASM(t)
+	case large:
+		tapsLineX4WASM(t)
+	default:
+		tapsLineX1WASM(t)
+	}
+}
+
+func hasWindow(t Tier, size int) bool { return t == WASM && size == 3 }
+
+func (w *Window) run(Tier, int) { window3F32WASM(w) }
