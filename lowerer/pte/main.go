@@ -44,6 +44,8 @@ func init() {
 		{"vet", "[flags] spec.cue", "check a spec with its models, and list their inputs", runVet},
 		{"run", "[flags] prog.pte", "run a program", runRun},
 		{"compare", "[flags] a.pte b.pte", "run two programs and find the first node that differs", runCompare},
+		{"bench", "[flags] prog.pte", "time a program and each of its kernels", runBench},
+		{"hwbench", "[flags]", "measure what kernels can reach at most on this machine", runHWBench},
 		{"inspect", "[flags] prog.pte", "show everything that a program holds", runInspect},
 		{"merge", "-o out.ptd a.ptd ...", "put the entries of data files into one, each content once", runMerge},
 		{"passes", "[flags]", "list the passes in their order", runPasses},

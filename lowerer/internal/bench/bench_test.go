@@ -1,0 +1,135 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+var machine = &Machine{Tier: "avx2", Threads: 1, FLOPS: 100e9, Ops: 400e9, Reads: []Read{{16 << 10, 100e9}, {1 << 20, 10e9}}}
+
+// TestLimit: 2 operations a multiply-accumulate, or bytes at the speed of the smallest measured size that holds them.
+func TestLimit(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		row      Row
+		integers bool
+		want     string
+		peak     float64
+	}{
+		{"product", Row{Calls: 1, NS: 4000, MACs: 100_000, Bytes: 1 << 10}, false, "fma", 0.5},
+		{"integers", Row{Calls: 1, NS: 1000, MACs: 100_000, Bytes: 1 << 10}, true, "dot", 0.5},
+		{"product in memory", Row{Calls: 1, NS: 20_000, MACs: 1000, Bytes: 100_000}, false, "read", 0.5},
+		{"cached", Row{Calls: 1, NS: 100, Bytes: 5000}, false, "read", 0.5},
+		{"large", Row{Calls: 1, NS: 1e6, Bytes: 5e6}, false, "read", 0.5},
+		{"calls", Row{Calls: 4, NS: 4000, MACs: 50_000, Bytes: 1 << 10}, false, "fma", 1},
+		{"unknown", Row{Calls: 1, NS: 4000}, false, "", 0},
+	} {
+		c.row.limit(c.integers, machine)
+		if c.row.Limit != c.want || c.row.Peak != c.peak {
+			t.Errorf("%s: %v of %s, want %v of %s", c.name, c.row.Peak, c.row.Limit, c.peak, c.want)
+		}
+	}
+}
+
+// recorded is a call of a kernel, and of a delegate with two steps.
+func recorded() (*Recorder, *pte.ExecutionPlan) {
+	plan := &pte.ExecutionPlan{
+		Name:      "forward",
+		Operators: []pte.Operator{{Name: "aten::mm", Overload: "out"}},
+		Delegates: []pte.BackendDelegate{{ID: "XnnpackBackend"}},
+		Chains:    []pte.Chain{{Instructions: []pte.Instruction{{Type: pte.KernelCall}, {Type: pte.DelegateCall}}}},
+	}
+	out := executor.Value{Kind: executor.Tensor, Tensor: tensor.Of(make([]float32, 6), 2, 3)}
+	r := NewRecorder()
+	for range 3 {
+		r.CreateEventBlock("Execute")
+		r.SetChainDebugHandle(-1, 0)
+		whole := r.StartProfiling("Method::execute")
+		r.SetChainDebugHandle(0, 0)
+		r.EndProfiling(r.StartProfiling("native_call_mm.out"))
+		r.LogWork(backend.Work{MACs: 50_000, Bytes: 1 << 10})
+		r.LogEvalue(&out, false)
+		r.SetChainDebugHandle(0, 1)
+		d := r.StartProfiling("DELEGATE_CALL")
+		r.EndProfilingDelegate(r.StartProfilingDelegate("", 7), []byte("Conv2d"))
+		r.LogWork(backend.Work{Bytes: 2 << 10})
+		r.EndProfilingDelegate(r.StartProfilingDelegate("Copy", 0), nil)
+		r.EndProfiling(d)
+		r.SetChainDebugHandle(-1, 0)
+		r.EndProfiling(whole)
+	}
+	for i, s := range r.steps { // what the clock said
+		s.took = 0
+		for k := range s.times {
+			s.times[k] = []time.Duration{2000, 9000, 3000, 5000}[i]
+		}
+		s.times = s.times[:2]
+		s.took = s.times[0]
+	}
+	return r, plan
+}
+
+const text = `avx2, 1 thread
+float32 multiply-add   100  GFLOP/s
+int8 dot product       400    GOP/s
+read 16 KiB            100     GB/s
+read 1 MiB            10.0     GB/s
+
+net.pte, forward: load 1ms, 3 runs, min 10µs, median 20µs, p95 30µs, 5.00 GFLOP/s
+
+operator                      calls    µs  share %  speed           limit  peak %
+XnnpackBackend Copy               1  5.00     45.5      -                       -
+XnnpackBackend Conv2d             1  3.00     27.3  0.683     GB/s   read     0.7
+aten::mm.out                      1  2.00     18.2   50.0  GFLOP/s    fma    50.0
+XnnpackBackend DELEGATE_CALL      1  1.00      9.1      -                       -
+
+the longest of 4 kernels
+
+kernel                        at   result         calls    µs  share %  speed           limit  peak %
+XnnpackBackend Copy           1.2                     1  5.00     45.5      -                       -
+XnnpackBackend Conv2d         1.1                     1  3.00     27.3  0.683     GB/s   read     0.7
+aten::mm.out                  0    float32[2, 3]      1  2.00     18.2   50.0  GFLOP/s    fma    50.0
+XnnpackBackend DELEGATE_CALL  1                       1  1.00      9.1      -                       -
+`
+
+func TestReport(t *testing.T) {
+	r, plan := recorded()
+	rep := &Report{Program: "net.pte", Machine: machine, LoadNS: 1e6}
+	rep.Fill(r, plan, []time.Duration{30e3, 10e3, 20e3})
+	if d := cmp.Diff(text, rep.text()); d != "" {
+		t.Errorf("text (-want +got):\n%s", d)
+	}
+	var page strings.Builder
+	rep.Program = "</script>.pte"
+	if err := rep.WritePage(&page); err != nil {
+		t.Fatal(err)
+	}
+	if s := page.String(); !strings.Contains(s, `"name":"aten::mm.out"`) || strings.Count(s, "</script>") != 2 {
+		t.Error("the page does not hold the report, or a name ends its script")
+	}
+}
+
+// TestMeasure measures, with no regard to what comes out but that it is there.
+func TestMeasure(t *testing.T) {
+	m := meter{1, time.Microsecond}.measure(kernel.Scalar, 1)
+	if m.Tier != "scalar" || m.Threads != 1 || m.FLOPS <= 0 || m.Ops <= 0 || len(m.Reads) != len(readSizes) {
+		t.Errorf("measured %+v", m)
+	}
+}
+
+func TestSize(t *testing.T) {
+	for n, want := range map[int64]string{5: "5 B", 1536: "1.5 KiB", 256 << 20: "256 MiB", 5 << 40: "5120 GiB"} {
+		if got := size(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}

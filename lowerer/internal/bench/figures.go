@@ -1,0 +1,179 @@
+package bench
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rules-pte/rules_pte/runtime/pte"
+)
+
+// Report is what "pte bench" measures. Times are in nanoseconds.
+type Report struct {
+	Program string   `json:"program"`
+	Method  string   `json:"method"`
+	Machine *Machine `json:"machine"`
+	LoadNS  int64    `json:"load_ns"`
+	Runs    int      `json:"runs"`
+	// MinNS, MedianNS and P95NS are of calls without a trace, whose sum over Kernels is a little larger.
+	MinNS    int64 `json:"min_ns"`
+	MedianNS int64 `json:"median_ns"`
+	P95NS    int64 `json:"p95_ns"`
+	// MACs are the multiply-accumulates of a call.
+	MACs int64 `json:"macs"`
+	// Operators are the kernels by name, the longest first; Kernels are in their order.
+	Operators []Row `json:"operators"`
+	Kernels   []Row `json:"kernels"`
+}
+
+// Row is an instruction, a step of a delegate, or all of one operator.
+type Row struct {
+	// Place is chain, instruction and the delegate's step; nil in a row of an operator.
+	Place []int  `json:"place,omitempty"`
+	Name  string `json:"name"`
+	// Backend is the id of the backend that it was delegated to.
+	Backend string `json:"backend,omitempty"`
+	// Result is the type and the sizes of the first result.
+	Result string `json:"result,omitempty"`
+	Calls  int    `json:"calls"`
+	NS     int64  `json:"ns"`
+	// Share is the part of the time of all kernels.
+	Share float64 `json:"share"`
+	MACs  int64   `json:"macs"`
+	Bytes int64   `json:"bytes"`
+	// Limit is what bounds the speed: "fma" or "dot" for products whose operands are read faster than multiplied, "read"
+	// for others. Peak is the part of that limit that is reached. Both are empty where the work is not known.
+	Limit string  `json:"limit,omitempty"`
+	Peak  float64 `json:"peak,omitempty"`
+
+	leastNS float64 // at the limit
+}
+
+// Fill sets what r recorded of calls of plan, whose untraced times are given. Report.Machine is there.
+func (rep *Report) Fill(r *Recorder, plan *pte.ExecutionPlan, times []time.Duration) {
+	slices.Sort(times)
+	rep.Runs, rep.MinNS, rep.MedianNS, rep.P95NS = len(times), times[0].Nanoseconds(), median(times).Nanoseconds(), times[len(times)*95/100].Nanoseconds()
+	rep.Method = plan.Name
+	rep.Kernels = r.rows(plan, rep.Machine)
+	rep.Operators = operators(rep.Kernels)
+	for i := range rep.Operators {
+		rep.MACs += rep.Operators[i].MACs
+	}
+}
+
+// rows makes the rows of all steps, and the backends' own for what no step of theirs has.
+func (r *Recorder) rows(plan *pte.ExecutionPlan, m *Machine) []Row {
+	r.finish()
+	var rows []Row
+	for _, s := range r.steps {
+		if len(s.times) == 0 {
+			continue
+		}
+		row := Row{Place: []int{s.key.chain, s.key.instruction, s.key.step}, Name: s.name, Result: s.result, Calls: max(s.count/len(s.times), 1),
+			NS: median(s.times).Nanoseconds(), MACs: s.work.MACs, Bytes: s.work.Bytes}
+		in := &plan.Chains[s.key.chain].Instructions[s.key.instruction]
+		switch in.Type {
+		case pte.KernelCall:
+			o := plan.Operators[in.A]
+			row.Name = strings.TrimSuffix(o.Name+"."+o.Overload, ".")
+		case pte.DelegateCall:
+			row.Backend = plan.Delegates[in.A].ID
+			if s.key.step == 0 {
+				row.NS -= r.stepsOf(s.key).Nanoseconds()
+				row.NS, row.Result = max(row.NS, 0), ""
+			}
+		}
+		row.limit(s.work.Integers, m)
+		rows = append(rows, row)
+	}
+	share(rows)
+	return rows
+}
+
+// stepsOf is the time of all steps of a delegate's instruction.
+func (r *Recorder) stepsOf(k key) (sum time.Duration) {
+	for _, s := range r.steps {
+		if s.key.chain == k.chain && s.key.instruction == k.instruction && s.key.step > 0 {
+			sum += median(s.times)
+		}
+	}
+	return sum
+}
+
+// limit finds what bounds the row, and how near it comes.
+func (row *Row) limit(integers bool, m *Machine) {
+	if row.Bytes == 0 || row.NS == 0 {
+		return
+	}
+	calls := float64(row.Calls)
+	row.Limit, row.leastNS = "read", calls*1e9*float64(row.Bytes)/m.read(row.Bytes)
+	compute, name := m.FLOPS, "fma"
+	if integers {
+		compute, name = m.Ops, "dot"
+	}
+	if least := calls * 2e9 * float64(row.MACs) / compute; row.MACs > 0 && least >= row.leastNS {
+		row.Limit, row.leastNS = name, least
+	}
+	row.Peak = row.leastNS / float64(row.NS)
+}
+
+func share(rows []Row) {
+	total := int64(0)
+	for i := range rows {
+		total += rows[i].NS
+	}
+	for i := range rows {
+		rows[i].Share = float64(rows[i].NS) / float64(max(total, 1))
+	}
+}
+
+// operators are the rows by name and backend, the longest first.
+func operators(kernels []Row) []Row {
+	type id struct{ name, backend string }
+	at := map[id]int{}
+	var rows []Row
+	for i := range kernels {
+		k := &kernels[i]
+		j, ok := at[id{k.Name, k.Backend}]
+		if !ok {
+			j = len(rows)
+			at[id{k.Name, k.Backend}] = j
+			rows = append(rows, Row{Name: k.Name, Backend: k.Backend, Limit: k.Limit})
+		}
+		rows[j].add(k)
+	}
+	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(b.NS, a.NS) })
+	return rows
+}
+
+// add counts k's calls, time and work as the row's, in all calls; a row of several limits has none's name.
+func (row *Row) add(k *Row) {
+	row.Calls += k.Calls
+	row.NS += k.NS
+	row.Share += k.Share
+	row.MACs += k.MACs * int64(k.Calls)
+	row.Bytes += k.Bytes * int64(k.Calls)
+	row.leastNS += k.leastNS
+	if row.Limit != k.Limit {
+		row.Limit = "mixed"
+	}
+	if row.NS > 0 {
+		row.Peak = row.leastNS / float64(row.NS)
+	}
+}
+
+// speed is the row's speed with its unit.
+func (row *Row) speed(perCall bool) (string, string) {
+	if row.NS == 0 || row.Bytes == 0 {
+		return "-", ""
+	}
+	calls := 1.0
+	if perCall {
+		calls = float64(row.Calls)
+	}
+	if row.MACs > 0 {
+		return three(calls * 2 * float64(row.MACs) / float64(row.NS)), "GFLOP/s"
+	}
+	return three(calls * float64(row.Bytes) / float64(row.NS)), "GB/s"
+}

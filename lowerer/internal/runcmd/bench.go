@@ -1,0 +1,173 @@
+package runcmd
+
+import (
+	"context"
+	"flag"
+	"io"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/rules-pte/rules_pte/lowerer/diag"
+	"github.com/rules-pte/rules_pte/lowerer/internal/bench"
+	"github.com/rules-pte/rules_pte/lowerer/internal/cases"
+	"github.com/rules-pte/rules_pte/lowerer/internal/output"
+	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// BenchOptions are what the command line of "pte bench" says.
+type BenchOptions struct {
+	Options
+	Runs int
+	HTML string
+}
+
+// Define adds the flags to f.
+func (o *BenchOptions) Define(f *flag.FlagSet) {
+	o.defineCalls(f)
+	f.IntVar(&o.Runs, "runs", 0, "how many `calls` to time; by default about a second's, and three at least")
+	f.StringVar(&o.HTML, "html", "", "a `file` for a page with the roofline of the kernels")
+}
+
+// Conflict says what is wrong with o as a command line, or nothing.
+func (o *BenchOptions) Conflict() string {
+	if o.Runs < 0 {
+		return "--runs wants no negative number"
+	}
+	return o.Options.Conflict()
+}
+
+// Bench is "pte bench": it times calls of a method without a trace, and the kernels of others with one. The error has codes.
+func Bench(o *BenchOptions, load executor.LoadOptions, stdout io.Writer) error {
+	rep := &bench.Report{Program: filepath.Base(o.Program)}
+	var times []time.Duration
+	err := o.with(load, func(r *run, m *executor.Method, inputs []executor.Value) (err error) {
+		rep.LoadNS = r.report.LoadNS
+		times, err = r.time(m, inputs, o.Runs)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	rec := bench.NewRecorder()
+	load.Tracer = rec
+	rep.Machine = bench.Measure(kernel.Best(), o.Threads)
+	err = o.with(load, func(r *run, m *executor.Method, inputs []executor.Value) error {
+		if _, err := r.call(m, r.Method, inputs); err != nil {
+			return err
+		}
+		rec.Reset()
+		if _, err := r.time(m, inputs, len(times)); err != nil {
+			return err
+		}
+		plan := slices.IndexFunc(r.program.File().Plans, func(p *pte.ExecutionPlan) bool { return p.Name == r.Method })
+		rep.Fill(rec, r.program.File().Plans[plan], times)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if o.HTML != "" {
+		if err := output.Write(o.HTML, rep.WritePage); err != nil {
+			return err
+		}
+	}
+	return rep.Write(stdout, o.JSON)
+}
+
+// with loads the program and calls f with the method and its inputs.
+func (o *BenchOptions) with(load executor.LoadOptions, f func(r *run, m *executor.Method, inputs []executor.Value) error) error {
+	r := &run{Options: &o.Options}
+	if err := r.load(load); err != nil {
+		return err
+	}
+	defer r.program.Close()
+	start := time.Now()
+	inst, err := r.program.NewInstance()
+	if err != nil {
+		return fault(r.Program, err)
+	}
+	defer inst.Close()
+	r.report.LoadNS += time.Since(start).Nanoseconds()
+	inputs, err := r.benchInputs()
+	if err != nil {
+		return err
+	}
+	m, err := r.method(inst, r.Method)
+	if err != nil {
+		return err
+	}
+	if inputs == nil {
+		info, _ := r.program.Method(r.Method)
+		inputs = made(info.Inputs)
+	}
+	return f(r, m, inputs)
+}
+
+// benchInputs are the inputs that the command line names, those of the first call of --case, or nil.
+func (r *run) benchInputs() ([]executor.Value, error) {
+	if r.Cases == "" {
+		return readInputs(r.Inputs)
+	}
+	f, err := cases.Read(r.Cases)
+	if err != nil {
+		return nil, diag.New(diag.FileRead, r.Cases, "%w", err)
+	}
+	if len(f.Cases) == 0 || len(f.Cases[0].Calls) == 0 {
+		return nil, diag.New(diag.RunInputs, r.Cases, "the file has no call")
+	}
+	c := &f.Cases[0].Calls[0]
+	if r.Method == "" {
+		r.Method = c.Method
+	}
+	return f.LoadAll(c.Inputs)
+}
+
+// made are inputs of the largest sizes: floats between -1 and 1, and zeros.
+func made(infos []executor.ValueInfo) []executor.Value {
+	values := make([]executor.Value, len(infos))
+	for i := range infos {
+		values[i] = executor.Value{Kind: infos[i].Kind}
+		if infos[i].Kind == executor.Tensor {
+			values[i] = executor.TensorOf(madeTensor(infos[i].Meta))
+		}
+	}
+	return values
+}
+
+func madeTensor(meta tensor.Meta) *tensor.Tensor {
+	t := &tensor.Tensor{Meta: meta.Clone()}
+	t.Data = op.AlignedBytes(t.Nbytes())
+	if !t.DType.IsFloat() {
+		return t
+	}
+	const period = 17
+	x := make([]float32, t.Numel())
+	for i := range x {
+		x[i] = float32(i*7%period)*2/(period-1) - 1
+	}
+	from := tensor.Of(x, tensor.Dim(len(x)))
+	op.CastBytes(t.Data, t.DType, from.Data, tensor.Float, len(x))
+	return t
+}
+
+// enough is how long calls are timed.
+const enough = time.Second
+
+// time times n calls, or as many as fit into enough; the first is a warm-up.
+func (r *run) time(m *executor.Method, inputs []executor.Value, n int) ([]time.Duration, error) {
+	var times []time.Duration
+	ctx := context.Background()
+	for begin := time.Now(); n == 0 && (len(times) < 4 || time.Since(begin) < enough) || len(times) < n+1 && n > 0; {
+		start := time.Now()
+		if _, err := m.Run(ctx, inputs); err != nil {
+			return nil, fault(r.Program, err)
+		}
+		times = append(times, time.Since(start))
+	}
+	return times[1:], nil
+}

@@ -1,0 +1,44 @@
+package runcmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/lowerer/internal/bench"
+	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/runtime/op"
+)
+
+// TestBench times a program with inputs of its own making, and with those of a case, and holds the parts together.
+func TestBench(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "page.html")
+	o := &BenchOptions{Options: Options{Program: testdata + "two_methods/portable.pte", Method: "get", Threads: 1, MaxMemory: 1 << 30, JSON: true}, Runs: 3, HTML: page}
+	var out bytes.Buffer
+	load := executor.LoadOptions{Kernels: op.Kernels}
+	if err := Bench(o, load, &out); err != nil {
+		t.Fatal(err)
+	}
+	var rep bench.Report
+	if err := json.Unmarshal(out.Bytes(), &rep); err != nil {
+		t.Fatal(err)
+	}
+	share := 0.0
+	for _, k := range rep.Kernels {
+		share += k.Share
+	}
+	if rep.Runs != 3 || len(rep.Kernels) == 0 || share < 0.99 || share > 1.01 || rep.MinNS > rep.MedianNS {
+		t.Errorf("got %s", out.String())
+	}
+	text, err := os.ReadFile(page)
+	if err != nil || !strings.Contains(string(text), rep.Kernels[0].Name) {
+		t.Errorf("page: %v", err)
+	}
+	o.Inputs = []string{"int:3"}
+	if err := Bench(o, load, &out); err == nil {
+		t.Error("wrong inputs: no error")
+	}
+}
