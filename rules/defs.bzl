@@ -3,6 +3,7 @@
 load(
     "//rules:providers.bzl",
     _PteBackendInfo = "PteBackendInfo",
+    _PteLibraryInfo = "PteLibraryInfo",
     _PteLowererInfo = "PteLowererInfo",
     _PteProgramInfo = "PteProgramInfo",
     _PteRuntimeInfo = "PteRuntimeInfo",
@@ -18,13 +19,16 @@ load(
     _pte_size_test = "pte_size_test",
 )
 load("//rules/private:gen.bzl", _pte_gen = "pte_gen")
+load("//rules/private:library.bzl", _pte_library = "pte_library")
 load("//rules/private:lowerer.bzl", _pte_lowerer = "pte_lowerer")
 load("//rules/private:program.bzl", "model_keys", _pte_program = "pte_program")
 load("//rules/private:runtime.bzl", _pte_runtime = "pte_runtime")
 load("//rules/private:spec.bzl", _pte_spec = "pte_spec")
 load("//rules/private:test.bzl", "case_data", _pte_test = "pte_test")
+load("//rules/private:web.bzl", _pte_web = "pte_web")
 
 PteBackendInfo = _PteBackendInfo
+PteLibraryInfo = _PteLibraryInfo
 PteLowererInfo = _PteLowererInfo
 PteProgramInfo = _PteProgramInfo
 PteRuntimeInfo = _PteRuntimeInfo
@@ -99,12 +103,13 @@ def pte_runtime(name, programs, srcs = [], deps = [], backends = [], embed = Tru
         func Ops() []*op.Kernel
         func Backends() []backend.Backend
         func Options() executor.LoadOptions
+        func Names() []string                       // of the embedded programs
+        func Bytes(name string) []byte              // the file of one, or nil
 
     and, if `embed`,
 
         func Load() (*executor.Program, error)      // the first program
         func LoadNamed(name string) (*executor.Program, error)
-        func Names() []string
 
     Args:
       name: the target's name.
@@ -127,6 +132,61 @@ def pte_runtime(name, programs, srcs = [], deps = [], backends = [], embed = Tru
         platform = platform,
         programs = programs,
         srcs = srcs,
+        **kwargs
+    )
+
+def pte_library(name, programs, linkmode = "c-shared", cc = None, backends = [], embed = True, platform = None, **kwargs):
+    """A C library that runs programs: `lib<name>.so` or `.a`, with `<name>/pte.h` and `<name>/pte.hpp`.
+
+    It holds exactly the kernels and backends that its programs need, as a pte_runtime does. It is the one rule that
+    needs a C compiler. Rules of C and C++ use it through pte_cc_library of `@rules_pte//rules:cc.bzl`.
+
+    Args:
+      name: the target's name.
+      programs: pte_program targets.
+      linkmode: "c-shared", or "c-archive" for a static library. A process can hold one static one.
+      cc: the C compiler, a file or executable target that takes gcc's flags and compiles for the platform. If absent, the
+        machine's: gcc, cc or clang, and Debian's `aarch64-linux-gnu-gcc` and such for other platforms. That is not hermetic.
+      backends: as in pte_runtime.
+      embed: whether the programs are in the library; if not, they are outputs beside it.
+      platform: what to build for, a 64-bit platform such as `@rules_pte//rules/platforms:linux_arm64`.
+      **kwargs: what every rule takes.
+    """
+    _pte_library(
+        name = name,
+        backends = backends,
+        cc = cc,
+        default_srcs = [Label("//runtime/capi:srcs")],
+        deps = [Label("//runtime/capi/abi")],
+        embed = embed,
+        linkmode = linkmode,
+        platform = platform,
+        programs = programs,
+        **kwargs
+    )
+
+def pte_web(name, programs, pages = [], backends = [], embed = True, **kwargs):
+    """A folder `<name>` to serve: `pte.wasm`, which runs programs, `pte.js` with `pte.d.ts`, and pages that use them.
+
+    `bazel run` serves it on localhost.
+
+    Args:
+      name: the target's name.
+      programs: pte_program targets.
+      pages: files of the folder: those below a folder of the target's name as they lie there, others by their path in
+        the package, and those of other packages by their names.
+      backends: as in pte_runtime.
+      embed: whether the programs are in `pte.wasm`; if not, they lie beside it.
+      **kwargs: what every rule takes.
+    """
+    _pte_web(
+        name = name,
+        backends = backends,
+        default_srcs = [Label("//runtime/web:srcs")],
+        deps = [Label("//runtime/capi/abi")],
+        embed = embed,
+        pages = pages,
+        programs = programs,
         **kwargs
     )
 

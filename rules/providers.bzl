@@ -10,6 +10,15 @@ PteBackendInfo = provider(
     },
 )
 
+PteLibraryInfo = provider(
+    doc = "A library with the C interface pte.h.",
+    fields = {
+        "headers": "list of File: pte.h and pte.hpp, in one folder",
+        "library": "File: the archive or shared library",
+        "linkmode": "string: c-archive or c-shared",
+    },
+)
+
 PteLowererInfo = provider(
     doc = "The command pte.",
     fields = {"backends": "list of PteBackendInfo: what it was built with"},

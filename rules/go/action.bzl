@@ -74,7 +74,7 @@ def collect_infos(infos, caches):
 def _src_flag(src):
     return src.path + "=" + src.file.path
 
-def go_action(ctx, mode, packages, srcs, files, layers, out = None, layer_out = None, optional = None):
+def go_action(ctx, mode, packages, srcs, files, layers, out = None, layer_out = None, optional = None, tools = []):
     """Runs the builder.
 
     Args:
@@ -88,6 +88,7 @@ def go_action(ctx, mode, packages, srcs, files, layers, out = None, layer_out = 
       layer_out: the layer to write, or None.
       optional: sources that are needed if a package is, which only the action knows, or None: struct(selected, srcs, files)
         with the File that lists the needed packages, a list of strings "package|path=file", and a depset of File.
+      tools: list of FilesToRunProvider: what packages, which are flags too, name.
     """
     target = ctx.attr._target[GoTargetInfo]
     args = ctx.actions.args()
@@ -125,5 +126,6 @@ def go_action(ctx, mode, packages, srcs, files, layers, out = None, layer_out = 
         outputs = outputs,
         mnemonic = "Go" + mode.capitalize(),
         progress_message = "Go %s %s" % (mode, ctx.label),
+        tools = tools,
         unused_inputs_list = unused,
     )

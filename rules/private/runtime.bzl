@@ -88,55 +88,74 @@ def _file_name(ctx):
     ending = ".exe" if target.goos == "windows" else ".wasm" if target.goarch == "wasm" else ""
     return ctx.label.name + ending
 
-def _pte_runtime_impl(ctx):
+def link_runtime(ctx, out, flags = [], tools = []):
+    """Links what the programs of a target need with its command.
+
+    Args:
+      ctx: the context of a rule with RUNTIME_ATTRS.
+      out: the File to link.
+      flags: flags of the builder.
+      tools: what they name, a list of FilesToRunProvider.
+
+    Returns:
+      struct(programs, source, declared): a list of PteProgramInfo, the File of the generated package, and whether `backends`
+        names the backends.
+    """
     programs = _programs(ctx)
     offers, declared = _offers(ctx, programs)
     generated = _generate(ctx, programs, offers, declared)
     srcs = _sources(ctx, programs, generated.source)
     below = collect(ctx.attr.deps + ctx.attr._deps)
     linked = collect_infos([o.rt for o in offers if o.rt] if declared else [], [])
-    out = ctx.actions.declare_file(_file_name(ctx))
     go_action(
         ctx,
         "link",
-        ([] if ctx.attr.embed else ["-tags=ptefile"]) + ["./" + _MAIN],
+        flags + ([] if ctx.attr.embed else ["-tags=ptefile"]) + ["./" + _MAIN],
         depset(srcs, transitive = below.srcs + linked.srcs),
         depset([s.file for s in srcs], transitive = below.files + linked.files),
         depset(transitive = below.layers + linked.layers),
         out = out,
         optional = None if declared else _optional(offers, generated.selected),
+        tools = tools,
     )
-    data = ctx.files.data + ([] if ctx.attr.embed else [p.program for p in programs])
+    return struct(programs = programs, source = generated.source, declared = declared)
+
+def _pte_runtime_impl(ctx):
+    out = ctx.actions.declare_file(_file_name(ctx))
+    linked = link_runtime(ctx, out)
+    data = ctx.files.data + ([] if ctx.attr.embed else [p.program for p in linked.programs])
     return [
         DefaultInfo(files = depset([out]), executable = out, runfiles = ctx.runfiles(data)),
-        OutputGroupInfo(source = depset([generated.source])),
-        PteRuntimeInfo(binary = out, declared = declared, label = str(ctx.label), programs = programs),
+        OutputGroupInfo(source = depset([linked.source])),
+        PteRuntimeInfo(binary = out, declared = linked.declared, label = str(ctx.label), programs = linked.programs),
     ]
+
+# Attributes of every rule that links programs.
+RUNTIME_ATTRS = dict(
+    GO_ATTRS,
+    backends = attr.label_list(providers = [PteBackendInfo]),
+    cpu_features = attr.string_list(),
+    default_srcs = attr.label_list(allow_files = True),
+    deps = attr.label_list(providers = [GoInfo]),
+    embed = attr.bool(default = True),
+    platform = attr.label(),
+    programs = attr.label_list(providers = [PteProgramInfo], mandatory = True, cfg = programs_platform),
+    srcs = attr.label_list(allow_files = True),
+    _allowlist_function_transition = attr.label(default = "@bazel_tools//tools/allowlists/function_transition_allowlist"),
+    _deps = attr.label_list(
+        default = [
+            Label("//runtime/backend"),
+            Label("//runtime/executor"),
+            Label("//runtime/op"),
+            Label("//:go_command"),
+        ],
+        providers = [[GoInfo], [GoCacheInfo]],
+    ),
+)
 
 pte_runtime = rule(
     implementation = _pte_runtime_impl,
     cfg = runtime_platform,
-    attrs = dict(
-        GO_ATTRS,
-        backends = attr.label_list(providers = [PteBackendInfo]),
-        cpu_features = attr.string_list(),
-        data = attr.label_list(allow_files = True),
-        default_srcs = attr.label_list(allow_files = [".go"]),
-        deps = attr.label_list(providers = [GoInfo]),
-        embed = attr.bool(default = True),
-        platform = attr.label(),
-        programs = attr.label_list(providers = [PteProgramInfo], mandatory = True, cfg = programs_platform),
-        srcs = attr.label_list(allow_files = True),
-        _allowlist_function_transition = attr.label(default = "@bazel_tools//tools/allowlists/function_transition_allowlist"),
-        _deps = attr.label_list(
-            default = [
-                Label("//runtime/backend"),
-                Label("//runtime/executor"),
-                Label("//runtime/op"),
-                Label("//:go_command"),
-            ],
-            providers = [[GoInfo], [GoCacheInfo]],
-        ),
-    ),
+    attrs = dict(RUNTIME_ATTRS, data = attr.label_list(allow_files = True)),
     executable = True,
 )

@@ -22,7 +22,7 @@ const page = "docs/rules.md"
 const marker = "<!-- Written by go run ./tools/bzldoc from the .bzl files. DO NOT EDIT below this line. -->\n"
 
 // public are the files that users load.
-var public = []string{"rules/defs.bzl", "rules/repositories.bzl", "rules/extensions.bzl"}
+var public = []string{"rules/defs.bzl", "rules/cc.bzl", "rules/repositories.bzl", "rules/extensions.bzl"}
 
 func main() {
 	check := flag.Bool("check", false, "write nothing, fail if the page is not fresh")

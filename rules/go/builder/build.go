@@ -24,6 +24,7 @@ type build struct {
 	goos, goarch, goarm          string
 	layers, srcs                 list
 	out, layerOut, tags          string
+	buildmode, cc                string
 	optional                     list   // owner|path-in-module=file
 	selected, unused             string // files: the owners that are linked, and the names of the files of others
 
@@ -44,6 +45,8 @@ func (b *build) flags(name string) *flag.FlagSet {
 	f.Var(&b.srcs, "src", "path-in-module=file")
 	f.StringVar(&b.out, "out", "", "file to link")
 	f.StringVar(&b.tags, "tags", "", "build tags, separated by commas")
+	f.StringVar(&b.buildmode, "buildmode", "", "what to link: a command without it")
+	f.StringVar(&b.cc, "cc", "", "C compiler for cgo, \"host\" for the machine's; without it there is no cgo")
 	f.Var(&b.optional, "optional", "owner|path-in-module=file: a source for binaries with the package owner")
 	f.StringVar(&b.selected, "selected", "", "file that lists the packages of the linked backends: the owners whose optional sources are needed")
 	f.StringVar(&b.unused, "unused_out", "", "file for the names of the optional sources that are not")
@@ -108,7 +111,7 @@ func (b *build) path(elem ...string) string {
 
 // stage copies the sources: go:embed refuses symbolic links, which is what a sandbox has.
 func (b *build) stage() error {
-	for _, name := range []string{"m", "c", "home"} {
+	for _, name := range []string{"m", "c", "home", "out"} {
 		if err := os.Mkdir(b.path(name), 0o777); err != nil {
 			return err
 		}
@@ -161,12 +164,11 @@ func (b *build) run(args []string) error {
 		return err
 	}
 	full := []string{args[0], "-trimpath", "-mod=vendor", "-buildvcs=false", "-tags=" + b.tags}
+	if b.buildmode != "" {
+		full = append(full, "-buildmode="+b.buildmode)
+	}
 	if b.out != "" {
-		out, err := filepath.Abs(b.out)
-		if err != nil {
-			return err
-		}
-		full = append(full, "-o", out)
+		full = append(full, "-o", b.linked())
 	}
 	cmd := exec.Command(filepath.Join(goroot, "bin", "go"), append(full, args[1:]...)...)
 	cmd.Dir = b.path("m")
@@ -177,7 +179,28 @@ func (b *build) run(args []string) error {
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("go %s %s: %w", args[0], args[len(args)-1], err)
 	}
-	return nil
+	if b.out == "" {
+		return nil
+	}
+	return moveFile(b.out, b.linked())
+}
+
+// linked is where go links the output: beside a library it writes a header, which no action declares.
+func (b *build) linked() string { return b.path("out", filepath.Base(b.out)) }
+
+// moveFile moves a file, also between file systems.
+func moveFile(to, from string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(from, to); err == nil {
+		return nil
+	}
+	if err := copyFile(to, from); err != nil {
+		return err
+	}
+	return os.Chmod(to, info.Mode())
 }
 
 func (b *build) environ(goroot string) ([]string, error) {
@@ -186,7 +209,7 @@ func (b *build) environ(goroot string) ([]string, error) {
 		return nil, err
 	}
 	env := []string{
-		"GOROOT=" + goroot, "GOOS=" + b.goos, "GOARCH=" + b.goarch, "CGO_ENABLED=0",
+		"GOROOT=" + goroot, "GOOS=" + b.goos, "GOARCH=" + b.goarch,
 		"GOPATH=" + b.path("home", "go"), "HOME=" + b.path("home"), "GOCACHE=" + b.path("home", "cache"),
 		"GOCACHEPROG=" + fmt.Sprintf("%s cacheprog -dir %s -layers %s", self, b.path("c"), b.path("layers")),
 		"GOENV=off", "GOTELEMETRY=off", "GOTOOLCHAIN=local", "GOPROXY=off", "GOFLAGS=", "GOWORK=off", "GO111MODULE=on",
@@ -195,7 +218,7 @@ func (b *build) environ(goroot string) ([]string, error) {
 	if b.goarm != "" {
 		env = append(env, "GOARM="+b.goarm)
 	}
-	return env, nil
+	return b.addCgo(env)
 }
 
 // pack writes the new entries of the cache as a layer.

@@ -1,0 +1,55 @@
+"""pte_library: what programs need behind the C interface of pte.h."""
+
+load("//rules:compat.bzl", "TOOL_CFG")
+load("//rules:providers.bzl", "PteLibraryInfo", "PteProgramInfo")
+load("//rules/go:providers.bzl", "GoTargetInfo")
+load(":platform.bzl", "runtime_platform")
+load(":runtime.bzl", "RUNTIME_ATTRS", "link_runtime")
+
+# The ending of each kind of library, by GOOS.
+_ENDINGS = {
+    "c-archive": {},
+    "c-shared": {"darwin": ".dylib", "windows": ".dll"},
+}
+_ENDING = {"c-archive": ".a", "c-shared": ".so"}
+
+def _file_name(ctx, target):
+    prefix = "" if target.goos == "windows" else "lib"
+    mode = ctx.attr.linkmode
+    return prefix + ctx.label.name + _ENDINGS[mode].get(target.goos, _ENDING[mode])
+
+def _headers(ctx):
+    """pte.h and pte.hpp in a folder of the target."""
+    headers = []
+    for f in ctx.files._headers:
+        copy = ctx.actions.declare_file(ctx.label.name + "/" + f.basename)
+        ctx.actions.symlink(output = copy, target_file = f)
+        headers.append(copy)
+    return headers
+
+def _pte_library_impl(ctx):
+    target = ctx.attr._target[GoTargetInfo]
+    if target.goarch in ["arm", "wasm"]:
+        fail("%s: a pte_library is for 64-bit platforms with a C compiler; %s/%s is none of them" % (ctx.label, target.goos, target.goarch))
+    out = ctx.actions.declare_file(_file_name(ctx, target))
+    cc = ctx.executable.cc.path if ctx.attr.cc else "host"
+    tools = [ctx.attr.cc[DefaultInfo].files_to_run] if ctx.attr.cc else []
+    link_runtime(ctx, out, ["-buildmode=" + ctx.attr.linkmode, "-cc=" + cc], tools)
+    headers = _headers(ctx)
+    files = [out] + headers + ([] if ctx.attr.embed else [p[PteProgramInfo].program for p in ctx.attr.programs])
+    return [
+        DefaultInfo(files = depset(files), runfiles = ctx.runfiles(files)),
+        OutputGroupInfo(headers = depset(headers), library = depset([out])),
+        PteLibraryInfo(headers = headers, library = out, linkmode = ctx.attr.linkmode),
+    ]
+
+pte_library = rule(
+    implementation = _pte_library_impl,
+    cfg = runtime_platform,
+    attrs = dict(
+        RUNTIME_ATTRS,
+        cc = attr.label(executable = True, allow_files = True, cfg = TOOL_CFG),
+        linkmode = attr.string(default = "c-shared", values = ["c-archive", "c-shared"]),
+        _headers = attr.label(default = Label("//runtime/capi:headers")),
+    ),
+)

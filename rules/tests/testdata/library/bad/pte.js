@@ -1,0 +1,1 @@
+// It has the name of a file of pte_web.
