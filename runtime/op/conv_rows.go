@@ -10,6 +10,7 @@ var (
 	errConvGroups = errors.New("check convolution: channels do not agree with groups")
 	errConvSize   = errors.New("check convolution: the kernel is larger than the padded input")
 	errConvParam  = errors.New("check convolution: bad stride, padding, dilation or output padding")
+	errConvEmpty  = errors.New("check convolution: a spatial dimension of the input is empty")
 	errConvBias   = errors.New("check convolution: the bias must have one element an output channel")
 )
 
@@ -65,7 +66,11 @@ func inferConvolution(c *Infer) error {
 	}
 	lead := t.Rank() - rank + 1 // 1 with a batch, 0 without
 	out.Sizes = append(append(out.Sizes, t.Sizes[:lead]...), channels)
+	noBatch := lead == 1 && c.Shapes.Equal(t.Sizes[0], 0) == tensor.Yes
 	for i := range rank - 2 {
+		if !noBatch && c.Shapes.Equal(t.Sizes[lead+1+i], 0) == tensor.Yes {
+			return errConvEmpty
+		}
 		n, err := convSize(c, t.Sizes[lead+1+i], w.Sizes[2+i], i)
 		if err != nil {
 			return err

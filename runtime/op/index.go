@@ -336,8 +336,20 @@ func (p *indexPlan) move(self *tensor.Meta) (v strided, step int) {
 	return v, step
 }
 
+func anyMask(list []*tensor.Tensor) bool {
+	for _, t := range list {
+		if t != nil && isMask(t) {
+			return true
+		}
+	}
+	return false
+}
+
 func runIndex[T word](c *Call, _ State) error {
 	self, out := c.Args[0].Tensor, c.Out[0]
+	if out.Numel() == 0 && !anyMask(c.Args[1].Tensors) {
+		return nil // PyTorch does not look at the indices either
+	}
 	p, err := planIndex(c)
 	if err != nil {
 		return err

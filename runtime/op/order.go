@@ -77,14 +77,16 @@ func runKthvalue[T number](c *Call, _ State) error {
 		if k < 1 || k > int64(len(row)) {
 			return ranked[T]{}, errKth
 		}
+		r := ranks[T]{row, less[T]}
+		r.quick(int(k) - 1)
 		return row[k-1], nil
 	})
 }
 
-func runMode[T number](c *Call, _ State) error { return pickRows(c, c.Args[1].Int, modeOf[T]) }
+func runMode[T number](c *Call, _ State) error { return pickSorted(c, c.Args[1].Int, modeOf[T]) }
 
 func runMedian[T number](c *Call, _ State) error {
-	return pickRows(c, c.Args[1].Int, func(row []ranked[T]) (ranked[T], error) {
+	return pickSorted(c, c.Args[1].Int, func(row []ranked[T]) (ranked[T], error) {
 		n := numbersIn(row)
 		if n < len(row) {
 			return row[n], nil // the first NaN
@@ -94,7 +96,7 @@ func runMedian[T number](c *Call, _ State) error {
 }
 
 func runNanmedian[T number](c *Call, _ State) error {
-	return pickRows(c, c.Args[1].Int, func(row []ranked[T]) (ranked[T], error) {
+	return pickSorted(c, c.Args[1].Int, func(row []ranked[T]) (ranked[T], error) {
 		return row[max(numbersIn(row)-1, 0)/2], nil
 	})
 }
@@ -124,7 +126,15 @@ func modeOf[T number](row []ranked[T]) (ranked[T], error) {
 	return best, nil
 }
 
-// pickRows sorts the rows of argument 0 along dim and puts what pick takes of each into Out[0], and where it was into Out[1].
+// pickSorted is pickRows with sorted rows.
+func pickSorted[T number](c *Call, dim int64, pick func(row []ranked[T]) (ranked[T], error)) error {
+	return pickRows(c, dim, func(row []ranked[T]) (ranked[T], error) {
+		slices.SortFunc(row, ascending[T])
+		return pick(row)
+	})
+}
+
+// pickRows puts what pick takes of each row of argument 0 along dim into Out[0], and where it was into Out[1].
 func pickRows[T number](c *Call, dim int64, pick func(row []ranked[T]) (ranked[T], error)) error {
 	self, values, places := c.Args[0].Tensor, c.Out[0], c.Out[1]
 	d, err := WrapDim(dim, self.Rank())
@@ -150,7 +160,6 @@ func pickRows[T number](c *Call, dim int64, pick func(row []ranked[T]) (ranked[T
 		for j := range row {
 			row[j] = ranked[T]{x[from+j*inner], int64(j)}
 		}
-		slices.SortFunc(row, ascending[T])
 		r, err := pick(row)
 		if err != nil {
 			return err

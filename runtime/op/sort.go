@@ -56,15 +56,23 @@ func inferSorted(c *Infer) error {
 }
 
 func runTopk[T number](c *Call, _ State) error {
-	return sortRows[T](c, c.Args[2].Int, c.Args[3].Int != 0)
+	before := less[T]
+	if c.Args[3].Int != 0 {
+		before = greater[T]
+	}
+	k, sorted := int(c.Args[1].Int), c.Args[4].Int != 0
+	return sortRows(c, c.Args[2].Int, func(row []ranked[T]) {
+		r := ranks[T]{row, before}
+		r.top(k, sorted)
+	})
 }
 
 func runSort[T number](c *Call, _ State) error {
-	return sortRows[T](c, c.Args[1].Int, c.Args[2].Int != 0)
+	return sortRows(c, c.Args[1].Int, stable[T](c.Args[2].Int != 0))
 }
 
 func runSortStable[T number](c *Call, _ State) error {
-	return sortRows[T](c, c.Args[2].Int, c.Args[3].Int != 0)
+	return sortRows(c, c.Args[2].Int, stable[T](c.Args[3].Int != 0))
 }
 
 // ranked is an element and where it was.
@@ -102,9 +110,18 @@ func compareNaN[T number](a, b T) int {
 	return int(toBool(a != a)) - int(toBool(b != b))
 }
 
-// sortRows sorts argument 0 along dim and puts as many as there is room for
+// stable sorts a row by rising or falling value, equal elements as they were.
+func stable[T number](falling bool) func(row []ranked[T]) {
+	order := ascending[T]
+	if falling {
+		order = descending[T]
+	}
+	return func(row []ranked[T]) { slices.SortFunc(row, order) }
+}
+
+// sortRows sorts the rows of argument 0 along dim and puts as many elements as there is room for
 // into Out[0], and where they were into Out[1].
-func sortRows[T number](c *Call, dim int64, falling bool) error {
+func sortRows[T number](c *Call, dim int64, sort func(row []ranked[T])) error {
 	self, values, places := c.Args[0].Tensor, c.Out[0], c.Out[1]
 	d, err := WrapDim(dim, self.Rank())
 	if err != nil {
@@ -119,10 +136,6 @@ func sortRows[T number](c *Call, dim int64, falling bool) error {
 	if err != nil || values.Numel() == 0 {
 		return err
 	}
-	order := ascending[T]
-	if falling {
-		order = descending[T]
-	}
 	outer, inner := outerInner(&self.Meta, d)
 	o, at := elems[T](values), elems[int64](places)
 	for i := range outer * inner {
@@ -130,7 +143,7 @@ func sortRows[T number](c *Call, dim int64, falling bool) error {
 		for j := range row {
 			row[j] = ranked[T]{x[from+j*inner], int64(j)}
 		}
-		slices.SortFunc(row, order)
+		sort(row)
 		for j, r := range row[:k] {
 			o[to+j*inner], at[to+j*inner] = r.x, r.at
 		}

@@ -46,6 +46,6 @@ func TestGuardedOperators(t *testing.T) {
 		t.Skip("guard pages are made on Linux alone")
 	}
 	for _, side := range []guardSide{guardBefore, guardBehind} {
-		testOperators(t, side)
+		testPack(t, operators, 800, side)
 	}
 }

@@ -33,6 +33,7 @@ type opCase struct {
 type opRun struct {
 	Inputs, Outputs []opValue
 	Mutated         map[int]opValue
+	Refused         string // why PyTorch refuses the inputs: the run must end with an error
 }
 
 // opValue is a tensor in a file of the pack, or a number.

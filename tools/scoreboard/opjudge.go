@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/executor/golden"
 	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
 // opLimit is the time that an operator's program may take.
@@ -156,7 +158,10 @@ func runOnce(program *executor.Program, p *pack, c *opCase, i int, alloc func(n 
 		inputs = append(inputs, v)
 	}
 	outs, err := inst.Method("forward").Run(context.Background(), inputs)
-	if err != nil {
+	switch {
+	case r.Refused != "":
+		return wantRefusal(err, r.Refused)
+	case err != nil:
 		return err
 	}
 	if len(outs) != len(r.Outputs) {
@@ -172,6 +177,18 @@ func runOnce(program *executor.Program, p *pack, c *opCase, i int, alloc func(n 
 		if err := p.compare(c, inputs[k], want); err != nil {
 			return fmt.Errorf("mutated input %d: %w", k, err)
 		}
+	}
+	return nil
+}
+
+// wantRefusal is what is wrong with err as the result of a run that PyTorch refuses.
+func wantRefusal(err error, reason string) error {
+	var coded *executor.Error
+	switch {
+	case err == nil:
+		return fmt.Errorf("no error, want one: PyTorch says %q", reason)
+	case !errors.As(err, &coded) || coded.Code == pte.Internal:
+		return fmt.Errorf("%w: an error without a code of its own", err)
 	}
 	return nil
 }

@@ -2,23 +2,26 @@ package main
 
 import "testing"
 
-// TestOperators holds our runtime to PyTorch's results on one program of every operator. The pack is that of
-// "scoreboard thin".
-func TestOperators(t *testing.T) { testOperators(t, unguarded) }
+// operators is a pack with one program of every operator, that of "scoreboard thin".
+const operators = "testdata/operators.zip"
 
-func testOperators(t *testing.T, guard guardSide) {
+// TestOperators holds our runtime to PyTorch's results.
+func TestOperators(t *testing.T) { testPack(t, operators, 800, unguarded) }
+
+// testPack wants at least so many programs in a pack, all right.
+func testPack(t *testing.T, pack string, programs int, guard guardSide) {
 	t.Helper()
 	j, err := newOpJudge(t.TempDir(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	j.guard = guard
-	list, err := j.pack("testdata/operators.zip")
+	list, err := j.pack(pack)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list) < 800 {
-		t.Errorf("%d operators, want 800 or more", len(list))
+	if len(list) < programs {
+		t.Errorf("%d programs, want %d or more", len(list), programs)
 	}
 	for _, v := range list {
 		if v.verdict.state != "ok" {

@@ -45,6 +45,8 @@ var builtins = map[string]func(e *env, args []any) any{
 	"slice": func(e *env, a []any) any {
 		return e.c.slice(tensorArg(a, 0), int(intArg(a, 1)), intArg(a, 2), intArg(a, 3))
 	},
+	// nonempty(x, dims, fill) is x with one more element in each of dims whose size is known only at run time.
+	"nonempty": func(e *env, a []any) any { return e.c.nonempty(tensorArg(a, 0), ints(a[1]), float(a[2])) },
 	// float(x) converts an integral tensor to float32.
 	"float": func(e *env, a []any) any {
 		v := tensorArg(a, 0)

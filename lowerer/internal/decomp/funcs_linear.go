@@ -204,9 +204,14 @@ func inner(c *call) []*exir.Value {
 
 func outer(c *call) []*exir.Value { return one(c.mul(c.unsqueeze(c.t("self"), 1), c.t("vec2"))) }
 
-// attention is the plain form of scaled_dot_product_attention.
+// attention is the plain form of scaled_dot_product_attention. As in PyTorch, half types are computed in float32.
 func attention(c *call) []*exir.Value {
-	q, k, v := c.t("query"), c.t("key"), c.t("value")
+	t := c.t("query").Spec.DType
+	wide := t
+	if t == tensor.Half || t == tensor.BFloat16 {
+		wide = tensor.Float
+	}
+	q, k, v := c.to(c.t("query"), wide), c.to(c.t("key"), wide), c.to(c.t("value"), wide)
 	if c.bool("enable_gqa") {
 		k, v = c.repeatHeads(k, q), c.repeatHeads(v, q)
 	}
@@ -222,7 +227,7 @@ func attention(c *call) []*exir.Value {
 	if c.bool("is_causal") {
 		mask = c.causal(size(q, -2), size(k, -2))
 	}
-	return one(c.matmul(c.weights(scores, mask), v))
+	return one(c.to(c.matmul(c.weights(scores, mask), v), t))
 }
 
 // weights is the softmax of scores under mask; a row that is masked as a whole gives zeros.

@@ -311,3 +311,22 @@ func unbindCopy(c *call) []*exir.Value {
 	}
 	return parts
 }
+
+// nonempty pads each of dims that may be empty with one element.
+func (c *call) nonempty(x *exir.Value, dims []int64, fill float64) *exir.Value {
+	if rank(x) == 0 {
+		return x
+	}
+	by := make([]int64, 2*rank(x)) // the last dimension first
+	padded := false
+	for _, d := range dims {
+		if at := dim(int(d), rank(x)); tensor.IsSymbol(size(x, at)) {
+			by[2*(rank(x)-1-at)+1] = 1
+			padded = true
+		}
+	}
+	if !padded {
+		return x
+	}
+	return c.op("constant_pad_nd", x, by, fill)
+}

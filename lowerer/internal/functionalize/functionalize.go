@@ -40,10 +40,12 @@ type state struct {
 	cells  map[*exir.Value]*cell
 	// at is the node being rewritten.
 	at *exir.Node
+	// region is the type of the torch.autocast region around at; Undefined outside of one.
+	region tensor.ScalarType
 }
 
 func newState(shapes *tensor.Shapes, g *exir.Graph) *state {
-	s := &state{shapes: shapes, names: map[string]bool{}, cells: map[*exir.Value]*cell{}}
+	s := &state{shapes: shapes, names: map[string]bool{}, cells: map[*exir.Value]*cell{}, region: tensor.Undefined}
 	collectNames(g, s.names)
 	return s
 }
@@ -104,6 +106,7 @@ func (s *state) node(n *exir.Node) error {
 	if dropped(name) {
 		return nil
 	}
+	s.autocast(n)
 	if h, ok := handlers[name]; ok {
 		return h(s, n)
 	}
@@ -154,7 +157,7 @@ func (s *state) subgraph(a exir.Arg) error {
 	if a.Kind != exir.ArgGraph {
 		return nil
 	}
-	sub := &state{shapes: s.shapes, names: s.names, cells: map[*exir.Value]*cell{}}
+	sub := &state{shapes: s.shapes, names: s.names, cells: map[*exir.Value]*cell{}, region: s.region}
 	if err := sub.graph(a.Graph); err != nil {
 		return err
 	}

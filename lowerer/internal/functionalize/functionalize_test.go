@@ -156,6 +156,22 @@ output %7
 %2 = as_strided_scatter n %1 [2 2] [3 1] 1
 buffer %2 n
 `},
+		{"as_strided of a view counts in the memory of the whole", func(p *program) {
+			p.input("n", exir.Buffer, 4, 4)
+			p.call("rows", "aten::slice.Tensor", []int64{2, 4}, "n", 0, 2, 4)
+			p.call("column", "aten::select.int", []int64{2}, "rows", 1, -1)
+			p.call("part", "aten::as_strided", []int64{2}, "column", []int64{2}, []int64{2})
+			p.call("a", "aten::relu_", []int64{2}, "part")
+			p.output("column")
+		}, `
+%0 = as_strided_copy n [2] [2] 11
+%1 = relu %0
+%2 = as_strided_scatter n %1 [2] [2] 11
+%3 = slice_copy.Tensor %2 0 2 4 1
+%4 = select_copy.int %3 1 -1
+buffer %2 n
+output %4 
+`},
 		{"a power written in place", func(p *program) {
 			p.input("n", exir.Buffer, 2)
 			p.call("a", "aten::pow_.Scalar", []int64{2}, "n", 3)
@@ -220,10 +236,10 @@ func TestErrors(t *testing.T) {
 			p.call("w", "aten::relu_", []int64{2}, "wide")
 			p.output("w")
 		}},
-		{"its argument is a view", func(p *program) {
-			p.input("x", exir.UserInput, 4)
-			p.call("tail", "aten::slice.Tensor", []int64{3}, "x", 0, 1, 4)
-			p.call("s", "aten::as_strided", []int64{2}, "tail", []int64{2}, []int64{1}, 0)
+		{"it is not known where its argument begins", func(p *program) {
+			p.input("x", exir.UserInput, 4, 4)
+			p.call("d", "aten::diagonal", []int64{3}, "x", 1)
+			p.call("s", "aten::as_strided", []int64{2}, "d", []int64{2}, []int64{1})
 			p.output("s")
 		}},
 	} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
 // handlers rewrite the operators that are neither a plain view nor a regular write.
@@ -12,8 +13,8 @@ var handlers map[string]func(s *state, n *exir.Node) error
 func init() {
 	handlers = map[string]func(s *state, n *exir.Node) error{
 		"aten::copy_": copyInto, "aten::fill_.Tensor": copyInto, "aten::fill_.Scalar": fillWith, "aten::zero_": fillWith,
-		"aten::fill_diagonal_": fillDiagonal,
-		"aten::resize_":        resized, "aten::resize_as_": resized, "aten::lift_fresh": lifted, "aten::lift_fresh_copy": lifted, "aten::contiguous": contiguous,
+		"aten::fill_diagonal_": fillDiagonal, "aten::as_strided": strided, "aten::as_strided_": strided,
+		"aten::resize_": resized, "aten::resize_as_": resized, "aten::lift_fresh": lifted, "aten::lift_fresh_copy": lifted, "aten::contiguous": contiguous,
 		"aten::to.dtype": converted, "aten::to.device": converted, "aten::to.dtype_layout": converted,
 		"aten::to.other": converted, "aten::to.prim_Device": converted, "aten::to.prim_dtype": converted,
 		"aten::to.prim_other": converted, "aten::type_as": converted, "aten::_to_copy": converted, "aten::cpu": converted,
@@ -131,8 +132,12 @@ func dropout(s *state, n *exir.Node) error {
 
 // inlined puts the nodes of the sub-graph of n in n's place.
 func inlined(s *state, n *exir.Node) error {
-	if n.Op.Base() == "wrap_with_autocast" && n.Args[2].Int != 0 {
-		return fmt.Errorf("rewrite autocast: an enabled torch.autocast region is not supported; export outside of it")
+	defer func(outer tensor.ScalarType) { s.region = outer }(s.region)
+	if n.Op.Base() == "wrap_with_autocast" && n.Args[0].Str == "cpu" {
+		s.region = tensor.Undefined
+		if n.Args[2].Int != 0 {
+			s.region = tensor.ScalarType(n.Args[1].Int)
+		}
 	}
 	g, operands := subgraphOf(n)
 	if g == nil || len(g.Inputs) > len(operands) {

@@ -1,6 +1,9 @@
 package functionalize
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -160,4 +163,74 @@ func (s *state) onDiagonal(dim1, dim2 int) layout {
 		}
 		return append(out, s.shapes.Add(in[dim1], in[dim2]))
 	}
+}
+
+// strided rewrites as_strided, which counts in the memory that its argument lies in: it is a view of the tensor that has
+// that memory, which must be in row-major order.
+func strided(s *state, n *exir.Node) error {
+	c := s.cell(n.Args[0].Value)
+	args := slices.Clone(n.Args[1:])
+	root := c
+	for root.src != nil {
+		root = root.src
+	}
+	if offset := &args[len(args)-1]; root != c && offset.Kind == exir.ArgNone {
+		at, ok := s.start(c)
+		if !ok {
+			return fmt.Errorf("rewrite as_strided: it is not known where its argument begins; give it a storage_offset, or call contiguous() first")
+		}
+		*offset = integer(at)
+	}
+	if !s.rowMajor(root) {
+		return fmt.Errorf("rewrite as_strided: its argument's memory is not in row-major order; call contiguous() on it first, or write it with slices")
+	}
+	back := func(s *state, src, val *exir.Value) *exir.Value {
+		return s.emit("aten::as_strided_scatter", src.Spec, append([]exir.Arg{value(src), value(val)}, args...)...)
+	}
+	out := n.Outs[0]
+	s.emitTo(n.Outs, "aten::as_strided_copy", append([]exir.Arg{value(s.content(root))}, args...)...)
+	s.cells[out] = &cell{val: out, stamp: root.store.version, store: root.store, src: root,
+		how: view{op: "aten::as_strided_copy", args: args, back: back, lay: given(args[1])}}
+	return nil
+}
+
+// given is the layout that a list of numbers is; one with others among them is none.
+func given(list exir.Arg) layout {
+	strides := make([]tensor.Dim, len(list.List))
+	for i, a := range list.List {
+		if a.Kind != exir.ArgInt {
+			return nil
+		}
+		strides[i] = a.Int
+	}
+	return func([]tensor.Dim) []tensor.Dim { return strides }
+}
+
+// start is where the first element of c lies in its memory; false where that is not known.
+func (s *state) start(c *cell) (tensor.Dim, bool) {
+	if c.src == nil {
+		return 0, true
+	}
+	base, known := s.start(c.src)
+	switch strides := s.strides(c.src); c.how.op {
+	case "aten::slice_copy.Tensor", "aten::select_copy.int":
+		dim, at := c.how.args[0].Int, c.how.args[1]
+		if at.Kind == exir.ArgNone {
+			return base, known
+		}
+		if at.Kind != exir.ArgInt || strides == nil {
+			return 0, false
+		}
+		i, size := at.Int, c.src.val.Spec.Sizes[dim]
+		if i < 0 && !tensor.IsSymbol(i) {
+			i = s.shapes.Add(size, i)
+		}
+		return s.shapes.Add(base, s.shapes.Mul(i, strides[dim])), known
+	case "aten::as_strided_copy":
+		at := c.how.args[2]
+		return at.Int, at.Kind == exir.ArgInt
+	case "aten::diagonal_copy", "aten::view_copy.dtype":
+		return 0, false
+	}
+	return base, known
 }

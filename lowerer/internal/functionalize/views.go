@@ -32,7 +32,7 @@ var views = map[string]viewRule{
 	"aten::squeeze_": squeezed, "aten::squeeze_.dim": squeezed, "aten::squeeze_.dims": squeezed,
 	"aten::unsqueeze": unsqueezed, "aten::unsqueeze_": unsqueezed,
 	"aten::diagonal": diagonal, "aten::linalg_diagonal": diagonal,
-	"aten::unfold": windows, "aten::as_strided": strided, "aten::as_strided_": strided,
+	"aten::unfold": windows,
 
 	"aten::split.Tensor": part, "aten::split.sizes": part, "aten::split": part, "aten::split_with_sizes": part,
 	"aten::chunk": part, "aten::tensor_split.sections": part, "aten::tensor_split.indices": part,
@@ -298,16 +298,4 @@ func reinterpreted(_ *state, n *exir.Node, _ int) (view, error) {
 
 func windows(_ *state, n *exir.Node, _ int) (view, error) {
 	return view{op: "aten::unfold_copy", args: n.Args[1:]}, nil
-}
-
-// strided counts in the memory of its argument, which here must be all of it and in row-major order.
-func strided(s *state, n *exir.Node, _ int) (view, error) {
-	if c := s.cell(n.Args[0].Value); c.src != nil || !s.rowMajor(c) {
-		return view{}, fmt.Errorf("rewrite as_strided: its argument is a view or not contiguous; call contiguous() on it first, or write it with slices")
-	}
-	args := n.Args[1:]
-	back := func(s *state, src, val *exir.Value) *exir.Value {
-		return s.emit("aten::as_strided_scatter", src.Spec, append([]exir.Arg{value(src), value(val)}, args...)...)
-	}
-	return view{op: "aten::as_strided_copy", args: args, back: back}, nil
 }
