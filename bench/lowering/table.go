@@ -80,10 +80,10 @@ func (r *result) text() string {
 	return b.String() + r.notes()
 }
 
-// page is docs/benchmarks.md.
+// page is docs/lowering.md.
 func (r *result) page() string {
 	var b strings.Builder
-	b.WriteString("# Benchmarks of lowering\n\nMade by `go run ./bench/lowering --models DIR --python PYTHON --markdown docs/benchmarks.md`" +
+	b.WriteString("# Benchmarks of lowering\n\nMade by `go run ./bench/lowering --models DIR --python PYTHON --markdown docs/lowering.md`" +
 		" on the models that\nthe zoo's `export.py` makes.\n\n" + r.notes() + "\n")
 	for _, t := range r.tables() {
 		b.WriteString(t.Markdown())
