@@ -144,7 +144,7 @@ def pte_library(name, programs, linkmode = "c-shared", cc = None, backends = [],
     Args:
       name: the target's name.
       programs: pte_program targets.
-      linkmode: "c-shared", or "c-archive" for a static library. A process can hold one static one.
+      linkmode: "c-shared", or "c-archive" for a static library. A process holds one pte_library.
       cc: the C compiler, a file or executable target that takes gcc's flags and compiles for the platform. If absent, the
         machine's: gcc, cc or clang, and Debian's `aarch64-linux-gnu-gcc` and such for other platforms. That is not hermetic.
       backends: as in pte_runtime.

@@ -19,12 +19,12 @@
  * destroyed, or of another kind, is PTE_INVALID_ARGUMENT and no crash.
  *
  * Threads. Any thread may call any function. A program may be used by all at once. An instance and its methods belong to
- * one thread at a time; a second pte_method_run meanwhile is PTE_INVALID_STATE. pte_options.threads is how many threads
- * one run uses.
+ * one thread at a time; another call of one of its methods meanwhile is PTE_INVALID_STATE. pte_options.threads is how many
+ * threads one run uses.
  *
  * Processes. The library holds a Go runtime: it starts threads and handles signals (with SA_ONSTACK, and passes on what is
- * not its own), it does not survive fork() without exec, and it cannot be unloaded with dlclose(). A process can hold
- * several shared pte_libraries, but one archive: put several programs into one.
+ * not its own), it does not survive fork() without exec, and it cannot be unloaded with dlclose(). A process holds one
+ * pte_library: put several programs into it.
  *
  * Layout. Structs are the same on all 64-bit platforms and asserted below. There is no 32-bit form.
  */
