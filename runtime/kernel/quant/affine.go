@@ -45,11 +45,16 @@ func Dequantize[T int8 | uint8](t kernel.Tier, o []float32, x []T, scale, zero f
 }
 
 // Dynamic chooses the inverse scale and the zero point by which x, with 0, fits int8. It is what XNNPACK's
-// xnn_f32_qd8_asymmetric_quantization_params gives.
+// xnn_f32_qd8_asymmetric_quantization_params gives. NaN plays no part.
 func Dynamic(x []float32) (inverse, zero float32) {
 	low, high := float32(0), float32(0)
 	for _, v := range x {
-		low, high = min(low, v), max(high, v)
+		if v < low {
+			low = v
+		}
+		if v > high {
+			high = v
+		}
 	}
 	inverse = 1
 	if low != high {
