@@ -22,7 +22,7 @@ const (
 	AVX512VNNI      // the same with VNNI, which multiplies integers of 8 bits
 	NEON            // arm64
 	NEONDot         // the same with the instructions of dot products
-	WASM            // js/wasm with vectors; see runtime/kernel/wasm
+	WASM            // WebAssembly with vectors; see runtime/kernel/wasm
 )
 
 var tierNames = [...]string{"scalar", "avx2", "avx512", "avx512vnni", "neon", "neondot", "wasm"}

@@ -1,4 +1,4 @@
-//go:build purego || !(amd64 || arm64 || (js && wasm && wasmsimd))
+//go:build purego || !(amd64 || arm64 || (wasm && wasmsimd))
 
 package kernel
 

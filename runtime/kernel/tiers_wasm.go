@@ -1,4 +1,4 @@
-//go:build js && wasm && wasmsimd && !purego
+//go:build wasm && wasmsimd && !purego
 
 package kernel
 

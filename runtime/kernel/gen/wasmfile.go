@@ -15,7 +15,7 @@ const (
 )
 
 // wasmTag says when a program uses the module.
-const wasmTag = "js && wasm && wasmsimd && !purego"
+const wasmTag = "wasm && wasmsimd && !purego"
 
 // wasmFiles writes the module and the Go side of it.
 func wasmFiles() {
@@ -80,7 +80,7 @@ func tagOf(arch string) string {
 	case "wasm":
 		return wasmTag
 	case "":
-		return "purego || !(amd64 || arm64 || (js && wasm && wasmsimd))"
+		return "purego || !(amd64 || arm64 || (wasm && wasmsimd))"
 	}
 	return "!purego"
 }
