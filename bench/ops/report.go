@@ -109,9 +109,9 @@ func (r *result) notes() string {
 // text is what is printed.
 func (r *result) text() string { return r.byCall().Text() + r.byFamily().Text() + r.notes() }
 
-// page is the section of docs/benchmarks.md.
+// page is the section of docs/operators.md.
 func (r *result) page() string {
 	var b strings.Builder
-	b.WriteString("# Benchmarks of operators\n\nMade by `go run ./bench/ops --python PYTHON --markdown docs/benchmarks.md`.\n\n" + r.notes() + "\n")
+	b.WriteString("# Benchmarks of operators\n\nMade by `go run ./bench/ops --python PYTHON --markdown docs/operators.md`.\n\n" + r.notes() + "\n")
 	return b.String() + r.byFamily().Markdown() + r.byCall().Markdown()
 }

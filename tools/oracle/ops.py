@@ -26,14 +26,14 @@ import executorch.kernels.quantized  # noqa: F401 registers the quantized_decomp
 def tensor(entry):
     """The input that an entry describes."""
     data = bytearray(Path(entry["file"]).read_bytes())
-    return torch.frombuffer(data, dtype=getattr(torch, entry["dtype"])).reshape(entry["sizes"])
+    return torch.frombuffer(data, dtype=getattr(torch, entry["dtype"])).reshape(entry["sizes"] or [])
 
 
 def load(job):
     """What runs the program once."""
     program = Runtime.get().load_program(job["program"], verification=Verification.Minimal)
     method = program.load_method("forward")
-    inputs = [tensor(e) for e in job["inputs"]]
+    inputs = [tensor(e) for e in job.get("inputs", [])]
     method._method.set_inputs(inputs)
     return method._method.execute, (program, method, inputs)
 
