@@ -1,5 +1,6 @@
 // Command models measures how fast models run, beside the official runtime and ONNX Runtime.
 //
+//	bazel run //bench:gate -- ...     # the same with --gate, against the floors that are committed
 //	go run ./bench/models --sets DIR[:DIR] [--python PYTHON] [--models REGEXP] [--sides LIST] [--threads 1,2]
 //	                      [--rounds N] [--turn 60ms] [--json FILE] [--markdown FILE] [--gate FILE] [--floors FILE]
 //
@@ -16,7 +17,7 @@
 // headers and libraries of its executorch. Without it there are only our sides. What it exports is kept in --cache.
 //
 // Each side is a process that has loaded the model. They take turns, N of each, and a figure is the median of all calls.
-// A side whose results are not the model's has none. `empty` says what a call through ONNX Runtime's Python binding costs.
+// A side whose results are not the model's has none.
 package main
 
 import (
@@ -25,6 +26,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -88,7 +90,25 @@ func parse(args []string) (*options, error) {
 		return nil, errors.New("want --sets DIR, --rounds of 1 or more, and no other arguments")
 	}
 	o.sets = strings.Split(*sets, ":")
+	o.fromUser()
 	return o, errors.Join(o.parseModels(*names), o.parseSides(*list), o.parseThreads(*threads))
+}
+
+// fromUser makes paths count from where the user stands: under `bazel run` that is another folder.
+func (o *options) fromUser() {
+	from := os.Getenv("BUILD_WORKING_DIRECTORY")
+	if from == "" {
+		return
+	}
+	paths := []*string{&o.pte, &o.cache, &o.json, &o.page, &o.floors}
+	for i := range o.sets {
+		paths = append(paths, &o.sets[i])
+	}
+	for _, p := range paths {
+		if *p != "" && !filepath.IsAbs(*p) {
+			*p = filepath.Join(from, *p)
+		}
+	}
 }
 
 func (o *options) parseModels(text string) (err error) {
@@ -146,21 +166,35 @@ func run(o *options) error {
 	if err != nil {
 		return err
 	}
-	rep := &report{Results: measureAll(k, models, o)}
+	rep := newReport(k, o)
+	rep.Results, rep.Load = measureAll(k, models, o), loadAverage()
 	fmt.Print(rep.text())
 	return o.write(rep)
 }
 
-// write writes the files that were asked for.
+// write writes the files that were asked for, and holds the floors.
 func (o *options) write(rep *report) error {
 	if o.json != "" {
 		text, err := json.MarshalIndent(rep, "", "\t")
+		if err == nil {
+			err = os.WriteFile(o.json, append(text, '\n'), 0o644)
+		}
 		if err != nil {
 			return fmt.Errorf("write measurements: %w", err)
 		}
-		if err := os.WriteFile(o.json, append(text, '\n'), 0o644); err != nil {
-			return fmt.Errorf("write measurements: %w", err)
+	}
+	if o.page != "" {
+		if err := os.WriteFile(o.page, []byte(rep.page()), 0o644); err != nil {
+			return fmt.Errorf("write tables: %w", err)
 		}
+	}
+	if o.floors != "" {
+		if err := rep.writeFloors(o.floors); err != nil {
+			return err
+		}
+	}
+	if o.gate != "" {
+		return rep.hold(o.gate)
 	}
 	return nil
 }

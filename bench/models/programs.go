@@ -25,6 +25,9 @@ type kit struct {
 	kinds  []string // of programs to export
 }
 
+// bazelPte is where Bazel puts the tool.
+const bazelPte = "lowerer/cmd/pte/pte"
+
 // newKit builds the tools.
 func newKit(o *options, tmp string) (*kit, error) {
 	k := &kit{python: o.python, pte: o.pte, cache: o.cache, tmp: tmp}
@@ -37,6 +40,9 @@ func newKit(o *options, tmp string) (*kit, error) {
 	}
 	if err := os.MkdirAll(k.cache, 0o777); err != nil {
 		return nil, fmt.Errorf("make cache: %w", err)
+	}
+	if k.pte == "" && exists(bazelPte) {
+		k.pte = bazelPte
 	}
 	if k.pte == "" {
 		k.pte = filepath.Join(tmp, "pte")

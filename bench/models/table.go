@@ -3,13 +3,19 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// report is all results of a run.
+// report is all results of a run, and where and when they were measured.
 type report struct {
-	Results []*result `json:"results"`
+	Machine  string            `json:"machine"`
+	Date     string            `json:"date"`
+	Versions map[string]string `json:"versions"`
+	Rounds   int               `json:"rounds"`
+	Load     string            `json:"load_average"`
+	Results  []*result         `json:"results"`
 }
 
 // ours is the faster of our two programs; nil if neither ran.
@@ -35,6 +41,8 @@ func (r *result) ratio(ours *figures, other string, of func(*figures) float64) f
 
 func medianOf(f *figures) float64 { return f.Median }
 func bestOf(f *figures) float64   { return f.Best }
+func loadOf(f *figures) float64   { return f.Load }
+func peakOf(f *figures) float64   { return f.Peak }
 
 // ms is a time in milliseconds with three digits.
 func ms(f *figures, ns float64) string {
@@ -88,12 +96,102 @@ func (r *result) line() string {
 	return s
 }
 
-func (rep *report) text() string {
+// speedTable are the times of all models.
+func (rep *report) speedTable() [][]string {
 	rows := [][]string{speedHead}
 	for _, r := range rep.Results {
 		rows = append(rows, r.speedRow())
 	}
-	return aligned(rows)
+	return rows
+}
+
+// geomean of the values that are numbers; NaN of none.
+func geomean(list []float64) float64 {
+	sum, n := 0.0, 0.0
+	for _, x := range list {
+		if !math.IsNaN(x) {
+			sum, n = sum+math.Log(x), n+1
+		}
+	}
+	return math.Exp(sum / n)
+}
+
+// meanTable are the geometric means of the ratios, and the least of them.
+func (rep *report) meanTable() [][]string {
+	rows := [][]string{{"threads", "figure", "geomean", "least", "model"}}
+	for _, threads := range rep.threads() {
+		for _, w := range whats {
+			var list []float64
+			least, model := math.Inf(1), ""
+			for _, r := range rep.Results {
+				x := w.of(r)
+				if r.Threads != threads {
+					continue
+				}
+				if list = append(list, x); x < least {
+					least, model = x, r.Model
+				}
+			}
+			if mean := geomean(list); !math.IsNaN(mean) {
+				rows = append(rows, []string{strconv.Itoa(threads), w.name, digits(mean), digits(least), model})
+			}
+		}
+	}
+	return rows
+}
+
+// threads are the numbers of threads among the results, in order.
+func (rep *report) threads() []int {
+	var list []int
+	for _, r := range rep.Results {
+		list = append(list, r.Threads)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// loadTable is what loading takes, and memory.
+func (rep *report) loadTable() [][]string {
+	rows := [][]string{{"model", "threads", "ours load ms", "official load ms", "onnx load ms", "x official",
+		"ours MiB", "official MiB", "onnx MiB over its base", "x official"}}
+	for _, r := range rep.Results {
+		ours, official, onnx := r.ours(), r.Sides["official"], r.Sides["onnx"]
+		rows = append(rows, []string{r.Model, strconv.Itoa(r.Threads), ms(ours, load(ours)), ms(official, load(official)), ms(onnx, load(onnx)),
+			digits(r.ratio(ours, "official", loadOf)), mib(ours, 0), mib(official, 0), mib(onnx, 1), digits(r.ratio(ours, "official", peakOf))})
+	}
+	return rows
+}
+
+func load(f *figures) float64 {
+	if f == nil {
+		return 0
+	}
+	return f.Load
+}
+
+// mib is the most memory of a side, less so many times what it had before.
+func mib(f *figures, bases float64) string {
+	if f == nil || f.Error != "" {
+		return "-"
+	}
+	return digits((f.Peak - bases*f.Base) / 1024)
+}
+
+// failures are what could not be measured.
+func (rep *report) failures() [][]string {
+	rows := [][]string{{"model", "side", "why"}}
+	for _, r := range rep.Results {
+		for _, s := range sides {
+			if f := r.Sides[s.name]; f != nil && f.Error != "" {
+				rows = append(rows, []string{r.Model, s.name, strings.ReplaceAll(f.Error, "|", "/")})
+			}
+		}
+	}
+	return rows
+}
+
+func (rep *report) text() string {
+	return aligned(rep.speedTable()) + "\n" + aligned(rep.meanTable()) + "\n" + aligned(rep.loadTable())
 }
 
 // aligned is the rows with columns below each other: the first to the left, the others to the right.

@@ -1,6 +1,6 @@
 """A worker of bench/models: ONNX Runtime behind the lines of text that official/runner.cc describes.
 
-Inputs and outputs are bound once, so a call is run_with_iobinding alone; `empty` tells what that costs.
+Inputs and outputs are bound once, so a call is run_with_iobinding alone.
 """
 
 import os

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+)
+
+// floors are the least ratios by "model, threads, figure", of the figures in whats.
+type floors map[string]float64
+
+// margin is how far below what was measured a floor is.
+const margin = 0.15
+
+// whats are the figures of a result that a gate holds, each the larger the better; NaN where there is none.
+var whats = []struct {
+	name string
+	of   func(r *result) float64
+}{
+	{"official", func(r *result) float64 { return r.ratio(r.ours(), "official", medianOf) }},
+	{"onnx", func(r *result) float64 { return r.ratio(r.ours(), "onnx", medianOf) }},
+	{"portable", func(r *result) float64 { return r.ratio(r.Sides["ours"], "portable", medianOf) }},
+	{"load", func(r *result) float64 { return r.ratio(r.ours(), "official", loadOf) }},
+	{"memory", func(r *result) float64 { return r.ratio(r.ours(), "official", peakOf) }},
+}
+
+// each calls f with the name and the value of every figure.
+func (rep *report) each(f func(key string, x float64)) {
+	for _, r := range rep.Results {
+		for _, w := range whats {
+			f(fmt.Sprintf("%s, %d, %s", r.Model, r.Threads, w.name), w.of(r))
+		}
+	}
+}
+
+// floors are those that the report's ratios give, with two digits.
+func (rep *report) floors() floors {
+	f := floors{}
+	rep.each(func(key string, x float64) {
+		if !math.IsNaN(x) {
+			f[key] = math.Round((1-margin)*x*100) / 100
+		}
+	})
+	return f
+}
+
+// writeFloors writes the floors as JSON, in the order of their names.
+func (rep *report) writeFloors(path string) error {
+	text, err := json.MarshalIndent(rep.floors(), "", "\t")
+	if err == nil {
+		err = os.WriteFile(path, append(text, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("write floors: %w", err)
+	}
+	return nil
+}
+
+// hold compares the report with the floors in path. The error names every ratio that is lower, or missing although its
+// model was measured.
+func (rep *report) hold(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read floors: %w", err)
+	}
+	f := floors{}
+	if err := json.Unmarshal(text, &f); err != nil {
+		return fmt.Errorf("parse floors: %s: %w", path, err)
+	}
+	return f.hold(rep)
+}
+
+func (f floors) hold(rep *report) error {
+	var errs []error
+	rep.each(func(key string, x float64) {
+		switch floor, ok := f[key]; {
+		case !ok:
+		case math.IsNaN(x):
+			errs = append(errs, fmt.Errorf("%s: not measured, want at least %.2f", key, floor))
+		case x < floor:
+			errs = append(errs, fmt.Errorf("%s: %.2f, want at least %.2f", key, x, floor))
+		}
+	})
+	return errors.Join(errs...)
+}
