@@ -9,7 +9,7 @@ load(
     _PteRuntimeInfo = "PteRuntimeInfo",
     _PteSpecInfo = "PteSpecInfo",
 )
-load("//rules/go:defs.bzl", "pte_go_library")
+load("//rules/go:defs.bzl", _go_package = "pte_go_library")
 load("//rules/private:backend.bzl", _pte_backend = "pte_backend")
 load(
     "//rules/private:checks.bzl",
@@ -19,6 +19,7 @@ load(
     _pte_size_test = "pte_size_test",
 )
 load("//rules/private:gen.bzl", _pte_gen = "pte_gen")
+load("//rules/private:go_library.bzl", _pte_go_library = "pte_go_library")
 load("//rules/private:library.bzl", _pte_library = "pte_library")
 load("//rules/private:lowerer.bzl", _pte_lowerer = "pte_lowerer")
 load("//rules/private:program.bzl", "model_keys", _pte_program = "pte_program")
@@ -38,6 +39,7 @@ pte_backend = _pte_backend
 pte_closure_test = _pte_closure_test
 pte_contract_test = _pte_contract_test
 pte_gen = _pte_gen
+pte_go_library = _pte_go_library
 pte_lowerer = _pte_lowerer
 pte_reproducible_test = _pte_reproducible_test
 pte_size_test = _pte_size_test
@@ -54,7 +56,7 @@ def pte_backend_library(name, importpath, srcs, deps = [], **kwargs):
         `@rules_pte//runtime/backend`.
       **kwargs: what every rule takes.
     """
-    pte_go_library(
+    _go_package(
         name = name,
         srcs = srcs,
         importpath = importpath,

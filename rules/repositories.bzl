@@ -4,12 +4,21 @@ load("//rules/go:deps.bzl", "pte_go_deps")
 load("//rules/go:sdk.bzl", "pte_go_sdk")
 load("//rules/go:stubs.bzl", "STUBS", "pte_stub")
 
-def pte_dependencies():
-    """Declares the Go SDK and the Go modules, at the versions that rules_pte is tested with."""
+def pte_dependencies(go_mod = None, go_sum = None, packages = None):
+    """Declares the Go SDK and the Go modules, at the versions that rules_pte is tested with.
+
+    A workspace whose backends import packages of other modules names its own go.mod and go.sum, and the list of these
+    packages, which `pte gen packages` writes. Versions are chosen for both together, as Go does. All three are given, or none.
+
+    Args:
+      go_mod: label of the workspace's go.mod.
+      go_sum: label of its go.sum, which has the sums of everything that both need.
+      packages: label of the list, a package on each line.
+    """
     if "pte_go_sdk" not in native.existing_rules():
         pte_go_sdk(name = "pte_go_sdk")
     if "pte_go_deps" not in native.existing_rules():
-        pte_go_deps(name = "pte_go_deps")
+        pte_go_deps(name = "pte_go_deps", user_gomod = go_mod, user_gosum = go_sum, user_packages = packages)
 
 def pte_offline_stubs():
     """Declares empty stand-ins for `remote_coverage_tools`, `rules_cc` and `rules_java`, where the workspace has none.

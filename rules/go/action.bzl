@@ -6,9 +6,9 @@ load("//rules/go:providers.bzl", "GoCacheInfo", "GoInfo", "GoTargetInfo")
 # Attributes of every rule that compiles.
 GO_ATTRS = {
     "_builder": attr.label(default = Label("//rules/go:builder"), executable = True, cfg = TOOL_CFG),
-    "_gomod": attr.label(default = Label("//:go.mod"), allow_single_file = True),
+    "_gomod": attr.label(default = Label("@pte_go_deps//:go.mod"), allow_single_file = True),
     "_goroot": attr.label(default = Label("@pte_go_sdk//:goroot"), allow_single_file = True),
-    "_gosum": attr.label(default = Label("//:go.sum"), allow_single_file = True),
+    "_gosum": attr.label(default = Label("@pte_go_deps//:go.sum"), allow_single_file = True),
     "_target": attr.label(default = Label("//rules/go:target"), providers = [GoTargetInfo]),
     "_vendor": attr.label(default = Label("@pte_go_deps//:vendor"), allow_single_file = True),
 }

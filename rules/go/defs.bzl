@@ -39,12 +39,13 @@ def _pte_go_library_impl(ctx):
     srcs = depset(go_srcs(ctx, _dir(ctx), ctx.files.srcs), transitive = below.srcs)
     files = depset(ctx.files.srcs, transitive = below.files)
     layers = depset(transitive = below.layers)
+    layer = None
     if not ctx.attr.main:
         layer = ctx.actions.declare_file(ctx.label.name + ".gocache")
         go_action(ctx, "compile", [ctx.attr.importpath or "./" + _dir(ctx)], srcs, files, layers, layer_out = layer)
         layers = depset([layer], transitive = below.layers)
     return [
-        DefaultInfo(files = depset([] if ctx.attr.main else [layer])),
+        DefaultInfo(files = depset([layer] if layer else [])),
         GoInfo(
             dir = _dir(ctx),
             importpath = ctx.attr.importpath or "%s/%s" % (_MODULE, _dir(ctx)),

@@ -44,7 +44,7 @@ def _platform(rctx):
     name = rctx.os.name
     goos = "darwin" if name.startswith("mac") else "windows" if name.startswith("windows") else "linux"
     arch = rctx.execute(["uname", "-m"]).stdout.strip()
-    goarch = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}.get(arch, arch)
+    goarch = {"aarch64": "arm64", "arm64": "arm64", "x86_64": "amd64"}.get(arch, arch)
     return goos + "-" + goarch
 
 def _host_goroot(rctx):

@@ -12,8 +12,15 @@ _PACKAGE = "pteprogram"
 # The folder of the command in the module.
 _MAIN = "ptemain"
 
-def _programs(ctx):
-    """The programs, which must have different names."""
+def programs_of(ctx):
+    """The programs, which must have different names.
+
+    Args:
+      ctx: the context of a rule with the attribute `programs`.
+
+    Returns:
+      a list of PteProgramInfo.
+    """
     programs = [p[PteProgramInfo] for p in ctx.attr.programs]
     labels = {}
     for p in programs:
@@ -22,24 +29,40 @@ def _programs(ctx):
         labels[p.name] = p.label
     return programs
 
-def _offers(ctx, programs):
-    """The backends that may be linked, and whether `backends` names them: then they are all linked."""
+def offers_of(ctx, programs):
+    """The backends that may be linked, and whether `backends` names them: then they are all linked.
+
+    Args:
+      ctx: the context of a rule with the attribute `backends`.
+      programs: a list of PteProgramInfo.
+
+    Returns:
+      a list of PteBackendInfo, and a bool.
+    """
     if ctx.attr.backends:
         return [b[PteBackendInfo] for b in ctx.attr.backends], True
     return unique([b for p in programs for b in p.backends]), False
 
-def _generate(ctx, programs, offers, declared):
-    """Writes pteprogram.go and the list of the packages of its backends; both follow from the manifests alone."""
-    out = ctx.actions.declare_file(ctx.label.name + ".pteprogram.go")
+def generate(ctx, out, offers, declared, more = []):
+    """Writes pteprogram.go and the list of the packages of its backends; both follow from the manifests alone.
+
+    Args:
+      ctx: the context of a rule with the attributes `programs` and `embed`.
+      out: the File to write.
+      offers: the backends that may be linked.
+      declared: whether all of them are.
+      more: further arguments for the builder.
+
+    Returns:
+      the File that lists the packages.
+    """
+    programs = programs_of(ctx)
     selected = ctx.actions.declare_file(ctx.label.name + ".backends")
     args = ctx.actions.args()
     args.add("-target=" + str(ctx.label))
     args.add("-out", out)
     args.add("-selected", selected)
-    target = ctx.attr._target[GoTargetInfo]
-    args.add("-goos=" + target.goos)
-    args.add("-goarch=" + target.goarch)
-    args.add_all(ctx.attr.cpu_features, format_each = "-cpu_feature=%s")
+    args.add_all(more)
     args.add_all(["%s|%s" % (p.label, p.manifest.path) for p in programs], format_each = "-manifest=%s")
     add_backends(args, offers)
     if declared:
@@ -55,11 +78,13 @@ def _generate(ctx, programs, offers, declared):
         mnemonic = "PteRuntime",
         progress_message = "PteRuntime %s" % ctx.label,
     )
-    return struct(source = out, selected = selected)
+    return selected
 
 def _optional(offers, selected):
-    """The sources of backends of which only the manifests say whether they are linked. Without their layers of the build
-    cache: those would be compiled even where they are not."""
+    """The sources of backends of which only the manifests say whether they are linked.
+
+    Their layers of the build cache are not among them: those would be compiled even where they are not linked.
+    """
     halves = [o.rt for o in offers if o.rt]
     return struct(
         selected = selected,
@@ -101,10 +126,13 @@ def link_runtime(ctx, out, flags = [], tools = []):
       struct(programs, source, declared): a list of PteProgramInfo, the File of the generated package, and whether `backends`
         names the backends.
     """
-    programs = _programs(ctx)
-    offers, declared = _offers(ctx, programs)
-    generated = _generate(ctx, programs, offers, declared)
-    srcs = _sources(ctx, programs, generated.source)
+    programs = programs_of(ctx)
+    offers, declared = offers_of(ctx, programs)
+    source = ctx.actions.declare_file(ctx.label.name + ".pteprogram.go")
+    target = ctx.attr._target[GoTargetInfo]
+    machine = ["-goos=" + target.goos, "-goarch=" + target.goarch] + ["-cpu_feature=" + f for f in ctx.attr.cpu_features]
+    selected = generate(ctx, source, offers, declared, machine)
+    srcs = _sources(ctx, programs, source)
     below = collect(ctx.attr.deps + ctx.attr._deps)
     linked = collect_infos([o.rt for o in offers if o.rt] if declared else [], [])
     go_action(
@@ -115,10 +143,10 @@ def link_runtime(ctx, out, flags = [], tools = []):
         depset([s.file for s in srcs], transitive = below.files + linked.files),
         depset(transitive = below.layers + linked.layers),
         out = out,
-        optional = None if declared else _optional(offers, generated.selected),
+        optional = None if declared else _optional(offers, selected),
         tools = tools,
     )
-    return struct(programs = programs, source = generated.source, declared = declared)
+    return struct(programs = programs, source = source, declared = declared)
 
 def _pte_runtime_impl(ctx):
     out = ctx.actions.declare_file(_file_name(ctx))

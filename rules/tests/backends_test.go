@@ -154,8 +154,11 @@ const wasi = new WASI({version: "preview1", args: ["main"]});
 const code = require("fs").readFileSync(process.argv[1]);
 WebAssembly.instantiate(code, wasi.getImportObject()).then(x => wasi.start(x.instance));`
 
+// demoTable begins the table of what is linked that pte_closure_test looks for.
+const demoTable = "pte closure 1\nbackend BackendWithDelegateMappingDemo\nkernel "
+
 // TestPlatforms builds a runtime for every platform by its attribute, and compares what it computes with amd64's. The
-// program is lowered once.
+// program is lowered once, and every binary has the table of what it links.
 func TestPlatforms(t *testing.T) {
 	w := backendsWorkspace(t)
 	goroot := strings.TrimSpace(goRun(t, "env", "GOROOT"))
@@ -164,6 +167,9 @@ func TestPlatforms(t *testing.T) {
 		ran := w.build("//:on_" + p.name)
 		if p.name != platforms[0].name && strings.Contains(strings.Join(ran, " "), "PteProgram") {
 			t.Errorf("%s: the program was lowered again: %q", p.name, ran)
+		}
+		if text, err := os.ReadFile(w.output("on_"+p.name, p.file)); err != nil || !bytes.Contains(text, []byte(demoTable)) {
+			t.Errorf("%s: no table of what is linked (%v)", p.name, err)
 		}
 		if p.run == nil {
 			continue

@@ -59,6 +59,22 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestReadme wants the README to say the sizes that are committed.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := readSizes(t)
+	row := "|"
+	for _, name := range []string{"add", "digits", "vad", "mobilenet_v2", "everything"} {
+		row += fmt.Sprintf(" %.2f MB |", float64(sizes[name])/1e6)
+	}
+	if !strings.Contains(string(readme), "\n"+row+"\n") {
+		t.Errorf("the README lacks the row %s", row)
+	}
+}
+
 // readSizes reads sizes.txt; without it there are none.
 func readSizes(t *testing.T) map[string]int64 {
 	t.Helper()

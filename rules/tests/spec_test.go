@@ -17,7 +17,7 @@ func TestSpecs(t *testing.T) {
 	w.build("//nets:imported_pte", "//nets:chosen_pte")
 	w.replace("common/budget.cue", "<=1Mi", "<=1")
 	out, err := w.bazel("build", "//nets:imported_pte")
-	if want := "common/budget.cue:3:24: expect.arena_bytes: got 1184, want <=1 [PTE1010]"; err == nil || !strings.Contains(out, want) {
+	if want := "common/budget.cue:3:10: expect.arena_bytes: got 1184, want <=1 [PTE1010]"; err == nil || !strings.Contains(out, want) {
 		t.Errorf("an imported budget: %v, want %s\n%s", err, want, out)
 	}
 }

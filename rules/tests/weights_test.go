@@ -26,6 +26,9 @@ import (
 type workspace struct {
 	t              *testing.T
 	dir, user, log string
+	// remote is whether Bazel's caches are the test's own matter; prefix begins the command that runs Bazel there.
+	remote bool
+	prefix []string
 }
 
 func newWorkspace(t *testing.T, name string) *workspace {
@@ -37,7 +40,7 @@ func newWorkspace(t *testing.T, name string) *workspace {
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))); err != nil {
 		t.Fatal(err)
 	}
-	w := &workspace{t, dir, t.TempDir(), filepath.Join(t.TempDir(), "log.json")}
+	w := &workspace{t: t, dir: dir, user: t.TempDir(), log: filepath.Join(t.TempDir(), "log.json")}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
@@ -70,75 +73,97 @@ func (w *workspace) replace(name, old, new string) {
 	w.write(name, strings.ReplaceAll(string(text), old, new))
 }
 
-func (w *workspace) model(seed uint32) {
+func (w *workspace) model(seed uint32) { w.modelNamed("net.pt2", seed) }
+
+func (w *workspace) modelNamed(name string, seed uint32) {
 	w.t.Helper()
-	if _, err := bigmodel.WriteSeed(filepath.Join(w.dir, "net.pt2"), 1<<20, seed); err != nil {
+	if _, err := bigmodel.WriteSeed(filepath.Join(w.dir, name), 1<<20, seed); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 func (w *workspace) bazel(args ...string) (string, error) {
-	if cache := os.Getenv("PTE_DISK_CACHE"); cache != "" && args[0] != "shutdown" {
+	if cache := os.Getenv("PTE_DISK_CACHE"); cache != "" && args[0] != "shutdown" && args[0] != "help" && !w.remote {
 		args = slices.Insert(slices.Clone(args), 1, "--disk_cache="+cache)
 	}
-	cmd := exec.Command(cmp.Or(os.Getenv("PTE_BAZEL"), "bazel"), append([]string{"--output_user_root=" + w.user}, args...)...)
+	args = slices.Concat(w.prefix, []string{cmp.Or(os.Getenv("PTE_BAZEL"), "bazel"), "--output_user_root=" + w.user}, args)
+	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = w.dir
+	if w.remote { // without a network
+		cmd.Env = append(os.Environ(), "PTE_GOMODCACHE="+strings.TrimSpace(goRun(w.t, "env", "GOMODCACHE")))
+	}
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
 // build builds and gives the kinds of actions that were executed, in order.
-func (w *workspace) build(args ...string) []string {
+func (w *workspace) build(args ...string) (kinds []string) {
+	w.t.Helper()
+	for _, s := range w.spawns(args...) {
+		kinds = append(kinds, s.Mnemonic)
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}
+
+// spawn is an action of this project's in Bazel's execution log.
+type spawn struct {
+	Mnemonic, Runner string
+	RemoteCacheHit   bool
+}
+
+// spawns builds and gives the actions that were executed or fetched.
+func (w *workspace) spawns(args ...string) []spawn {
 	w.t.Helper()
 	os.Remove(w.log)
 	out, err := w.bazel(append([]string{"build", "--execution_log_json_file=" + w.log}, args...)...)
 	if err != nil {
 		w.t.Fatalf("bazel build: %v\n%s", err, out)
 	}
-	return w.executed()
+	return w.logged()
 }
 
-// executed reads the execution log, JSON objects one after another.
-func (w *workspace) executed() []string {
+// logged reads the execution log, JSON objects one after another.
+func (w *workspace) logged() (all []spawn) {
 	w.t.Helper()
 	text, err := os.ReadFile(w.log)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	var kinds []string
 	dec := json.NewDecoder(bufio.NewReader(bytes.NewReader(text)))
 	for {
-		var spawn struct{ Mnemonic string }
-		if err := dec.Decode(&spawn); err == io.EOF {
-			break
+		var s spawn
+		if err := dec.Decode(&s); err == io.EOF {
+			return all
 		} else if err != nil {
 			w.t.Fatal(err)
 		}
-		if strings.HasPrefix(spawn.Mnemonic, "Pte") {
-			kinds = append(kinds, spawn.Mnemonic)
+		if strings.HasPrefix(s.Mnemonic, "Pte") {
+			all = append(all, s)
 		}
 	}
-	slices.Sort(kinds)
-	return slices.Compact(kinds)
 }
 
 // TestWhatRunsAgain checks by Bazel's execution log which steps an edit runs again.
 func TestWhatRunsAgain(t *testing.T) {
 	w := newWorkspace(t, "weights")
+	const plain, delegated = "//:net_pte", "//:xnnpack_pte"
 	for _, step := range []struct {
-		name string
-		edit func()
-		want []string
+		name, target string
+		edit         func()
+		want         []string
 	}{
-		{"first", func() { w.model(1) }, []string{"PteCheck", "PtePack", "PteProgram", "PteSplit", "PteVet"}},
-		{"nothing", func() {}, nil},
-		{"weights", func() { w.model(2) }, []string{"PtePack", "PteSplit"}},
-		{"comment", func() { w.replace("net.pte.cue", "package net", "// A net.\n\npackage net") }, []string{"PteCheck", "PteVet"}},
-		{"value", func() { w.replace("net.pte.cue", "expect:", "emit_stacktrace: true\n\texpect:") }, []string{"PteCheck", "PtePack", "PteProgram", "PteVet"}},
-		{"expect", func() { w.replace("net.pte.cue", "<=1048576", "<=1048577") }, []string{"PteCheck", "PteVet"}},
+		{"first", plain, func() { w.model(1) }, []string{"PteCheck", "PtePack", "PteProgram", "PteSplit", "PteVet"}},
+		{"first of a backend", delegated, func() {}, []string{"PteCheck", "PtePack", "PteProgram", "PteSplit", "PteVet"}},
+		{"nothing", plain, func() {}, nil},
+		{"weights", plain, func() { w.model(2) }, []string{"PtePack", "PteSplit"}},
+		{"weights of a backend", delegated, func() {}, []string{"PtePack", "PteSplit"}},
+		{"comment", plain, func() { w.replace("net.pte.cue", "package net", "// A net.\n\npackage net") }, []string{"PteCheck", "PteVet"}},
+		{"value", plain, func() { w.replace("net.pte.cue", "expect:", "emit_stacktrace: true\n\texpect:") }, []string{"PteCheck", "PtePack", "PteProgram", "PteVet"}},
+		{"expect", plain, func() { w.replace("net.pte.cue", "<=1048576", "<=1048577") }, []string{"PteCheck", "PteVet"}},
 	} {
 		step.edit()
-		if got := w.build("//:net_pte"); !slices.Equal(got, step.want) {
+		if got := w.build(step.target); !slices.Equal(got, step.want) {
 			t.Errorf("%s: ran %v, want %v", step.name, got, step.want)
 		}
 	}
@@ -159,5 +184,19 @@ func TestValidation(t *testing.T) {
 	}
 	if out, err := w.bazel("build", "//:net_pte", "--noexperimental_run_validations"); err == nil {
 		t.Errorf("the program was packed though it misses expect\n%s", out)
+	}
+}
+
+// TestGen writes the workspace's BUILD file with bazel run, and checks it in the mode for CI before and after.
+func TestGen(t *testing.T) {
+	w := newWorkspace(t, "weights")
+	want := "  + pte_runtime(\n  +     name = \"net\",\n  +     programs = [\":net_pte\"],\n"
+	if out, err := w.bazel("run", "//:gen", "--", "--mode=diff"); err == nil || !strings.Contains(out, want) {
+		t.Errorf("stale: %v, want\n%s\n%s", err, want, out)
+	}
+	for _, mode := range []string{"fix", "diff"} {
+		if out, err := w.bazel("run", "//:gen", "--", "--mode="+mode); err != nil {
+			t.Errorf("%s: %v\n%s", mode, err, out)
+		}
 	}
 }

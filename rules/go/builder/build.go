@@ -146,6 +146,14 @@ func (b *build) stageLayers() error {
 	return os.WriteFile(b.path("layers"), []byte(names.String()), 0o666)
 }
 
+// runCopy copies a file.
+func runCopy(args []string) error {
+	if len(args) != 2 {
+		return fmt.Errorf("copy: want from and to, got %d arguments", len(args))
+	}
+	return copyFile(args[1], args[0])
+}
+
 func copyFile(to, from string) error {
 	data, err := os.ReadFile(from)
 	if err != nil {

@@ -20,11 +20,12 @@ var commands = map[string]func(args []string) error{
 	"runtime":   runRuntime,
 	"lowerer":   runLowerer,
 	"agree":     runAgree,
+	"copy":      runCopy,
 }
 
 func main() {
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: builder cacheprog|compile|link|test|runtime|lowerer|agree [flags]")
+		fmt.Fprintln(os.Stderr, "usage: builder cacheprog|compile|link|test|runtime|lowerer|agree|copy [flags]")
 		os.Exit(2)
 	}
 	args, err := expandParams(os.Args[2:])

@@ -21,8 +21,11 @@ var baseline = map[string][]string{
 	"arm":          {"vfpv3"},
 }
 
-// check refuses a program that was lowered for another machine.
+// check refuses a program that was lowered for another machine. A package that is not linked has no platform.
 func (p platform) check(target, program string, m *manifest) error {
+	if p.os == "" {
+		return nil
+	}
 	t := &m.Target
 	// Browsers and WASI are one target.
 	if os := t.OS; os != "" && os != "any" && os != p.os && !(t.Arch == "wasm" && p.arch == "wasm") || !p.isArch(t.Arch) {
