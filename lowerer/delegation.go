@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/rules-pte/rules_pte/lowerer/backend"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/lowerer/internal/report"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -33,6 +34,12 @@ func (l *Loaded) reportDelegation(r *report.Report, p *exir.EdgeProgram) {
 		})
 	}
 	s.divide()
+	for _, e := range l.entries {
+		narrower, ok := e.Partitioner.(backend.Narrower)
+		if d := r.Delegation[e.Backend.ID()]; d != nil && ok {
+			d.Tolerance = max(d.Tolerance, narrower.Tolerance())
+		}
+	}
 }
 
 // shares counts the work of each backend, "" being the kernels.

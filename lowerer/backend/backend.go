@@ -48,6 +48,12 @@ type Preserver interface {
 	Preserve(g *exir.Graph) []*exir.Node
 }
 
+// Narrower is a Partitioner whose options let the backend compute in a narrower element type than the program's.
+type Narrower interface {
+	// Tolerance is how far, relative to its value, a result of one operator may be from that in the program's own type.
+	Tolerance() float64
+}
+
 // Options are what a program's `partition` entry says to its backend.
 type Options struct {
 	// CompileSpecs are the entry's compile_specs in the order of the backend's schema.

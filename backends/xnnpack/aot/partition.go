@@ -18,6 +18,14 @@ type partitioner struct {
 // Spec has the program's compile specs.
 func (p *partitioner) Spec() backend.DelegationSpec { return p.spec }
 
+// Tolerance is the distance of float16 values of 1 and above where float32 values are computed in it.
+func (p *partitioner) Tolerance() float64 {
+	if p.Half {
+		return 0x1p-10
+	}
+	return 0
+}
+
 // OpsToNotDecompose are operators that XNNPACK has and programs do not.
 func (p *partitioner) OpsToNotDecompose() ([]string, func(n *exir.Node) bool) {
 	return []string{"aten::prelu", "aten::hardswish"}, func(n *exir.Node) bool {

@@ -90,6 +90,9 @@ type Delegation struct {
 	BorderBytes int64 `json:"border_bytes"`
 	// CompileSpecs are those of the payloads, each once, as text if they are text and in hex otherwise.
 	CompileSpecs map[string][]string `json:"compile_specs"`
+	// Tolerance is how far, relative to its value, a result of one operator may be from that in the program's own element
+	// type since the backend computes in a narrower one; 0 if it does not.
+	Tolerance float64 `json:"tolerance"`
 }
 
 // Fallback is a node that stayed with the portable kernels although backends were asked for.
