@@ -221,6 +221,28 @@ func TestDestroyed(t *testing.T) {
 	}
 }
 
+// TestBusy checks that calls beside one that is under way are errors.
+func TestBusy(t *testing.T) {
+	program, instance, method := open(t)
+	defer DestroyProgram(program)
+	defer DestroyInstance(instance)
+	m, err := enter(method)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, err := range map[string]error{
+		"set input": SetInput(method, 0, floats(make([]float32, 6), 2, 3)), "run": Run(method), "output": Output(method, 0, new(Value)),
+	} {
+		if Status(err) != int32(pte.InvalidState) {
+			t.Errorf("%s: %v, want %v", name, err, pte.InvalidState)
+		}
+	}
+	m.leave()
+	if err := SetInput(method, 0, floats(make([]float32, 6), 2, 3)); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestNoAllocation holds for a call with its input and output.
 func TestNoAllocation(t *testing.T) {
 	program, instance, method := open(t)

@@ -16,11 +16,13 @@ type instance struct {
 	program *program
 	mu      sync.Mutex
 	methods map[string]Handle
+	busy    sync.Mutex // held by a call of a method
 }
 
 // method is a method with what the caller has set.
 type method struct {
 	*executor.Method
+	busy    *sync.Mutex // of the instance
 	inputs  []executor.Value
 	tensors []tensor.Tensor // of inputs
 	set     []bool
@@ -78,20 +80,34 @@ func FindMethod(h Handle, name string, out *Handle) error {
 		}
 		n := len(m.Info().Inputs)
 		in.methods[name] = register(&method{
-			Method: m, inputs: make([]executor.Value, n), tensors: make([]tensor.Tensor, n), set: make([]bool, n),
+			Method: m, busy: &in.busy, inputs: make([]executor.Value, n), tensors: make([]tensor.Tensor, n), set: make([]bool, n),
 		})
 	}
 	*out = in.methods[name]
 	return nil
 }
 
+// enter finds a method and keeps other calls of its instance out until leave is called.
+func enter(h Handle) (m *method, err error) {
+	if m, err = find[*method](h, "method"); err != nil {
+		return nil, err
+	}
+	if !m.busy.TryLock() {
+		return nil, &executor.Error{Code: pte.InvalidState, Msg: "another call of the instance is under way"}
+	}
+	return m, nil
+}
+
+func (m *method) leave() { m.busy.Unlock() }
+
 // SetInput sets an input for the calls that follow. The data of a tensor is read, and written where the method writes it,
 // by each call, so it must stay until another is set or the instance is destroyed; a string is copied.
 func SetInput(h Handle, i uint32, v *Value) error {
-	m, err := find[*method](h, "method")
+	m, err := enter(h)
 	if err != nil {
 		return err
 	}
+	defer m.leave()
 	if v == nil {
 		return errNil
 	}
@@ -108,10 +124,11 @@ func SetInput(h Handle, i uint32, v *Value) error {
 
 // Run runs a method on the inputs that were set.
 func Run(h Handle) error {
-	m, err := find[*method](h, "method")
+	m, err := enter(h)
 	if err != nil {
 		return err
 	}
+	defer m.leave()
 	m.outputs = nil
 	for i, ok := range m.set {
 		if !ok {
@@ -125,10 +142,11 @@ func Run(h Handle) error {
 // Output writes an output of the last call. Its data stays until the next call of any method of the instance, or until
 // the instance is destroyed; it must not be written.
 func Output(h Handle, i uint32, out *Value) error {
-	m, err := find[*method](h, "method")
+	m, err := enter(h)
 	if err != nil {
 		return err
 	}
+	defer m.leave()
 	if out == nil {
 		return errNil
 	}
