@@ -18,6 +18,7 @@ load(
     _pte_reproducible_test = "pte_reproducible_test",
     _pte_size_test = "pte_size_test",
 )
+load("//rules/private:data.bzl", _pte_data = "pte_data")
 load("//rules/private:gen.bzl", _pte_gen = "pte_gen")
 load("//rules/private:go_library.bzl", _pte_go_library = "pte_go_library")
 load("//rules/private:library.bzl", _pte_library = "pte_library")
@@ -38,6 +39,7 @@ PteSpecInfo = _PteSpecInfo
 pte_backend = _pte_backend
 pte_closure_test = _pte_closure_test
 pte_contract_test = _pte_contract_test
+pte_data = _pte_data
 pte_gen = _pte_gen
 pte_go_library = _pte_go_library
 pte_lowerer = _pte_lowerer
@@ -64,7 +66,7 @@ def pte_backend_library(name, importpath, srcs, deps = [], **kwargs):
         **kwargs
     )
 
-def pte_program(name, models, spec = None, srcs = [], deps = [], program = "", out = "", **kwargs):
+def pte_program(name, models, spec = None, srcs = [], deps = [], program = "", out = "", data_files = [], **kwargs):
     """Lowers exported PyTorch models to an ExecuTorch program.
 
     The default output is `<out>.pte`; the output groups `report` and `manifest`
@@ -81,11 +83,13 @@ def pte_program(name, models, spec = None, srcs = [], deps = [], program = "", o
       deps: what the spec imports: pte_spec targets, by their `importpath`, or files that lie where CUE finds them.
       program: which `#Program` of the spec, if it has several.
       out: the name of the .pte; the target's without `_pte` if empty.
+      data_files: the names in `external_constants` of the spec; each is another default output, `<out>.<name>.ptd`.
       **kwargs: `lowerer` (the tool, //lowerer/cmd/pte if absent) and what every
         rule takes.
     """
     _pte_program(
         name = name,
+        data_files = data_files,
         deps = deps,
         models = model_keys(models, spec),
         out = out or (name[:-len("_pte")] if name.endswith("_pte") else name),
@@ -120,7 +124,8 @@ def pte_runtime(name, programs, srcs = [], deps = [], backends = [], embed = Tru
       deps: Go packages that srcs import beside runtime/{op,executor,backend}.
       backends: pte_backend targets to link, whether a program calls them or not. A program that needs another one fails
         the build. If empty, those that the programs call.
-      embed: whether the programs are in the binary.
+      embed: whether the programs and their data files are in the binary. If not, data files are in `<name>.ptd`, each
+        content once.
       platform: what to build for, such as `@rules_pte//rules/platforms:linux_arm64`.
       **kwargs: `data`, `cpu_features` (what the machines have beyond the platform's, for programs whose target asks for it)
         and what every rule takes.

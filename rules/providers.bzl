@@ -30,6 +30,7 @@ PteProgramInfo = provider(
         "again": "struct(tool, args, files) that makes the program again, in one step: the files to run, a list of strings for " +
                  "`pte lower` without -o, and a depset of File",
         "backends": "list of PteBackendInfo: what it may have been lowered for",
+        "data": "list of File: the program's data files (.ptd)",
         "label": "string: the target's label",
         "manifest": "File: JSON that names the kernels and backends of the program",
         "name": "string: the name of the program's file without .pte",

@@ -127,9 +127,13 @@ def _pack(ctx, models, lowered, check):
     args.add("--check", check)
     args.add("-o", out)
     args.add("--manifest", manifest)
+    data = []
+    for name in ctx.attr.data_files:
+        data.append(ctx.actions.declare_file("%s.%s.ptd" % (ctx.attr.out, name)))
+        args.add("--data", "%s=%s" % (name, data[-1].path))
     inputs = [lowered.program, check] + [m.file for m in models]
-    _run(ctx, ["lower", "pack"], args, inputs, [out, manifest], "PtePack")
-    return struct(out = out, manifest = manifest)
+    _run(ctx, ["lower", "pack"], args, inputs, [out, manifest] + data, "PtePack")
+    return struct(out = out, manifest = manifest, data = data)
 
 def _backends(ctx):
     """What the lowerer was built with; a lowerer that is no pte_lowerer has this project's."""
@@ -147,7 +151,7 @@ def _pte_program_impl(ctx):
     check = _check(ctx, lowered.report, spec)
     packed = _pack(ctx, models, lowered, check)
     return [
-        DefaultInfo(files = depset([packed.out]), runfiles = ctx.runfiles([packed.out])),
+        DefaultInfo(files = depset([packed.out] + packed.data), runfiles = ctx.runfiles([packed.out] + packed.data)),
         OutputGroupInfo(
             _validation = depset([vet.marker, check]),
             manifest = depset([packed.manifest]),
@@ -156,6 +160,7 @@ def _pte_program_impl(ctx):
         PteProgramInfo(
             again = _again(ctx, spec, models),
             backends = _backends(ctx),
+            data = packed.data,
             label = str(ctx.label),
             name = ctx.attr.out,
             program = packed.out,
@@ -167,6 +172,7 @@ def _pte_program_impl(ctx):
 pte_program = rule(
     implementation = _pte_program_impl,
     attrs = {
+        "data_files": attr.string_list(),
         "deps": attr.label_list(allow_files = True),
         "lowerer": attr.label(default = Label("//lowerer/cmd/pte"), executable = True, cfg = TOOL_CFG),
         "models": attr.label_keyed_string_dict(allow_files = True, mandatory = True),

@@ -4,10 +4,14 @@ load("//rules:providers.bzl", "PteBackendInfo", "PteProgramInfo", "PteRuntimeInf
 load("//rules/go:action.bzl", "GO_ATTRS", "collect", "collect_infos", "go_action", "src_path")
 load("//rules/go:providers.bzl", "GoCacheInfo", "GoInfo", "GoTargetInfo")
 load(":backend.bzl", "add_backends", "unique")
+load(":data.bzl", "MERGE_ATTRS", "merge")
 load(":platform.bzl", "programs_platform", "runtime_platform")
 
 # The folder of the generated package in the module.
 _PACKAGE = "pteprogram"
+
+# The data file of all programs in it.
+_DATA = "data.ptd"
 
 # The folder of the command in the module.
 _MAIN = "ptemain"
@@ -42,6 +46,14 @@ def offers_of(ctx, programs):
     if ctx.attr.backends:
         return [b[PteBackendInfo] for b in ctx.attr.backends], True
     return unique([b for p in programs for b in p.backends]), False
+
+def _data(ctx, programs):
+    """One data file for all programs, or None where none has any."""
+    if not [f for p in programs for f in p.data]:
+        return None
+    out = ctx.actions.declare_file(ctx.label.name + ".ptd")
+    merge(ctx, programs, out)
+    return out
 
 def generate(ctx, out, offers, declared, more = []):
     """Writes pteprogram.go and the list of the packages of its backends; both follow from the manifests alone.
@@ -96,11 +108,13 @@ def _optional(offers, selected):
         files = depset(transitive = [h.files for h in halves]),
     )
 
-def _sources(ctx, programs, generated):
+def _sources(ctx, programs, generated, data):
     """Where the command's own files and the generated package lie in the module."""
     srcs = [struct(path = _PACKAGE + "/pteprogram.go", file = generated)]
     if ctx.attr.embed:
         srcs += [struct(path = "%s/%s.pte" % (_PACKAGE, p.name), file = p.program) for p in programs]
+        if data:
+            srcs.append(struct(path = "%s/%s" % (_PACKAGE, _DATA), file = data))
     for f in ctx.files.srcs:
         srcs.append(struct(path = _MAIN + "/" + src_path(ctx.label.package, f), file = f))
     for f in ctx.files.default_srcs:
@@ -123,16 +137,18 @@ def link_runtime(ctx, out, flags = [], tools = []):
       tools: what they name, a list of FilesToRunProvider.
 
     Returns:
-      struct(programs, source, declared): a list of PteProgramInfo, the File of the generated package, and whether `backends`
-        names the backends.
+      struct(programs, source, declared, data): a list of PteProgramInfo, the File of the generated package, whether `backends`
+        names the backends, and the File with the programs' data files, or None.
     """
     programs = programs_of(ctx)
     offers, declared = offers_of(ctx, programs)
     source = ctx.actions.declare_file(ctx.label.name + ".pteprogram.go")
     target = ctx.attr._target[GoTargetInfo]
     machine = ["-goos=" + target.goos, "-goarch=" + target.goarch] + ["-cpu_feature=" + f for f in ctx.attr.cpu_features]
-    selected = generate(ctx, source, offers, declared, machine)
-    srcs = _sources(ctx, programs, source)
+    merged = _data(ctx, programs)
+    embedded = ["-data=" + _DATA] if merged and ctx.attr.embed else []
+    selected = generate(ctx, source, offers, declared, machine + embedded)
+    srcs = _sources(ctx, programs, source, merged)
     below = collect(ctx.attr.deps + ctx.attr._deps)
     linked = collect_infos([o.rt for o in offers if o.rt] if declared else [], [])
     go_action(
@@ -146,21 +162,22 @@ def link_runtime(ctx, out, flags = [], tools = []):
         optional = None if declared else _optional(offers, selected),
         tools = tools,
     )
-    return struct(programs = programs, source = source, declared = declared)
+    return struct(programs = programs, source = source, declared = declared, data = merged)
 
 def _pte_runtime_impl(ctx):
     out = ctx.actions.declare_file(_file_name(ctx))
     linked = link_runtime(ctx, out)
-    data = ctx.files.data + ([] if ctx.attr.embed else [p.program for p in linked.programs])
+    beside = [linked.data] if linked.data and not ctx.attr.embed else []
+    data = ctx.files.data + beside + ([] if ctx.attr.embed else [p.program for p in linked.programs])
     return [
-        DefaultInfo(files = depset([out]), executable = out, runfiles = ctx.runfiles(data)),
+        DefaultInfo(files = depset([out] + beside), executable = out, runfiles = ctx.runfiles(data)),
         OutputGroupInfo(source = depset([linked.source])),
         PteRuntimeInfo(binary = out, declared = linked.declared, label = str(ctx.label), programs = linked.programs),
     ]
 
 # Attributes of every rule that links programs.
 RUNTIME_ATTRS = dict(
-    GO_ATTRS,
+    dict(GO_ATTRS, **MERGE_ATTRS),
     backends = attr.label_list(providers = [PteBackendInfo]),
     cpu_features = attr.string_list(),
     default_srcs = attr.label_list(allow_files = True),
@@ -175,6 +192,7 @@ RUNTIME_ATTRS = dict(
             Label("//runtime/backend"),
             Label("//runtime/executor"),
             Label("//runtime/op"),
+            Label("//runtime/pte/ptd"),
             Label("//:go_command"),
         ],
         providers = [[GoInfo], [GoCacheInfo]],

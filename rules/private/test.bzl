@@ -7,21 +7,23 @@ _RUN = """#!/bin/sh
 cd "$TEST_SRCDIR/{workspace}" || exit 1
 status=0
 for case in {cases}; do
-    "./{runner}" run "{program}" --case "$case" --check || status=1
+    "./{runner}" run "{program}"{data} --case "$case" --check || status=1
 done
 exit $status
 """
 
 def _pte_test_impl(ctx):
     program = ctx.attr.program[PteProgramInfo].program
+    data = ctx.attr.program[PteProgramInfo].data
     script = ctx.actions.declare_file(ctx.label.name)
     ctx.actions.write(script, _RUN.format(
         workspace = ctx.workspace_name,
         cases = " ".join(["'%s'" % f.short_path for f in ctx.files.cases]),
         runner = ctx.executable.runner.short_path,
+        data = "".join([" --data '%s'" % f.short_path for f in data]),
         program = program.short_path,
     ), is_executable = True)
-    files = [program, ctx.executable.runner] + ctx.files.cases + ctx.files.data
+    files = [program] + data + [ctx.executable.runner] + ctx.files.cases + ctx.files.data
     return [DefaultInfo(executable = script, runfiles = ctx.runfiles(files))]
 
 pte_test = rule(

@@ -10,16 +10,33 @@ import (
 
 	"github.com/rules-pte/rules_pte/pteprogram"
 	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/runtime/pte/ptd"
 )
 
-// load maps the program that the argument names; `bazel run` says where its user stands.
+var dataName = flag.String("data", "", "the program's data file, if it has one")
+
+// load maps the program that the argument names, and its data file.
 func load() (*executor.Program, error) {
 	if flag.NArg() != 1 {
 		return nil, errors.New("want one argument, the .pte")
 	}
-	name := flag.Arg(0)
-	if dir := os.Getenv("BUILD_WORKING_DIRECTORY"); dir != "" && !filepath.IsAbs(name) {
-		name = filepath.Join(dir, name)
+	opts := pteprogram.Options()
+	if *dataName != "" {
+		file, _, err := executor.MapFile(place(*dataName))
+		if err != nil {
+			return nil, err
+		}
+		if opts.NamedData, err = ptd.Read(file); err != nil {
+			return nil, err
+		}
 	}
-	return executor.LoadFile(name, pteprogram.Options())
+	return executor.LoadFile(place(flag.Arg(0)), opts)
+}
+
+// place is a path as the user means it; `bazel run` says where its user stands.
+func place(name string) string {
+	if dir := os.Getenv("BUILD_WORKING_DIRECTORY"); dir != "" && !filepath.IsAbs(name) {
+		return filepath.Join(dir, name)
+	}
+	return name
 }

@@ -169,6 +169,52 @@ func TestWhatRunsAgain(t *testing.T) {
 	}
 }
 
+// TestDataFiles checks that programs which share weights have them once, in the binary or beside it, and that weights of one
+// name which differ fail the build.
+func TestDataFiles(t *testing.T) {
+	w := newWorkspace(t, "data")
+	w.model(1)
+	if out, err := w.bazel("build", "//:both", "//:beside", "//:all"); err != nil {
+		t.Fatalf("bazel build: %v\n%s", err, out)
+	}
+	bin := filepath.Join(w.dir, "bazel-bin")
+	one, all, both := size(t, bin, "one.weights.ptd"), size(t, bin, "all.ptd"), size(t, bin, "both")
+	if one < 1<<20 || all != one || size(t, bin, "one.pte") > 1<<16 {
+		t.Errorf("one.weights.ptd has %d bytes, all.ptd %d, one.pte %d", one, all, size(t, bin, "one.pte"))
+	}
+	if beside := size(t, bin, "beside"); both-beside < one || both-beside > one+1<<18 {
+		t.Errorf("%d bytes with the programs, %d without, and the weights have %d", both, beside, one)
+	}
+	for _, args := range [][]string{
+		{"both", "-program=one", "-calls=1"}, {"both", "-program=two", "-calls=1"},
+		{"beside", "-calls=1", "-data=" + filepath.Join(bin, "beside.ptd"), filepath.Join(bin, "two.pte")},
+	} {
+		if out, err := exec.Command(filepath.Join(bin, args[0]), args[1:]...).CombinedOutput(); err != nil {
+			t.Errorf("%v: %v\n%s", args, err, out)
+		}
+	}
+	if _, err := bigmodel.WriteSeed(filepath.Join(w.dir, "other.pt2"), 1<<20, 2); err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]string{
+		"//:differ": "is not what it is in", "//:undeclared": `has constants in a data file "weights", and no file is declared for it`,
+		"//:without": "program //:none_pte has no data files: name them in its data_files",
+	} {
+		if out, err := w.bazel("build", target); err == nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %v, want %q\n%s", target, err, want, out)
+		}
+	}
+}
+
+func size(t *testing.T, elem ...string) int64 {
+	t.Helper()
+	info, err := os.Stat(filepath.Join(elem...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
 // TestValidation checks that a build which asks for the report alone still fails if the program misses expect, unless
 // validations are off.
 func TestValidation(t *testing.T) {

@@ -30,7 +30,8 @@ type manifest struct {
 type selection struct {
 	target   string
 	kernels  map[string]bool
-	programs list // name=file in the package
+	programs list   // name=file in the package
+	data     string // their data file in the package, or ""
 	offers   []offer
 	declared bool // all offers are linked, and not only those that programs call
 	needed   map[string]bool
@@ -48,6 +49,7 @@ func runRuntime(args []string) error {
 	f.Var((*list)(&s.platform.features), "cpu_feature", "what the machines have beyond what all of the platform have")
 	f.Var(&manifests, "manifest", "label|manifest of a program")
 	f.Var(&s.programs, "program", "name=file of an embedded program")
+	f.StringVar(&s.data, "data", "", "file with the data files of the embedded programs")
 	f.Var(&backends, "backend", "label|manifest|import path of aot|import path of rt of a backend that may be linked")
 	f.BoolVar(&s.declared, "declared", false, "link all backends, and no others")
 	if err := f.Parse(args); err != nil {
@@ -171,9 +173,9 @@ func init() { keep(closure) }
 //go:noinline
 func keep(string) {}
 
-// Options are the load options with Ops and Backends.
+// Options are the load options with Ops, Backends and, if embedded, the programs' named data.
 func Options() executor.LoadOptions {
-	return executor.LoadOptions{Kernels: kernels, Backends: backends}
+	return executor.LoadOptions{Kernels: kernels, Backends: backends%s}
 }
 
 // Names are the names of the embedded programs.
@@ -200,6 +202,20 @@ func LoadNamed(name string) (*executor.Program, error) {
 }
 `
 
+const sourceData = `
+// named is the data files of the embedded programs.
+func named() []pte.NamedData {
+	entries, err := ptd.Read(data)
+	if err != nil {
+		panic("pteprogram: " + err.Error()) // "pte merge" wrote it
+	}
+	return entries
+}
+
+//go:embed %s
+var data []byte
+`
+
 // source is the text of the package, not yet formatted.
 func (s *selection) source() string {
 	names := make([]string, 0, len(s.kernels))
@@ -212,9 +228,13 @@ func (s *selection) source() string {
 	for _, o := range s.linked() {
 		values.WriteString(packages.of(o.rtAt, o.rt) + ",")
 	}
-	embed := ""
+	embed, options := "", ""
 	if len(s.programs) > 0 {
 		embed = "_ \"embed\"\n\"errors\"\n"
+	}
+	if s.data != "" {
+		packages.text.WriteString("\"github.com/rules-pte/rules_pte/runtime/pte\"\n\"github.com/rules-pte/rules_pte/runtime/pte/ptd\"\n")
+		options = ", NamedData: named()"
 	}
 	var quoted, cases, files strings.Builder
 	for i, p := range s.programs {
@@ -223,9 +243,13 @@ func (s *selection) source() string {
 		fmt.Fprintf(&cases, "case %q:\nreturn program%d\n", name, i)
 		fmt.Fprintf(&files, "\n//go:embed %s\nvar program%d []byte\n", strconv.Quote(file), i)
 	}
-	text := fmt.Sprintf(sourceHead, embed, &packages.text, strings.Join(names, ", "), &values, s.closure(), &quoted, &cases)
-	if len(s.programs) > 0 {
-		text += sourceLoad + files.String()
+	text := fmt.Sprintf(sourceHead, embed, &packages.text, strings.Join(names, ", "), &values, s.closure(), options, &quoted, &cases)
+	if len(s.programs) == 0 {
+		return text
+	}
+	text += sourceLoad + files.String()
+	if s.data != "" {
+		text += fmt.Sprintf(sourceData, strconv.Quote(s.data))
 	}
 	return text
 }

@@ -46,6 +46,7 @@ func TestRuntime(t *testing.T) {
 		{"another CPU feature", []string{"-goos=linux", "-goarch=amd64", "-cpu_feature=avx2", "-manifest=//:p|" + f["avx2"]}, nil, ""},
 		{"one target for both kinds of WebAssembly", []string{"-goos=wasip1", "-goarch=wasm", "-manifest=//:p|" + f["wasm"]}, nil, ""},
 		{"embedded", []string{"-manifest=//:p|" + f["plain"], "-program=p=p.pte"}, []string{`//go:embed "p.pte"`, "func LoadNamed"}, ""},
+		{"with data", []string{"-manifest=//:p|" + f["plain"], "-program=p=p.pte", "-data=data.ptd"}, []string{`//go:embed "data.ptd"`, "ptd.Read(data)", "runtime/pte/ptd\""}, ""},
 	} {
 		out, selected := filepath.Join(f["dir"], "out.go"), filepath.Join(f["dir"], "selected")
 		if err := runRuntime(append([]string{"-target=//:run", "-out=" + out, "-selected=" + selected}, c.args...)); err != nil {
