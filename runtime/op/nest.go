@@ -178,7 +178,7 @@ func span[T any](n *nest, k int, x []T, lo, hi int) []T {
 func (n *nest) gathers(k int) bool { return k < n.count && n.step(k) > 1 }
 
 // short reports whether rows are so short that several are better done at once, operands gathered.
-func (n *nest) short() bool { return n.rank > 1 && n.row() < rowTile/8 }
+func (n *nest) short() bool { return n.rank > 1 && n.row() > 0 && n.row() < rowTile/8 }
 
 // walk goes over the elements of a nest's out in pieces that lie together: parts of rows, or several short rows.
 type walk struct {
@@ -210,7 +210,7 @@ func (w *walk) next() bool {
 	}
 	switch {
 	case w.rows == 0:
-		if n.rows() == 0 {
+		if n.rows() == 0 || n.row() == 0 {
 			return false
 		}
 	case w.lo+w.width < n.row():

@@ -256,3 +256,8 @@ func benchBinary(b *testing.B, row rowFunc2[float32, float32]) {
 		}
 	}
 }
+
+// TestEmptyRows broadcasts an operand to rows that have no elements.
+func TestEmptyRows(t *testing.T) {
+	wantOut[float32](t, mustCall(t, &MulF32, mf32(dims{2, 1}, 1, 2), mf32(dims{1, 0})), dims{2, 0})
+}
