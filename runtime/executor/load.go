@@ -65,7 +65,7 @@ type Program struct {
 	tracer  EventTracer // opts.Tracer, if it is one
 	mapped  mapping
 	named   map[string]*pte.NamedData // the file's and opts.NamedData
-	users   atomic.Int64 // the program itself until Close, and its instances
+	users   atomic.Int64              // the program itself until Close, and its instances
 	closing sync.Once
 
 	mu     sync.Mutex
