@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -106,7 +107,7 @@ func (s *server) close() {
 }
 
 func (s *server) call() (err error) {
-	s.results, err = s.method.Run(nil, s.inputs)
+	s.results, err = s.method.Run(context.Background(), s.inputs)
 	return err
 }
 
