@@ -21,7 +21,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -32,6 +31,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rules-pte/rules_pte/bench/table"
 )
 
 // options are the command line.
@@ -167,7 +168,7 @@ func run(o *options) error {
 		return err
 	}
 	rep := newReport(k, o)
-	rep.Results, rep.Load = measureAll(k, models, o), loadAverage()
+	rep.Results, rep.Load = measureAll(k, models, o), table.LoadAverage()
 	fmt.Print(rep.text())
 	return o.write(rep)
 }
@@ -175,12 +176,8 @@ func run(o *options) error {
 // write writes the files that were asked for, and holds the floors.
 func (o *options) write(rep *report) error {
 	if o.json != "" {
-		text, err := json.MarshalIndent(rep, "", "\t")
-		if err == nil {
-			err = os.WriteFile(o.json, append(text, '\n'), 0o644)
-		}
-		if err != nil {
-			return fmt.Errorf("write measurements: %w", err)
+		if err := table.WriteJSON(o.json, rep); err != nil {
+			return err
 		}
 	}
 	if o.page != "" {

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/rules-pte/rules_pte/bench/table"
 )
 
 // newReport says where and when, and with which versions.
@@ -41,13 +43,6 @@ func machine() string {
 	return fmt.Sprintf("%s, %d cores, %s", name, runtime.NumCPU(), runtime.GOOS)
 }
 
-// loadAverage is how many processes wanted to run in the last minute, or "".
-func loadAverage() string {
-	text, _ := os.ReadFile("/proc/loadavg")
-	first, _, _ := strings.Cut(string(text), " ")
-	return first
-}
-
 // intro says what the page's tables are; the verbs are rounds, machine, load average, date and versions.
 const intro = `# Benchmarks
 
@@ -73,22 +68,10 @@ func (rep *report) page() string {
 		versions = append(versions, name+" "+rep.Versions[name])
 	}
 	s := fmt.Sprintf(intro, rep.Rounds, rep.Machine, rep.Load, rep.Date, strings.Join(versions, ", "))
-	s += "\n## Summary\n\n" + markdown(rep.meanTable()) + "\n## Times\n\n" + markdown(rep.speedTable())
-	s += "\n## Loading and memory\n\n" + markdown(rep.loadTable())
+	s += "\n## Summary\n\n" + table.Markdown(rep.meanTable()) + "\n## Times\n\n" + table.Markdown(rep.speedTable())
+	s += "\n## Loading and memory\n\n" + table.Markdown(rep.loadTable())
 	if rows := rep.failures(); len(rows) > 1 {
-		s += "\n## Not measured\n\n" + markdown(rows)
+		s += "\n## Not measured\n\n" + table.Markdown(rows)
 	}
 	return s
-}
-
-// markdown is the rows as a table, the first its head.
-func markdown(rows [][]string) string {
-	var b strings.Builder
-	for i, row := range rows {
-		b.WriteString("| " + strings.Join(row, " | ") + " |\n")
-		if i == 0 {
-			b.WriteString("|---" + strings.Repeat("|--:", len(row)-1) + "|\n")
-		}
-	}
-	return b.String()
 }

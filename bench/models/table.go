@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rules-pte/rules_pte/bench/table"
 )
 
 // report is all results of a run, and where and when they were measured.
@@ -191,27 +193,5 @@ func (rep *report) failures() [][]string {
 }
 
 func (rep *report) text() string {
-	return aligned(rep.speedTable()) + "\n" + aligned(rep.meanTable()) + "\n" + aligned(rep.loadTable())
-}
-
-// aligned is the rows with columns below each other: the first to the left, the others to the right.
-func aligned(rows [][]string) string {
-	width := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			width[i] = max(width[i], len(cell))
-		}
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		for i, cell := range row {
-			if i == 0 {
-				fmt.Fprintf(&b, "%-*s", width[0], cell)
-			} else {
-				fmt.Fprintf(&b, "  %*s", width[i], cell)
-			}
-		}
-		b.WriteString("\n")
-	}
-	return b.String()
+	return table.Aligned(rep.speedTable()) + "\n" + table.Aligned(rep.meanTable()) + "\n" + table.Aligned(rep.loadTable())
 }

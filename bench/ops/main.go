@@ -10,7 +10,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -90,12 +89,8 @@ func run(o options) error {
 func report(o options, res *result) error {
 	fmt.Print(res.text())
 	if o.jsonFile != "" {
-		text, err := json.MarshalIndent(res, "", "\t")
-		if err == nil {
-			err = os.WriteFile(o.jsonFile, append(text, '\n'), 0o644)
-		}
-		if err != nil {
-			return fmt.Errorf("write measurements: %w", err)
+		if err := table.WriteJSON(o.jsonFile, res); err != nil {
+			return err
 		}
 	}
 	if o.markdown != "" {

@@ -2,10 +2,23 @@
 package table
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
 )
+
+// WriteJSON writes measurements to a file, indented.
+func WriteJSON(file string, measurements any) error {
+	text, err := json.MarshalIndent(measurements, "", "\t")
+	if err == nil {
+		err = os.WriteFile(file, append(text, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("write measurements: %w", err)
+	}
+	return nil
+}
 
 // Table is rows of cells, the first row the header.
 type Table struct {
@@ -16,12 +29,22 @@ type Table struct {
 // Add appends a row.
 func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
-// Text is the table with columns that are aligned: the first to the left, the others to the right.
-func (t *Table) Text() string {
-	width := t.widths()
+// Text is the table as Aligned writes it, below its title.
+func (t *Table) Text() string { return t.Title + "\n\n" + Aligned(t.Rows) + "\n" }
+
+// Markdown is the table in Markdown, below a title of the second level.
+func (t *Table) Markdown() string { return "## " + t.Title + "\n\n" + Markdown(t.Rows) + "\n" }
+
+// Aligned is rows with columns below each other: the first to the left, the others to the right.
+func Aligned(rows [][]string) string {
+	width := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], len(cell))
+		}
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", t.Title)
-	for _, row := range t.Rows {
+	for _, row := range rows {
 		line := ""
 		for i, cell := range row {
 			if i == 0 {
@@ -32,30 +55,19 @@ func (t *Table) Text() string {
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
-	return b.String() + "\n"
+	return b.String()
 }
 
-func (t *Table) widths() []int {
-	width := make([]int, len(t.Rows[0]))
-	for _, row := range t.Rows {
-		for i, cell := range row {
-			width[i] = max(width[i], len(cell))
-		}
-	}
-	return width
-}
-
-// Markdown is the table in Markdown, below a title of the second level.
-func (t *Table) Markdown() string {
+// Markdown is rows as a table in Markdown, the first its head.
+func Markdown(rows [][]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\n", t.Title)
-	for i, row := range t.Rows {
+	for i, row := range rows {
 		b.WriteString("| " + strings.Join(row, " | ") + " |\n")
 		if i == 0 {
 			b.WriteString("|---" + strings.Repeat("|--:", len(row)-1) + "|\n")
 		}
 	}
-	return b.String() + "\n"
+	return b.String()
 }
 
 // WriteSection puts a section, which begins with a title of the first level, into a file of such sections: in place of the

@@ -3,6 +3,7 @@ package table
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +19,23 @@ func TestTable(t *testing.T) {
 	}
 	if d := cmp.Diff("## speed\n\n| name | s |\n|---|--:|\n| exp | 10.5 |\n| longer | 1 |\n\n", tab.Markdown()); d != "" {
 		t.Errorf("markdown (-want +got):\n%s", d)
+	}
+}
+
+func TestWriteJSON(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "figures.json")
+	if err := WriteJSON(file, map[string]int{"ns": 3}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff("{\n\t\"ns\": 3\n}\n", string(got)); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	if err := WriteJSON(filepath.Join(file, "below"), 0); err == nil || !strings.HasPrefix(err.Error(), "write measurements: ") {
+		t.Errorf("got %v", err)
 	}
 }
 

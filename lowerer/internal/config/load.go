@@ -47,11 +47,7 @@ type Import struct {
 // Load reads the spec at path. The file may lie anywhere and needs no CUE module; imports of this
 // project's packages come from the tool itself. The error is a diag.List, the user's positions first.
 func Load(path string, opts Options) (*Spec, error) {
-	l, err := newLoader(path, opts)
-	if err != nil {
-		return nil, err
-	}
-	root, err := l.build()
+	l, root, err := open(path, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +56,16 @@ func Load(path string, opts Options) (*Spec, error) {
 		return nil, err
 	}
 	return l.decode(program)
+}
+
+// open makes the loader of a spec and builds its package.
+func open(path string, opts Options) (*loader, cue.Value, error) {
+	l, err := newLoader(path, opts)
+	if err != nil {
+		return nil, cue.Value{}, err
+	}
+	root, err := l.build()
+	return l, root, err
 }
 
 // loader holds what the steps of one Load share.

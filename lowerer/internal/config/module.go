@@ -44,11 +44,7 @@ func writeUnder(name string, data []byte) error {
 // LoadAll loads every program of the spec, or only the one that opts name.
 func LoadAll(path string, opts Options) ([]*Spec, error) {
 	name := opts.Program
-	l, err := newLoader(path, opts)
-	if err != nil {
-		return nil, err
-	}
-	root, err := l.build()
+	l, root, err := open(path, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -61,11 +57,7 @@ func LoadAll(path string, opts Options) ([]*Spec, error) {
 
 // LoadLibrary checks a package that others import, its definitions included, and loads the programs that it has, if any.
 func LoadLibrary(path string, opts Options) ([]*Spec, error) {
-	l, err := newLoader(path, opts)
-	if err != nil {
-		return nil, err
-	}
-	root, err := l.build()
+	l, root, err := open(path, opts)
 	if err != nil {
 		return nil, err
 	}

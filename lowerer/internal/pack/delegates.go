@@ -29,7 +29,10 @@ func (e *evaluator) delegates(p *exir.ExecutorchProgram, external *dataFiles) er
 			if !bytes.Equal(old, data) {
 				return fmt.Errorf("named data %q has two contents", key)
 			}
-			align(p.Program, key, d.Alignment)
+			align(p.Program.NamedData, key, d.Alignment)
+			for _, f := range external.files {
+				align(f.Entries, key, d.Alignment)
+			}
 			continue
 		}
 		seen[key] = data
@@ -47,10 +50,10 @@ func (e *evaluator) delegates(p *exir.ExecutorchProgram, external *dataFiles) er
 	return nil
 }
 
-// align raises the alignment of an entry that is there already.
-func align(p *pte.Program, key string, alignment int) {
-	for i := range p.NamedData {
-		if d := &p.NamedData[i]; d.Key == key {
+// align raises the alignment of the entry of a key, if list has it.
+func align(list []pte.NamedData, key string, alignment int) {
+	for i := range list {
+		if d := &list[i]; d.Key == key {
 			d.Alignment = max(d.Alignment, alignment)
 		}
 	}

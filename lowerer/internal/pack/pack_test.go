@@ -51,3 +51,21 @@ func TestRequirements(t *testing.T) {
 		})
 	}
 }
+
+// TestExternalAlignment checks that content which two entries of a data file share has the larger alignment of the two.
+func TestExternalAlignment(t *testing.T) {
+	entry := func(name string, alignment int) *exir.NamedData {
+		c := &exir.Constant{Name: name, Literal: true, Data: []byte("same"), Meta: tensor.Meta{DType: tensor.Byte, Sizes: []tensor.Dim{4}}}
+		return &exir.NamedData{Key: exir.ContentKey(c.Data), Content: c, Alignment: alignment, ExternalTag: "weights"}
+	}
+	p := &exir.ExecutorchProgram{Program: &pte.Program{}, NamedData: []*exir.NamedData{entry("a", 16), entry("b", 64)}}
+	room := new(scratch.Scratch)
+	defer room.Close()
+	files, err := Fill(p, nil, room)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != 1 || len(files[0].Entries) != 1 || files[0].Entries[0].Alignment != 64 {
+		t.Errorf("got %+v, want one entry at multiples of 64", files)
+	}
+}

@@ -187,9 +187,8 @@ func (g *maps) polynomial(to, other, x vec, c ...float64) {
 	}
 }
 
-// exp: x = n·ln 2 + r, |r| ≤ ln 2/2; a polynomial of degree 6 (Cephes, expf.c) in r, times 2^n.
-func (g *maps) exp(r []vec) {
-	x, n, p, q := r[0], r[1], r[2], r[3]
+// reduce leaves x - n·ln 2 in x, |x| ≤ ln 2/2, where exp is neither 0 nor infinite; p and q are free.
+func (g *maps) reduce(x, n, p, q vec) {
 	g.constant(p, -104)
 	g.constant(q, 89)
 	g.clamp(x, p, q)
@@ -200,6 +199,12 @@ func (g *maps) exp(r []vec) {
 	g.fma(x, n, p)
 	g.constant(p, 2.12194440e-4)
 	g.fma(x, n, p)
+}
+
+// exp: x = n·ln 2 + r, |r| ≤ ln 2/2; a polynomial of degree 6 (Cephes, expf.c) in r, times 2^n.
+func (g *maps) exp(r []vec) {
+	x, n, p, q := r[0], r[1], r[2], r[3]
+	g.reduce(x, n, p, q)
 	g.polynomial(p, q, x, 1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1, 1, 1)
 	g.bits(q, 127)
 	g.scale(p, n, [2]vec{r[4], r[5]}, q)
