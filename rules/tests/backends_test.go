@@ -154,8 +154,8 @@ const wasi = new WASI({version: "preview1", args: ["main"]});
 const code = require("fs").readFileSync(process.argv[1]);
 WebAssembly.instantiate(code, wasi.getImportObject()).then(x => wasi.start(x.instance));`
 
-// demoTable begins the table of what is linked that pte_closure_test looks for.
-const demoTable = "pte closure 1\nbackend BackendWithDelegateMappingDemo\nkernel "
+// demoTable is the table of what is linked that pte_closure_test looks for; the backend takes the whole program.
+const demoTable = "pte closure 1\nbackend BackendWithDelegateMappingDemo\nend of pte closure\n"
 
 // TestPlatforms builds a runtime for every platform by its attribute, and compares what it computes with amd64's. The
 // program is lowered once, and every binary has the table of what it links.

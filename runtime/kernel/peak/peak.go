@@ -30,7 +30,7 @@ const chunk = 2048
 // most is how many bytes a vector has at most.
 const most = 64
 
-// Of are the loops of t; those of Scalar are written in Go.
+// Of are the loops of t; those of Scalar are written in Go, and serve WebAssembly too, which has none of its own.
 func Of(t kernel.Tier) *Loops {
 	for i := range vectors {
 		if vectors[i].Tier == t {
