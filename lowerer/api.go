@@ -13,6 +13,7 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer/internal/decomp"
 	"github.com/rules-pte/rules_pte/lowerer/internal/delegate"
 	"github.com/rules-pte/rules_pte/lowerer/internal/emit"
+	"github.com/rules-pte/rules_pte/lowerer/internal/etrecord"
 	"github.com/rules-pte/rules_pte/lowerer/internal/functionalize"
 	"github.com/rules-pte/rules_pte/lowerer/internal/pack"
 	"github.com/rules-pte/rules_pte/lowerer/internal/passes"
@@ -33,7 +34,12 @@ type Options struct {
 	Data DataWriter
 	// Debug takes what the instructions came from; nil for nothing.
 	Debug *DebugInfo
+	// Record takes the graphs before anything is delegated; nil for nothing.
+	Record *Record
 }
+
+// Record is the graphs of a program in the Edge dialect, the file of `pte lower --etrecord`.
+type Record = etrecord.Record
 
 // DebugInfo is what instructions and backends' steps came from, the file of `pte lower --debug`.
 type DebugInfo = debuginfo.File
@@ -272,6 +278,7 @@ func lower(spec *config.Spec, models map[string]string, opts Options) (*exir.Exe
 		return nil, nil, err
 	}
 	opts.Timings.Mark("passes")
+	opts.Record.Add(&edge.Program, func(d tensor.Dim) int64 { return l.table.Eval(d, nil) })
 	if err := l.ToBackend(spec, edge, models, dump); err != nil {
 		return nil, nil, err
 	}

@@ -79,9 +79,20 @@ func changeWeight(t *testing.T, from, to string) {
 	write(t, to, b)
 }
 
-// TestInspectorHandles lets ExecuTorch's Inspector read a trace with the maps of the debug file. PTE_ORACLE is a Python
-// that has executorch.
-func TestInspectorHandles(t *testing.T) {
+// event is what tools/oracle/inspect_etdump.py prints of an event.
+type event struct {
+	Name, Backend string
+	Handles       []int
+	Values        []any
+	Ops           []string
+	Stacks        map[string]string
+	Modules       [][]string
+}
+
+// inspect lets ExecuTorch's Inspector read a trace of the program fused.pte of docs/debugging.md with the files that args
+// name. PTE_ORACLE is a Python that has executorch.
+func inspect(t *testing.T, args ...string) []event {
+	t.Helper()
 	python := os.Getenv("PTE_ORACLE")
 	if python == "" {
 		t.Skip("PTE_ORACLE is not set")
@@ -100,26 +111,28 @@ func TestInspectorHandles(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	debuggingFiles(t, models, string(page))
-	for _, command := range []string{"lower -o fused.pte --debug fused.debug.json net.cue", "run fused.pte --input x.npy --trace t.etdp --debug-buffer t.bin"} {
+	for _, command := range []string{"lower -o fused.pte --debug fused.debug.json --etrecord fused.etrecord net.cue", "run fused.pte --input x.npy --trace t.etdp --debug-buffer t.bin"} {
 		var out bytes.Buffer
 		if rc := run(strings.Fields(command), &out, &out); rc != 0 {
 			t.Fatalf("pte %s: exit code %d: %s", command, rc, &out)
 		}
 	}
-	cmd := exec.Command(python, script, "t.etdp", "t.bin", "fused.debug.json", "forward")
+	cmd := exec.Command(python, append([]string{script, "t.etdp", "t.bin"}, args...)...)
 	cmd.Stderr = os.Stderr
 	b, err := cmd.Output()
-	var events []struct {
-		Name, Backend string
-		Handles       []int
-		Values        []any
-	}
+	var events []event
 	if err == nil {
 		err = json.Unmarshal(b, &events)
 	}
 	if err != nil {
 		t.Fatalf("%v: %s", err, b)
 	}
+	return events
+}
+
+// TestInspectorHandles gives Inspector the maps of the debug file.
+func TestInspectorHandles(t *testing.T) {
+	events := inspect(t, "fused.debug.json", "forward")
 	want := map[string][]int{"DELEGATE_CALL": {1, 2, 3, 4, 5}, "0": {1, 2}, "1": {3, 4}, "2": {5}, "3": {5}, "4": {5}}
 	for _, e := range events {
 		handles, ok := want[e.Name]
@@ -128,6 +141,26 @@ func TestInspectorHandles(t *testing.T) {
 		}
 		if !slices.Equal(e.Handles, handles) || e.Backend != "BackendWithDelegateMappingDemo" || len(e.Values) == 0 {
 			t.Errorf("event %s of %q has handles %v and %d values, want %v", e.Name, e.Backend, e.Handles, len(e.Values), handles)
+		}
+		delete(want, e.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("no event for %v", want)
+	}
+}
+
+// TestInspectorRecord gives Inspector the ETRecord: an event has the operators and the Python lines of its nodes.
+func TestInspectorRecord(t *testing.T) {
+	want := map[string]string{"0": "aten.convolution.default aten.relu.default", "1": "aten.convolution.default aten.relu.default",
+		"2": "aten.tan.default"}
+	for _, e := range inspect(t, "fused.etrecord") {
+		ops, ok := want[e.Name]
+		if !ok {
+			continue
+		}
+		slices.Sort(e.Ops)
+		if got := strings.Join(e.Ops, " "); !strings.Contains(got, ops) || len(e.Stacks) == 0 {
+			t.Errorf("event %s has operators %q and %d stacks, want %q", e.Name, got, len(e.Stacks), ops)
 		}
 		delete(want, e.Name)
 	}

@@ -26,7 +26,7 @@ func runLower(e *env, args []string) error {
 	f := newFlags()
 	out := f.String("o", "", "the program's `file`; by default the input's name with .pte, in this folder")
 	dump := f.String("dump", "", "a `folder` for the text of every stage, and a page with them side by side")
-	debug := f.String("debug", "", "a `file` for what each instruction came from, which run and compare read")
+	origins := originFlags(f)
 	reportPath := f.String("report", "", "a `file` for the report that expect is held against")
 	timingsPath := f.String("timings", "", "a `file` for the time that each part took")
 	program := f.String("program", "", "the `name` of the program, where the spec has several")
@@ -51,28 +51,32 @@ func runLower(e *env, args []string) error {
 		return err
 	}
 	defer progress(e, "lowering "+rest[0])()
-	if err := lowerWhole(spec, paths, lowerOutputs{*out, *dump, *reportPath, *debug}, timings); err != nil || *timingsPath == "" {
+	if err := lowerWhole(spec, paths, lowerOutputs{*out, *dump, *reportPath, origins}, timings); err != nil || *timingsPath == "" {
 		return err
 	}
 	return writeFile(*timingsPath, timings.WriteJSON)
 }
 
-type lowerOutputs struct{ program, dump, report, debug string }
+type lowerOutputs struct {
+	program, dump, report string
+	origins               *origins
+}
 
 // lowerWhole lowers in one process. The report is written even if the program then misses `expect`.
 func lowerWhole(spec *config.Spec, models map[string]string, out lowerOutputs, t *lowerer.Timings) error {
-	debug := debugFor(out.debug)
+	opts := out.origins.options()
+	opts.Dump, opts.Timings, opts.Data = out.dump, t, dataBeside(out.program)
 	return writeFile(out.program, func(w io.Writer) error {
-		rep, err := lowerer.LowerFile(context.Background(), spec, models, w, lowerer.Options{Dump: out.dump, Timings: t, Debug: debug, Data: dataBeside(out.program)})
+		rep, err := lowerer.LowerFile(context.Background(), spec, models, w, opts)
 		if rep != nil && out.report != "" {
 			if err := writeFile(out.report, rep.Write); err != nil {
 				return err
 			}
 		}
-		if err != nil || debug == nil {
+		if err != nil {
 			return err
 		}
-		return writeFile(out.debug, debug.Write)
+		return out.origins.write(&opts)
 	})
 }
 
@@ -83,12 +87,38 @@ func dataBeside(program string) lowerer.DataWriter {
 	}
 }
 
-// debugFor is where the lowering puts what goes into the file at path, or nil if there is none.
-func debugFor(path string) *lowerer.DebugInfo {
-	if path == "" {
+// origins are the files that say what instructions came from; "" for none.
+type origins struct{ debug, record string }
+
+func originFlags(f flags) *origins {
+	o := &origins{}
+	f.StringVar(&o.debug, "debug", "", "a `file` for what each instruction came from, which run and compare read")
+	f.StringVar(&o.record, "etrecord", "", "an ETRecord `file`, which ExecuTorch's Inspector reads beside a trace")
+	return o
+}
+
+// options let the lowering collect what the files need.
+func (o *origins) options() (opts lowerer.Options) {
+	if o.debug != "" || o.record != "" {
+		opts.Debug = lowerer.NewDebugInfo()
+	}
+	if o.record != "" {
+		opts.Record = &lowerer.Record{}
+	}
+	return opts
+}
+
+// write writes the files from what was collected in opts.
+func (o *origins) write(opts *lowerer.Options) error {
+	if o.debug != "" {
+		if err := writeFile(o.debug, opts.Debug.Write); err != nil {
+			return err
+		}
+	}
+	if o.record == "" {
 		return nil
 	}
-	return lowerer.NewDebugInfo()
+	return writeFile(o.record, func(w io.Writer) error { return opts.Record.Write(w, opts.Debug) })
 }
 
 // loadSpecOf is config.Load, and the checks that the schema cannot make.

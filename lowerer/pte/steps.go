@@ -40,7 +40,7 @@ func runProgram(e *env, args []string) error {
 	resolved := resolvedFlags(f, "to read in place of a spec")
 	unused := f.String("unused", "", "the `file` for the names of inputs that the result does not depend on, for Bazel's unused_inputs_list")
 	out, reportPath := f.String("o", "", "the `file` for the lowered program, without its weights"), f.String("report", "", "the `file` of the report")
-	debugPath := f.String("debug", "", "a `file` for what each instruction came from")
+	origins := originFlags(f)
 	graphs := pairs{}
 	f.Var(graphs, "graph", "what split wrote for a model, as `key=path`; repeatable")
 	if err := parseOnlyFlags(f, args, "graph", "o", "report"); err != nil {
@@ -60,15 +60,13 @@ func runProgram(e *env, args []string) error {
 		if err := resolved.writeUnused(*unused); err != nil {
 			return err
 		}
-		debug := debugFor(*debugPath)
-		rep, err := lowerer.ProgramStep(spec, graphs, w, lowerer.Options{Debug: debug})
+		opts := origins.options()
+		rep, err := lowerer.ProgramStep(spec, graphs, w, opts)
 		if err != nil {
 			return err
 		}
-		if debug != nil {
-			if err := writeFile(*debugPath, debug.Write); err != nil {
-				return err
-			}
+		if err := origins.write(&opts); err != nil {
+			return err
 		}
 		return writeFile(*reportPath, rep.Write)
 	})

@@ -84,16 +84,34 @@ def _program(ctx, models, vet):
     """Lowers. The places of the spec's values are for errors alone, so that a program which lowered does not depend on them."""
     out = struct(program = _file(ctx, ".ptep"), report = _file(ctx, ".report.json"))
     unused = _file(ctx, ".unused")
+    args = _program_args(ctx, models, vet)
+    args.add("--unused", unused)
+    args.add("-o", out.program)
+    args.add("--report", out.report)
+    _run(ctx, ["lower", "program"], args, _program_inputs(models, vet), [out.program, out.report, unused], "PteProgram", unused)
+    return out
+
+def _program_args(ctx, models, vet):
     args = ctx.actions.args()
     args.add("--values", vet.values)
     args.add("--places", vet.places)
-    args.add("--unused", unused)
     for m in models:
         args.add("--graph", "%s=%s" % (m.key, m.graph.path))
-    args.add("-o", out.program)
-    args.add("--report", out.report)
-    inputs = [vet.values, vet.places] + [m.graph for m in models]
-    _run(ctx, ["lower", "program"], args, inputs, [out.program, out.report, unused], "PteProgram", unused)
+    return args
+
+def _program_inputs(models, vet):
+    return [vet.values, vet.places] + [m.graph for m in models]
+
+def _debug(ctx, models, vet):
+    """Lowers again, when asked, for the files that say what instructions came from: PteProgram has no use for them."""
+    out = [ctx.actions.declare_file(ctx.attr.out + s) for s in [".debug.json", ".etrecord"]]
+    scratch = [_file(ctx, ".debug.ptep"), _file(ctx, ".debug.report.json")]
+    args = _program_args(ctx, models, vet)
+    args.add("--debug", out[0])
+    args.add("--etrecord", out[1])
+    args.add("-o", scratch[0])
+    args.add("--report", scratch[1])
+    _run(ctx, ["lower", "program"], args, _program_inputs(models, vet), out + scratch, "PteDebug")
     return out
 
 def _check(ctx, report, spec):
@@ -154,6 +172,7 @@ def _pte_program_impl(ctx):
         DefaultInfo(files = depset([packed.out] + packed.data), runfiles = ctx.runfiles([packed.out] + packed.data)),
         OutputGroupInfo(
             _validation = depset([vet.marker, check]),
+            debug = depset(_debug(ctx, models, vet)),
             manifest = depset([packed.manifest]),
             report = depset([lowered.report]),
         ),

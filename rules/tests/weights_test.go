@@ -228,6 +228,10 @@ func TestValidation(t *testing.T) {
 	if out, err := w.bazel(append(args, "--noexperimental_run_validations")...); err != nil {
 		t.Errorf("without validations: %v\n%s", err, out)
 	}
+	if out, err := w.bazel("build", "--output_groups=debug", "//:net_pte", "--noexperimental_run_validations"); err != nil ||
+		!strings.Contains(out, "net.etrecord") || !strings.Contains(out, "net.debug.json") {
+		t.Errorf("what instructions came from: %v\n%s", err, out)
+	}
 	if out, err := w.bazel("build", "//:net_pte", "--noexperimental_run_validations"); err == nil {
 		t.Errorf("the program was packed though it misses expect\n%s", out)
 	}
