@@ -259,7 +259,7 @@ func prepareConvolution[T number](p *Prep) (State, error) {
 		return nil, nil
 	}
 	build := func() any {
-		s := &packed[T]{make([]T, c.convPacked())}
+		s := &packed[T]{packedSpace[T](c.convPacked())}
 		packConv(s.data, &c, w)
 		return s
 	}

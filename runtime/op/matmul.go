@@ -118,7 +118,7 @@ func preparePacked[T number](p *Prep, t *tensor.Tensor, transposed bool) (State,
 	build := func() any {
 		b := matrixOf[T](t, transposed)
 		tiling := tilingOf[T](p.Tier)
-		s := &packed[T]{make([]T, tiling.len(b.rows, b.cols))}
+		s := &packed[T]{packedSpace[T](tiling.len(b.rows, b.cols))}
 		pack(s.data, b, tiling)
 		return s
 	}

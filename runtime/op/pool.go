@@ -143,6 +143,9 @@ func maxPlane[T number](c *Call, p *planes, windows *[3][]extent, base, to int) 
 
 // maxWindow is the largest element in b and its index in the plane; NaN is larger than all.
 func maxWindow[T number](x []T, p *planes, b *box) (best T, index int64) {
+	if p.in[4] == 1 && b[2].step == 1 && b[1].low < b[1].high && b[2].low < b[2].high && b[0].low+1 == b[0].high {
+		return maxRows(x[b[0].low*p.in[2]:], p, b)
+	}
 	first := true
 	for d := b[0].low; d < b[0].high; d += b[0].step {
 		for h := b[1].low; h < b[1].high; h += b[1].step {
@@ -155,6 +158,21 @@ func maxWindow[T number](x []T, p *planes, b *box) (best T, index int64) {
 		}
 	}
 	return best, index
+}
+
+// maxRows is maxWindow where elements of a row lie side by side and the window is one deep.
+func maxRows[T number](x []T, p *planes, b *box) (best T, index int64) {
+	at := b[1].low*p.size[2] + b[2].low
+	best = x[b[1].low*p.in[3]+b[2].low]
+	for h := b[1].low; h < b[1].high; h += b[1].step {
+		row := h * p.in[3]
+		for w, v := range x[row+b[2].low : row+b[2].high] {
+			if v > best || v != v {
+				best, at = v, h*p.size[2]+b[2].low+w
+			}
+		}
+	}
+	return best, int64(b[0].low*p.size[1]*p.size[2] + at)
 }
 
 func runAvgPool2d[T number](c *Call, _ State) error { return runAvgPool[T](c, 2) }

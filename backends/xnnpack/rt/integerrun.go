@@ -161,7 +161,7 @@ func (p *product) share(c *ownCall, s int) {
 	}
 }
 
-func fill(x []int8, v int8) {
+func fill[T any](x []T, v T) {
 	for i := range x {
 		x[i] = v
 	}

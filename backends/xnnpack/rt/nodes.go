@@ -127,7 +127,7 @@ func lowerLeakyReLU(c *compiler, n *blob.Node) {
 }
 
 func lowerHardswish(c *compiler, n *blob.Node) {
-	c.inFloat(n, func(out int, in []int) { c.own(hardswish, out, in[0]) })
+	c.inFloat(n, func(out int, in []int) { c.own(hardswish(c.ctx.Tier), out, in[0]) })
 }
 
 func lowerSquare(c *compiler, n *blob.Node) {
@@ -307,8 +307,8 @@ func (c *compiler) rank4(slot int) bool {
 	return c.err == nil
 }
 
-// framed is the image in, or it with a frame of x where the paddings differ from side to side, and the padding left.
-func (c *compiler) framed(in int, t, r, b, l int, x float32) (slot int, pad operand) {
+// framed is the image in, or it with a frame of zeros where the paddings differ from side to side, and the padding left.
+func (c *compiler) framed(in int, t, r, b, l int) (slot int, pad operand) {
 	if t == b && l == r {
 		return in, numbers(int64(t), int64(l))
 	}
@@ -316,7 +316,7 @@ func (c *compiler) framed(in int, t, r, b, l int, x float32) (slot int, pad oper
 	dims[1] += tensor.Dim(t + b)
 	dims[2] += tensor.Dim(l + r)
 	slot = c.newSlot(tensor.Float, dims)
-	c.pad(slot, in, []uint32{0, uint32(t), uint32(l), 0}, []uint32{0, uint32(b), uint32(r), 0}, x)
+	c.pad(slot, in, []uint32{0, uint32(t), uint32(l), 0}, []uint32{0, uint32(b), uint32(r), 0}, 0)
 	return slot, numbers(0, 0)
 }
 
@@ -341,7 +341,7 @@ func lowerConv(c *compiler, n *blob.Node) {
 		if n.Type == blob.ConvTranspose2d {
 			y = c.uncropped(out, &k)
 		} else {
-			x, pad = c.framed(in[0], k.Top, k.Right, k.Bottom, k.Left, 0)
+			x, pad = c.framed(in[0], k.Top, k.Right, k.Bottom, k.Left)
 		}
 		c.call("aten::convolution.out", as(y, nchw), as(x, nchw), c.filter(n, in[1], &k), bias,
 			numbers(int64(k.StrideHeight), int64(k.StrideWidth)), pad, numbers(int64(k.DilationHeight), int64(k.DilationWidth)),
@@ -453,12 +453,7 @@ func lowerMaxPool(c *compiler, n *blob.Node) {
 		if !c.rank4(in[0]) {
 			return
 		}
-		p := n.Pool()
-		x, pad := c.framed(in[0], p.Top, p.Right, p.Bottom, p.Left, float32(math.Inf(-1)))
-		at := c.temp(out, tensor.Long)
-		c.callOuts("aten::max_pool2d_with_indices.out", []operand{as(out, nchw), as(at, nchw)}, as(x, nchw),
-			numbers(int64(p.Height), int64(p.Width)), numbers(int64(p.StrideHeight), int64(p.StrideWidth)), pad,
-			numbers(int64(p.DilationHeight), int64(p.DilationWidth)), truth(false))
+		c.own(maxPool(n.Pool(), c.ctx.Tier), out, in[0])
 	})
 }
 
@@ -468,11 +463,8 @@ func lowerAvgPool(c *compiler, n *blob.Node) {
 			return
 		}
 		p := n.Pool()
-		if p.Top != p.Bottom || p.Left != p.Right {
-			c.fail(pte.NotSupported, "paddings differ from side to side")
-		}
-		c.call("aten::avg_pool2d.out", as(out, nchw), as(in[0], nchw), numbers(int64(p.Height), int64(p.Width)),
-			numbers(int64(p.StrideHeight), int64(p.StrideWidth)), numbers(int64(p.Top), int64(p.Left)), truth(false), truth(false), none())
+		p.DilationHeight, p.DilationWidth = 1, 1 // the operator has none
+		c.own(avgPool(p, c.ctx.Tier), out, in[0])
 	})
 }
 
@@ -482,7 +474,9 @@ const keepDims = 0x40
 func lowerGlobalAvgPool(c *compiler, n *blob.Node) {
 	c.inFloat(n, func(out int, in []int) {
 		keep := n.Flags&keepDims != 0 || len(c.out.slots[out].dims) == len(c.out.slots[in[0]].dims)
-		c.call("aten::mean.out", of(out), of(in[0]), numbers(-3, -2), truth(keep), none())
+		if c.rank4(in[0]) {
+			c.own(globalAvgPool(keep, c.ctx.Tier), out, in[0])
+		}
 	})
 }
 

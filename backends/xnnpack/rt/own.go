@@ -43,17 +43,39 @@ func leading(c *ownCall) error {
 	return nil
 }
 
+// hardswishPart is how many elements go through all steps of hardswish at a time.
+const hardswishPart = 2048
+
 // hardswish is x·clamp(x+3, 0, 6)/6.
-func hardswish(c *ownCall) error {
-	n, err := c.like()
-	if err != nil {
-		return err
+func hardswish(tier kernel.Tier) func(*ownCall) error {
+	return func(c *ownCall) error {
+		n, err := c.like()
+		if err != nil {
+			return err
+		}
+		x, o := sliceOf[float32](c.args[0].Data, n), sliceOf[float32](c.outs[0].Data, n)
+		for len(x) > 0 {
+			k := min(len(x), hardswishPart)
+			hardswishOf(tier, o[:k], x[:k])
+			x, o = x[k:], o[k:]
+		}
+		return nil
 	}
-	x, o := sliceOf[float32](c.args[0].Data, n), sliceOf[float32](c.outs[0].Data, n)
+}
+
+// The numbers of hardswish, as operands.
+var three, sixth = []float32{3}, []float32{1.0 / 6}
+
+func hardswishOf(tier kernel.Tier, o, x []float32) {
+	if kernel.AddF32(tier, o, x, three) {
+		kernel.ClampF32(tier, o, o, [2]float32{0, 6})
+		kernel.MulF32(tier, o, o, x)
+		kernel.MulF32(tier, o, o, sixth)
+		return
+	}
 	for i, v := range x {
 		o[i] = v * min(max(v+3, 0), 6) / 6
 	}
-	return nil
 }
 
 // fromType converts a value to float32.

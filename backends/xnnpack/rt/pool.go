@@ -1,0 +1,173 @@
+package rt
+
+import (
+	"math"
+
+	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
+	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// pool is a pooling of images in NHWC, row by row: the rows of a window are combined first, then its columns.
+type pool struct {
+	blob.Pool
+	tier        kernel.Tier
+	combine     func(t kernel.Tier, o, x, y []float32)
+	padding     float32
+	mean        bool
+	x, o        []float32 // an image
+	h, w, c     int
+	outH, outW  int
+	line, other []float32 // a row with its padding: what the rows of the window combine to, and some columns of it
+}
+
+// maxPool gives the largest element of each window; padding counts as -Inf.
+func maxPool(p blob.Pool, tier kernel.Tier) func(*ownCall) error {
+	return func(c *ownCall) error {
+		j := pool{Pool: p, tier: tier, combine: largest, padding: float32(math.Inf(-1))}
+		return j.run(c, false)
+	}
+}
+
+// avgPool gives the mean of each window's elements; padding does not count.
+func avgPool(p blob.Pool, tier kernel.Tier) func(*ownCall) error {
+	return func(c *ownCall) error {
+		j := pool{Pool: p, tier: tier, combine: sum, mean: true}
+		return j.run(c, false)
+	}
+}
+
+// globalAvgPool gives the mean of each channel of an image; its two dimensions are dropped unless keep is set.
+func globalAvgPool(keep bool, tier kernel.Tier) func(*ownCall) error {
+	return func(c *ownCall) error {
+		size := c.args[0].Sizes
+		j := pool{tier: tier, combine: sum, mean: true}
+		j.Pool = blob.Pool{Height: int(size[1]), Width: int(size[2]), StrideHeight: 1, StrideWidth: 1, DilationHeight: 1, DilationWidth: 1}
+		return j.run(c, !keep)
+	}
+}
+
+// run pools all images. With flat, results of one element by one have rank 2.
+func (j *pool) run(c *ownCall, flat bool) error {
+	in, out := c.args[0], c.outs[0]
+	j.h, j.w, j.c = int(in.Sizes[1]), int(in.Sizes[2]), int(in.Sizes[3])
+	j.outH = windows(j.h+j.Top+j.Bottom, j.Height, j.StrideHeight, j.DilationHeight)
+	j.outW = windows(j.w+j.Left+j.Right, j.Width, j.StrideWidth, j.DilationWidth)
+	if j.outH < 1 || j.outW < 1 {
+		return backend.Fail(pte.InvalidArgument, "the window is larger than the padded input")
+	}
+	sizes := append(c.sizes[:0], in.Sizes[0])
+	if !flat {
+		sizes = append(sizes, tensor.Dim(j.outH), tensor.Dim(j.outW))
+	}
+	if err := c.resize(out, append(sizes, in.Sizes[3])); err != nil {
+		return err
+	}
+	size := (j.w + j.Left + j.Right) * j.c
+	space, err := c.alloc(8 * size)
+	if err != nil {
+		return err
+	}
+	both := sliceOf[float32](space, 2*size)
+	j.line, j.other = both[:size], both[size:]
+	fill(j.line, j.padding)
+	x, o := sliceOf[float32](in.Data, in.Numel()), sliceOf[float32](out.Data, out.Numel())
+	for n := range int(in.Sizes[0]) {
+		j.x, j.o = x[n*j.h*j.w*j.c:], o[n*j.outH*j.outW*j.c:]
+		for row := range j.outH {
+			j.columns(j.o[row*j.outW*j.c:][:j.outW*j.c], j.rows(row))
+		}
+	}
+	return nil
+}
+
+// windows is how many windows of size elements, dilated, fit into n elements.
+func windows(n, size, stride, dilation int) int {
+	last := n - (size-1)*dilation - 1
+	if size < 1 || last < 0 {
+		return 0
+	}
+	return last/stride + 1
+}
+
+// inside is which elements of window i lie among n elements after before ones of padding: the first, and how many.
+func inside(i, n, size, stride, dilation, before int) (first, count int) {
+	at := i*stride - before
+	skip := max(0, (-at+dilation-1)/dilation)
+	first = at + skip*dilation
+	if first >= n {
+		return 0, 0
+	}
+	return first, min(size-skip, (n-1-first)/dilation+1)
+}
+
+// rows combines the rows of the windows in a row of results, and says how many there are.
+func (j *pool) rows(row int) int {
+	first, count := inside(row, j.h, j.Height, j.StrideHeight, j.DilationHeight, j.Top)
+	inner := j.line[j.Left*j.c:][:j.w*j.c]
+	at := func(k int) []float32 { return j.x[(first+k*j.DilationHeight)*len(inner):][:len(inner)] }
+	switch {
+	case count < 1:
+		fill(inner, j.padding)
+		return 0
+	case count == 1:
+		copy(inner, at(0))
+	default:
+		j.combine(j.tier, inner, at(0), at(1))
+	}
+	for k := 2; k < count; k++ {
+		j.combine(j.tier, inner, inner, at(k))
+	}
+	return count
+}
+
+// columns computes a row of results from a row that combines rows of the windows.
+func (j *pool) columns(o []float32, rows int) {
+	all := j.line
+	span := len(j.line) - (j.Width-1)*j.DilationWidth*j.c // where the windows begin
+	for k := 1; k < j.Width; k++ {
+		j.combine(j.tier, j.other[:span], all[:span], j.line[k*j.DilationWidth*j.c:][:span])
+		all = j.other
+	}
+	for i := range j.outW {
+		part := o[i*j.c : (i+1)*j.c]
+		copy(part, all[i*j.StrideWidth*j.c:])
+		if j.mean {
+			_, count := inside(i, j.w, j.Width, j.StrideWidth, j.DilationWidth, j.Left)
+			scale(j.tier, part, 1/float32(rows*count))
+		}
+	}
+}
+
+// largest sets each element of o to the larger of those of x and y; NaN is larger than all.
+func largest(t kernel.Tier, o, x, y []float32) {
+	if kernel.MaxF32(t, o, x, y) {
+		return
+	}
+	for i, v := range y {
+		o[i] = max(x[i], v)
+	}
+}
+
+// sum sets each element of o to the sum of those of x and y.
+func sum(t kernel.Tier, o, x, y []float32) {
+	if kernel.AddF32(t, o, x, y) {
+		return
+	}
+	for i, v := range y {
+		o[i] = x[i] + v
+	}
+}
+
+// scale multiplies each element of o.
+func scale(t kernel.Tier, o []float32, by float32) {
+	factor := [1]float32{by}
+	if kernel.MulF32(t, o, o, factor[:]) {
+		return
+	}
+	for i := range o {
+		o[i] *= by
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package op
+
+// useHugePages does nothing here.
+func useHugePages([]byte) {}
