@@ -17,16 +17,25 @@ func TestArchives(t *testing.T) {
 		t.Fatalf("packs %v, %v, want one for each of torch 2.8 to 2.12", packs, err)
 	}
 	for _, pack := range packs {
-		dir := t.TempDir()
-		unpack(t, pack, dir)
-		cases, err := filepath.Glob(dir + "/*/case.json")
-		if err != nil || len(cases) < 12 {
-			t.Fatalf("%s: cases %v, %v, want a dozen", pack, cases, err)
-		}
-		for _, c := range cases {
-			folder := filepath.Dir(c)
-			t.Run(filepath.Base(pack)+"/"+filepath.Base(folder), func(t *testing.T) { lowerAndCheck(t, folder) })
-		}
+		checkPack(t, pack, 12)
+	}
+}
+
+// TestForms is the same for programs of rare forms, by tools/oracle/forms.py.
+func TestForms(t *testing.T) { checkPack(t, "testdata/archives/forms.zip", 4) }
+
+// checkPack lowers and runs every program of a pack, of which there are at least as many as it should have.
+func checkPack(t *testing.T, pack string, programs int) {
+	t.Helper()
+	dir := t.TempDir()
+	unpack(t, pack, dir)
+	cases, err := filepath.Glob(dir + "/*/case.json")
+	if err != nil || len(cases) < programs {
+		t.Fatalf("%s: cases %v, %v, want %d", pack, cases, err, programs)
+	}
+	for _, c := range cases {
+		folder := filepath.Dir(c)
+		t.Run(filepath.Base(pack)+"/"+filepath.Base(folder), func(t *testing.T) { lowerAndCheck(t, folder) })
 	}
 }
 

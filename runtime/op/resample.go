@@ -99,6 +99,9 @@ func linearFilter(c *Call, a *axis) (filter, error) {
 	}
 	for i := range a.m {
 		x := max(a.source(i), 0)
+		if a.n == a.m { // a copy, whatever the scale
+			x = float64(i)
+		}
 		low := min(int(x), a.n-1)
 		at, w := f.taps(i)
 		at[0], at[1] = low, min(low+1, a.n-1)

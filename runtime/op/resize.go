@@ -2,7 +2,6 @@ package op
 
 import (
 	"errors"
-	"math"
 
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -241,23 +240,7 @@ func upsampleSize(s *tensor.Shapes, n tensor.Dim, size, factors *Value, i int) (
 	case len(factors.Floats) != 2:
 		return 0, errScale
 	}
-	return ScaledSize(s, n, factors.Floats[i])
-}
-
-// ScaledSize is ⌊n·factor⌋. A symbol is scaled by factors that are multiples of 2⁻²⁰ only.
-func ScaledSize(s *tensor.Shapes, n tensor.Dim, factor float64) (tensor.Dim, error) {
-	if !tensor.IsSymbol(n) {
-		return tensor.Dim(float64(n) * factor), nil
-	}
-	const unit = 1 << 20
-	if units := factor * unit; units == math.Trunc(units) && units > 0 && units < 1<<40 {
-		whole := tensor.Dim(units)
-		if whole%unit == 0 {
-			return s.Mul(n, whole/unit), nil
-		}
-		return s.FloorDiv(s.Mul(n, whole), unit), nil
-	}
-	return 0, errScale
+	return s.Scale(n, factors.Floats[i]), nil
 }
 
 // sourceStep is how far in the input one step in the output goes.
@@ -284,7 +267,8 @@ type tap[T float] struct {
 	weight [2]T
 }
 
-// bilinearTaps are the taps of each index of spatial dimension i.
+// bilinearTaps are the taps of each index of spatial dimension i. One that keeps its size is copied, whatever the scale
+// factor (compute_source_index_and_lambda in ATen's UpSample.h).
 func bilinearTaps[T float](c *Call, i int, stride int) ([]tap[T], error) {
 	n, m := int(c.Args[0].Tensor.Sizes[2+i]), int(c.Out[0].Sizes[2+i])
 	taps, err := tempOf[tap[T]](c, m)
@@ -292,7 +276,10 @@ func bilinearTaps[T float](c *Call, i int, stride int) ([]tap[T], error) {
 		return nil, err
 	}
 	step, align := T(sourceStep(n, max(m, 1), &c.Args[3], i)), c.Args[2].Int != 0
-	if align {
+	switch {
+	case n == m:
+		step = 1
+	case align:
 		step = T(n-1) / T(max(m-1, 1))
 	}
 	for k := range taps {

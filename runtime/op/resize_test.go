@@ -27,6 +27,8 @@ func TestResize(t *testing.T) {
 		{"nearest", &UpsampleNearest2dF32, []any{plane, nil, []float64{1, 2}}, dims{1, 1, 2, 4}, []float32{0, 0, 1, 1, 2, 2, 3, 3}},
 		{"nearest size", &UpsampleNearest2dF32, []any{plane, dims{1, 3}, nil}, dims{1, 1, 1, 3}, []float32{0, 0, 1}},
 		{"bilinear", &UpsampleBilinear2dF32, []any{plane, nil, false, []float64{1, 2}}, dims{1, 1, 2, 4}, []float32{0, 0.25, 0.75, 1, 2, 2.25, 2.75, 3}},
+		{"bilinear copy", &UpsampleBilinear2dF32, []any{plane, nil, false, []float64{1.3, 1.3}}, dims{1, 1, 2, 2}, []float32{0, 1, 2, 3}},
+		{"trilinear copy", &UpsampleTrilinear3dF32, []any{iota32(1, 1, 1, 1, 3), dims{1, 1, 3}, false, 1.3, 1.3, 1.3}, dims{1, 1, 1, 1, 3}, []float32{0, 1, 2}},
 		{"bilinear corners", &UpsampleBilinear2dF32, []any{ordered(iota32(1, 2, 1, 2), 0, 2, 3, 1), dims{1, 3}, true, nil}, dims{1, 2, 1, 3}, []float32{0, 0.5, 1, 2, 2.5, 3}},
 	} {
 		t.Run(test.name, func(t *testing.T) { wantOut(t, mustCall(t, test.k, test.args...), test.sizes, test.want...) })

@@ -39,6 +39,7 @@ type Expressions interface {
 	Mod(a, b Dim) Dim
 	Max(a, b Dim) Dim
 	Min(a, b Dim) Dim
+	Scale(n Dim, factor float64) Dim
 	Equal(a, b Dim) Truth
 	Less(a, b Dim) Truth
 }
@@ -109,6 +110,14 @@ func (s *Shapes) Min(a, b Dim) Dim {
 		return min(a, b)
 	}
 	return s.Table.Min(a, b)
+}
+
+// Scale is ⌊n·factor⌋ of an n ≥ 0, the product a float64.
+func (s *Shapes) Scale(n Dim, factor float64) Dim {
+	if !IsSymbol(n) {
+		return Dim(float64(n) * factor)
+	}
+	return s.Table.Scale(n, factor)
 }
 
 func truth(b bool) Truth {

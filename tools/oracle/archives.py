@@ -34,9 +34,13 @@ def load_zoo(folder):
 
 
 def main(folder, out):
-    zoo = load_zoo(Path(folder))
+    pack(load_zoo(Path(folder)), NAMES, out)
+
+
+def pack(zoo, names, out):
+    """Exports the zoo's models of these names into the zip out."""
     with tempfile.TemporaryDirectory() as tmp, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as z:
-        for name in NAMES:
+        for name in names:
             try:
                 zoo.export(zoo.MODELS[name], Path(tmp))
             except Exception as err:  # whatever an older torch says of a program that it does not know

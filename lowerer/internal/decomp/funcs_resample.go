@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
-	"github.com/rules-pte/rules_pte/runtime/op"
 )
 
 // scales are the scale factors of an upsampling with or without the overload name vec, or nil.
@@ -29,10 +28,7 @@ func resample(c *call) []*exir.Value {
 	if !c.has("output_size") {
 		sizes = make([]int64, n)
 		for i := range sizes {
-			var err error
-			if sizes[i], err = op.ScaledSize(c.shapes(), size(x, 2+i), scales[i].Float); err != nil {
-				failf("%v", err)
-			}
+			sizes[i] = c.shapes().Scale(size(x, 2+i), scales[i].Float)
 		}
 	}
 	args := []any{x, sizes}

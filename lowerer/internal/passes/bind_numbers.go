@@ -43,7 +43,6 @@ func (b *binder) run() error {
 		if err := b.node(n); err != nil {
 			return n.Fault(diag.UnsupportedFeature, "%w", err)
 		}
-		b.nodes = append(b.nodes, n)
 		for _, v := range n.Outs {
 			b.learn(v)
 		}
@@ -73,28 +72,17 @@ func (b *binder) learn(v *exir.Value) {
 	}
 }
 
-// primName is the prim op of one of Python's operators, or "".
-func primName(op string) string {
-	base, isPython := strings.CutPrefix(op, "python::")
-	if !isPython {
-		return ""
-	}
-	return "executorch_prim::" + base + ".Scalar"
-}
-
+// node binds the arguments of n and appends it, or what it becomes.
 func (b *binder) node(n *exir.Node) error {
-	if prim := primName(n.Op.Name); prim != "" {
-		s := exir.LookupSchema(prim)
-		if s == nil {
-			return fmt.Errorf("%s has no prim op", n.Op.Name)
-		}
-		n.Op = s
-	}
 	for i := range n.Args {
 		if err := n.Args[i].EachArg(b.bind); err != nil {
 			return err
 		}
 	}
+	if strings.HasPrefix(n.Op.Name, "python::") {
+		return b.python(n)
+	}
+	b.nodes = append(b.nodes, n)
 	return nil
 }
 
@@ -130,6 +118,9 @@ func (b *binder) value(d tensor.Dim) (exir.Arg, error) {
 	op, args, name := b.c.Table.Node(d)
 	if op == "symbol" {
 		return b.solve(d, name)
+	}
+	if r := b.c.Table.Real(d); r != nil {
+		return b.rounding(d, op, r)
 	}
 	prim := map[string]string{"max": "sym_max", "min": "sym_min"}[op]
 	if prim == "" {

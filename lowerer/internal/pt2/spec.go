@@ -1,9 +1,11 @@
 package pt2
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
@@ -184,10 +186,23 @@ func (s *symbolTable) dim(v symJSON) (tensor.Dim, error) {
 		return d, nil
 	}
 	d, err := s.t.ParseWith(v.Expr.Text, s.symbol)
+	if errors.Is(err, symint.ErrUnsupported) {
+		d, err = s.unknown(), nil
+	}
 	if err == nil {
 		s.parsed[v.Expr.Text] = d
 	}
 	return d, err
+}
+
+// unknown is a symbol for a number of which only a node of the graph knows how to compute it.
+func (s *symbolTable) unknown() tensor.Dim {
+	for i := 0; ; i++ {
+		name := "e" + strconv.Itoa(i)
+		if _, taken := s.byName[name]; !taken {
+			return s.declare(name, math.MinInt64, math.MaxInt64)
+		}
+	}
 }
 
 func (s *symbolTable) dims(in []symJSON) ([]tensor.Dim, error) {

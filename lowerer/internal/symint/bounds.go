@@ -52,6 +52,10 @@ func (t *Table) computeInterval(d Dim, depth int) interval {
 	if n.op == opSymbol {
 		return interval{n.min, n.max}
 	}
+	if n.real != nil {
+		lo, hi := t.realBounds(n.real)
+		return interval{roundBy(n.op, lo), roundBy(n.op, hi)}
+	}
 	v := t.interval(n.args[0], depth)
 	for _, a := range n.args[1:] {
 		v = applyInterval(n.op, v, t.interval(a, depth))

@@ -291,6 +291,10 @@ func (t *Table) rebuild(d Dim, done map[Dim]Dim) Dim {
 		}
 		return done[d]
 	}
+	if n.real != nil {
+		done[d] = t.round(n.op, t.rebuildReal(n.real, done))
+		return done[d]
+	}
 	r := t.rebuild(n.args[0], done)
 	for _, a := range n.args[1:] {
 		r = t.apply(n.op, r, t.rebuild(a, done))

@@ -44,6 +44,9 @@ func (t *Table) ParseWith(srepr string, symbol func(name string, positive bool) 
 	return d, nil
 }
 
+// ErrUnsupported is the error of an expression that is well formed and has no form here.
+var ErrUnsupported = errors.New("not an expression that is supported")
+
 const maxDepth = 100
 
 type parser struct {
@@ -84,8 +87,15 @@ func (p *parser) expr(depth int) (Dim, error) {
 	case "Integer":
 		return p.integer()
 	}
-	if quotient, ok := roundings[name]; ok {
-		return p.rounding(quotient, depth)
+	if rounding, ok := roundings[name]; ok {
+		r, err := p.real(depth + 1)
+		if err == nil && !p.take(")") {
+			err = fmt.Errorf("want ) at %.20q", p.rest)
+		}
+		if err != nil {
+			return 0, err
+		}
+		return p.t.round(rounding.op, r), nil
 	}
 	args, err := p.args(depth)
 	if err != nil {
@@ -148,25 +158,6 @@ func identifier(s string) bool {
 	return s != "" && (s[0] < '0' || s[0] > '9') && s != "max" && s != "min"
 }
 
-// roundings are torch's functions that make an integer of a true quotient
-// (torch/utils/_sympy/functions.py); the value names the integer form.
-var roundings = map[string]string{"FloorToInt": "FloorDiv", "CeilToInt": "CeilDiv", "TruncToInt": "TruncDiv"}
-
-// rounding reads X(IntTrueDiv(a, b)) after "X(".
-func (p *parser) rounding(quotient string, depth int) (Dim, error) {
-	if !p.take("IntTrueDiv(") {
-		return 0, fmt.Errorf("no integer expression: %.40q", p.rest)
-	}
-	args, err := p.args(depth + 1)
-	if err != nil {
-		return 0, err
-	}
-	if !p.take(")") {
-		return 0, fmt.Errorf("want ) at %.20q", p.rest)
-	}
-	return p.call(quotient, args)
-}
-
 // fold maps operators with any number of arguments.
 var folds = map[string]opKind{"Add": opAdd, "Mul": opMul, "Max": opMax, "Min": opMin}
 
@@ -198,7 +189,7 @@ func (p *parser) call(name string, args []Dim) (Dim, error) {
 		}
 		return modulo(p.t, q, args[2])
 	}
-	return 0, fmt.Errorf("%s of %d arguments is not an integer expression that is supported", name, len(args))
+	return 0, fmt.Errorf("%s of %d arguments: %w", name, len(args), ErrUnsupported)
 }
 
 var errZero = errors.New("division by zero")
@@ -233,7 +224,7 @@ func truncDivide(t *Table, a, b Dim) (Dim, error) {
 
 func power(t *Table, a, b Dim) (Dim, error) {
 	if tensor.IsSymbol(b) || b < 0 || b > maxDegree {
-		return 0, fmt.Errorf("power with exponent %s", t.String(b))
+		return 0, fmt.Errorf("power with exponent %s: %w", t.String(b), ErrUnsupported)
 	}
 	d := Dim(1)
 	for range b {
@@ -244,7 +235,7 @@ func power(t *Table, a, b Dim) (Dim, error) {
 
 func shift(a, b Dim, f func(a, b Dim) Dim) (Dim, error) {
 	if tensor.IsSymbol(b) || b < 0 || b > 62 {
-		return 0, errors.New("shift by no constant from 0 to 62")
+		return 0, fmt.Errorf("shift by no constant from 0 to 62: %w", ErrUnsupported)
 	}
 	return f(a, 1<<b), nil
 }

@@ -217,7 +217,7 @@ func (t *Table) factor(a Dim) string {
 	}
 	if tensor.IsSymbol(a) {
 		switch t.at(a).op {
-		case opSymbol, opMax, opMin:
+		case opSymbol, opMax, opMin, opTrunc, opFloor, opCeil, opRound:
 			return s
 		}
 	}

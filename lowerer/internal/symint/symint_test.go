@@ -43,6 +43,13 @@ func TestParse(t *testing.T) {
 		{"Max(Integer(1), Add(" + s0 + ", Integer(-2)))", "max(1, s0 - 2)"},
 		{"Min(" + s0 + ", Integer(100))", "s0"},
 		{"TruncToInt(IntTrueDiv(" + s0 + ", Integer(2)))", "s0//2"},
+		{"TruncToInt(IntTrueDiv(" + u0 + ", Integer(2)))", "trunc(truediv(u0, 2))"},
+		{"TruncToInt(Mul(Float('1.5', precision=53), ToFloat(" + s0 + ")))", "(3*s0)//2"},
+		{"TruncToInt(Mul(Float('1.3', precision=53), ToFloat(" + s0 + ")))", "trunc(mul(1.3, s0))"},
+		{"CeilToInt(FloatPow(ToFloat(Add(" + s0 + ", Integer(1))), Float('0.5', precision=53)))", "ceil(pow(s0 + 1, 0.5))"},
+		{"RoundToInt(Max(Float('2.5', precision=53), IntTrueDiv(" + s0 + ", " + s1 + ")))", "round(max(2.5, truediv(s0, s1)))"},
+		{"FloorToInt(OpaqueUnaryFn_sqrt(" + s0 + "))", "floor(sqrt(s0))"},
+		{"TruncToInt(Mul(Float('2.5', precision=53), Float('3.0', precision=53)))", "7"},
 		{"RShift(LShift(" + s0 + ", Integer(3)), Integer(2))", "2*s0"},
 		{"Identity(" + u0 + ")", "u0"},
 	} {
@@ -60,12 +67,52 @@ func TestParseErrors(t *testing.T) {
 	for _, in := range []string{
 		"", "Integer", "Integer(", "Integer(x)", "Integer(99999999999999999999)", "Integer(-9223372036854775807)",
 		"Symbol('s0'", "Symbol(s0)", "Symbol('a b')", "Add(" + s0, s0 + ")", "LessThan(" + s0 + ", Integer(3))",
-		"FloorDiv(" + s0 + ", Integer(0))", "Pow(" + s0 + ", " + s1 + ")", "TruncToInt(IntTrueDiv(" + u0 + ", Integer(2)))",
+		"FloorDiv(" + s0 + ", Integer(0))", "Pow(" + s0 + ", " + s1 + ")", "TruncToInt(Float('x', precision=53))", "TruncToInt(Float('1.5'",
+		"TruncToInt(Mul(" + s0 + ", Float('1.5'))", "TruncToInt(ToFloat(" + s0 + ", " + s0 + "))", "TruncToInt(FloatTrueDiv(" + s0 + "))",
 		"Mul(Integer(4611686018427387904), " + s0 + ", Integer(4))", "Pow(Add(" + s0 + ", " + s1 + "), Integer(99))",
 	} {
 		if d, err := testTable().Parse(in); err == nil {
 			t.Errorf("Parse(%q) = %d, want an error", in, d)
 		}
+	}
+}
+
+// TestRounding holds rounded real expressions to float64 arithmetic, within their bounds.
+func TestRounding(t *testing.T) {
+	tab := testTable()
+	n, _ := tab.Lookup("s0")
+	for _, c := range []struct {
+		in     string
+		lo, hi int64
+		want   func(n float64) float64
+	}{
+		{"TruncToInt(Mul(Float('0.7', precision=53), ToFloat(" + s0 + ")))", 0, 70, func(n float64) float64 { return math.Trunc(n * 0.7) }},
+		{"FloorToInt(FloatPow(ToFloat(" + s0 + "), Float('-0.5', precision=53)))", 0, 1, func(n float64) float64 { return math.Floor(math.Pow(n, -0.5)) }},
+		{"RoundToInt(IntTrueDiv(Integer(100), " + s0 + "))", 1, 100, func(n float64) float64 { return math.RoundToEven(100 / n) }},
+		{"CeilToInt(Min(Float('9.5', precision=53), OpaqueUnaryFn_sqrt(" + s0 + ")))", 1, 10, func(n float64) float64 { return math.Ceil(min(9.5, math.Sqrt(n))) }},
+	} {
+		d, err := tab.Parse(c.in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lo, hi := tab.Bounds(d); lo != c.lo || hi != c.hi {
+			t.Errorf("bounds of %s: [%d, %d], want [%d, %d]", tab.String(d), lo, hi, c.lo, c.hi)
+		}
+		for v := int64(1); v <= 100; v++ {
+			if got, want := tab.Eval(d, map[string]int64{"s0": v}), int64(c.want(float64(v))); got != want {
+				t.Errorf("%s at %d is %d, want %d", tab.String(d), v, got, want)
+			}
+		}
+	}
+	scaled := tab.Scale(n, 1.3)
+	if again, err := tab.Parse("TruncToInt(Mul(Float('1.3', precision=53), ToFloat(" + s0 + ")))"); err != nil || again != scaled {
+		t.Errorf("Scale gives %s, torch's expression %s, %v", tab.String(scaled), tab.String(again), err)
+	}
+	if err := tab.SetRange("s0", 9, 9); err != nil {
+		t.Fatal(err)
+	}
+	if got := tab.Simplify(scaled); got != 11 {
+		t.Errorf("trunc(1.3*9) simplifies to %s, want 11", tab.String(got))
 	}
 }
 

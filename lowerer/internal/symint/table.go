@@ -34,14 +34,19 @@ const (
 	opMod
 	opMax
 	opMin
+	opTrunc
+	opFloor
+	opCeil
+	opRound
 )
 
-var opNames = [...]string{"const", "symbol", "add", "mul", "floordiv", "mod", "max", "min"}
+var opNames = [...]string{"const", "symbol", "add", "mul", "floordiv", "mod", "max", "min", "trunc", "floor", "ceil", "round"}
 
 type node struct {
 	op   opKind
 	args []Dim
 	key  string // the printed form, unique
+	real *Real  // of a rounding, which has no args
 	// Of a symbol:
 	min, max, hint int64
 }
@@ -110,7 +115,7 @@ func (t *Table) SetRange(name string, min, max int64) error {
 }
 
 // Node takes an expression apart: op is add, mul, floordiv, mod, max, min,
-// symbol or const. add, mul, max and min have two or more arguments; name is
+// symbol, const or a rounding of Real. add, mul, max and min have two or more arguments; name is
 // that of a symbol. The only argument of a const is the number itself.
 func (t *Table) Node(d Dim) (op string, args []Dim, name string) {
 	if !tensor.IsSymbol(d) {
@@ -143,6 +148,9 @@ func (t *Table) Eval(d Dim, values map[string]int64) int64 {
 			return v
 		}
 		return n.hint
+	}
+	if n.real != nil {
+		return roundBy(n.op, evalReal(n.real, func(d Dim) int64 { return t.Eval(d, values) }))
 	}
 	acc := t.Eval(n.args[0], values)
 	for _, a := range n.args[1:] {
