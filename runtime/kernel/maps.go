@@ -72,8 +72,10 @@ func (c *cut) operand(k int, x []float32) (line []float32, step int) {
 		return x, 1
 	}
 	buf := &c.same[k]
-	for i := range buf {
-		buf[i] = x[0]
+	v := x[0]
+	eight := [8]float32{v, v, v, v, v, v, v, v}
+	for i := 0; i < len(buf); i += len(eight) {
+		copy(buf[i:], eight[:])
 	}
 	return buf[:], 0
 }

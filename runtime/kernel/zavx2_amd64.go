@@ -140,6 +140,36 @@ func blockSignAVX2(a *line)
 func oneSignAVX2(a *line)
 
 //go:noescape
+func blockAndAVX2(a *line)
+
+//go:noescape
+func oneAndAVX2(a *line)
+
+//go:noescape
+func blockOrAVX2(a *line)
+
+//go:noescape
+func oneOrAVX2(a *line)
+
+//go:noescape
+func blockXorAVX2(a *line)
+
+//go:noescape
+func oneXorAVX2(a *line)
+
+//go:noescape
+func blockAddBytesAVX2(a *line)
+
+//go:noescape
+func oneAddBytesAVX2(a *line)
+
+//go:noescape
+func blockSubBytesAVX2(a *line)
+
+//go:noescape
+func oneSubBytesAVX2(a *line)
+
+//go:noescape
 func blockFloorAVX2(a *line)
 
 //go:noescape
@@ -273,6 +303,27 @@ func foldExpF32AVX2(a *fold)
 
 //go:noescape
 func affineF32AVX2(a *affine)
+
+//go:noescape
+func widenF16AVX2(a *stream)
+
+//go:noescape
+func narrowF16AVX2(a *stream)
+
+//go:noescape
+func widenBF16AVX2(a *stream)
+
+//go:noescape
+func narrowBF16AVX2(a *stream)
+
+//go:noescape
+func sumF32AVX2(a *stream)
+
+//go:noescape
+func squaresF32AVX2(a *stream)
+
+//go:noescape
+func accumulateF64AVX2(a *stream)
 
 // gemmF32AVX2 computes t, which has this many rows.
 func gemmF32AVX2(t *Tile, rows int) {

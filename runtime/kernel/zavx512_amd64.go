@@ -155,6 +155,36 @@ func blockSignAVX512(a *line)
 func oneSignAVX512(a *line)
 
 //go:noescape
+func blockAndAVX512(a *line)
+
+//go:noescape
+func oneAndAVX512(a *line)
+
+//go:noescape
+func blockOrAVX512(a *line)
+
+//go:noescape
+func oneOrAVX512(a *line)
+
+//go:noescape
+func blockXorAVX512(a *line)
+
+//go:noescape
+func oneXorAVX512(a *line)
+
+//go:noescape
+func blockAddBytesAVX512(a *line)
+
+//go:noescape
+func oneAddBytesAVX512(a *line)
+
+//go:noescape
+func blockSubBytesAVX512(a *line)
+
+//go:noescape
+func oneSubBytesAVX512(a *line)
+
+//go:noescape
 func blockFloorAVX512(a *line)
 
 //go:noescape
@@ -288,6 +318,27 @@ func foldExpF32AVX512(a *fold)
 
 //go:noescape
 func affineF32AVX512(a *affine)
+
+//go:noescape
+func widenF16AVX512(a *stream)
+
+//go:noescape
+func narrowF16AVX512(a *stream)
+
+//go:noescape
+func widenBF16AVX512(a *stream)
+
+//go:noescape
+func narrowBF16AVX512(a *stream)
+
+//go:noescape
+func sumF32AVX512(a *stream)
+
+//go:noescape
+func squaresF32AVX512(a *stream)
+
+//go:noescape
+func accumulateF64AVX512(a *stream)
 
 // gemmF32AVX512 computes t, which has this many rows.
 func gemmF32AVX512(t *Tile, rows int) {

@@ -391,6 +391,151 @@ func SignF32(t Tier, o, x []float32) bool {
 	return true
 }
 
+// AndF32 computes o[i] = the bits of x and y, and reports whether t has a kernel for it; o may be an operand.
+func AndF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneAndNEON(&l)
+			} else {
+				blockAndNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// OrF32 computes o[i] = the bits of x or y, and reports whether t has a kernel for it; o may be an operand.
+func OrF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneOrNEON(&l)
+			} else {
+				blockOrNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// XorF32 computes o[i] = the bits of x or y, not both, and reports whether t has a kernel for it; o may be an operand.
+func XorF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneXorNEON(&l)
+			} else {
+				blockXorNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// AddBytesF32 computes o[i] = the sums of the bytes of x and y, and reports whether t has a kernel for it; o may be an operand.
+func AddBytesF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneAddBytesNEON(&l)
+			} else {
+				blockAddBytesNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// SubBytesF32 computes o[i] = the differences of the bytes of x and y, and reports whether t has a kernel for it; o may be an operand.
+func SubBytesF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneSubBytesNEON(&l)
+			} else {
+				blockSubBytesNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
 // FloorF32 computes o[i] = the integer at most x, and reports whether t has a kernel for it; o may be an operand.
 func FloorF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {

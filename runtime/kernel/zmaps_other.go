@@ -74,6 +74,31 @@ func SignF32(t Tier, o, x []float32) bool {
 	return false
 }
 
+// AndF32 computes o[i] = the bits of x and y, and reports whether t has a kernel for it; o may be an operand.
+func AndF32(t Tier, o, x, y []float32) bool {
+	return false
+}
+
+// OrF32 computes o[i] = the bits of x or y, and reports whether t has a kernel for it; o may be an operand.
+func OrF32(t Tier, o, x, y []float32) bool {
+	return false
+}
+
+// XorF32 computes o[i] = the bits of x or y, not both, and reports whether t has a kernel for it; o may be an operand.
+func XorF32(t Tier, o, x, y []float32) bool {
+	return false
+}
+
+// AddBytesF32 computes o[i] = the sums of the bytes of x and y, and reports whether t has a kernel for it; o may be an operand.
+func AddBytesF32(t Tier, o, x, y []float32) bool {
+	return false
+}
+
+// SubBytesF32 computes o[i] = the differences of the bytes of x and y, and reports whether t has a kernel for it; o may be an operand.
+func SubBytesF32(t Tier, o, x, y []float32) bool {
+	return false
+}
+
 // FloorF32 computes o[i] = the integer at most x, and reports whether t has a kernel for it; o may be an operand.
 func FloorF32(t Tier, o, x []float32) bool {
 	return false

@@ -155,6 +155,36 @@ func blockSignNEON(a *line)
 func oneSignNEON(a *line)
 
 //go:noescape
+func blockAndNEON(a *line)
+
+//go:noescape
+func oneAndNEON(a *line)
+
+//go:noescape
+func blockOrNEON(a *line)
+
+//go:noescape
+func oneOrNEON(a *line)
+
+//go:noescape
+func blockXorNEON(a *line)
+
+//go:noescape
+func oneXorNEON(a *line)
+
+//go:noescape
+func blockAddBytesNEON(a *line)
+
+//go:noescape
+func oneAddBytesNEON(a *line)
+
+//go:noescape
+func blockSubBytesNEON(a *line)
+
+//go:noescape
+func oneSubBytesNEON(a *line)
+
+//go:noescape
 func blockFloorNEON(a *line)
 
 //go:noescape
@@ -288,6 +318,27 @@ func foldExpF32NEON(a *fold)
 
 //go:noescape
 func affineF32NEON(a *affine)
+
+//go:noescape
+func widenF16NEON(a *stream)
+
+//go:noescape
+func narrowF16NEON(a *stream)
+
+//go:noescape
+func widenBF16NEON(a *stream)
+
+//go:noescape
+func narrowBF16NEON(a *stream)
+
+//go:noescape
+func sumF32NEON(a *stream)
+
+//go:noescape
+func squaresF32NEON(a *stream)
+
+//go:noescape
+func accumulateF64NEON(a *stream)
 
 // gemmF32NEON computes t, which has this many rows.
 func gemmF32NEON(t *Tile, rows int) {

@@ -252,6 +252,66 @@ func oneSignWASMImport(a unsafe.Pointer)
 
 func oneSignWASM(a *line) { oneSignWASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte blockAndWASM
+//go:noescape
+func blockAndWASMImport(a unsafe.Pointer)
+
+func blockAndWASM(a *line) { blockAndWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte oneAndWASM
+//go:noescape
+func oneAndWASMImport(a unsafe.Pointer)
+
+func oneAndWASM(a *line) { oneAndWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte blockOrWASM
+//go:noescape
+func blockOrWASMImport(a unsafe.Pointer)
+
+func blockOrWASM(a *line) { blockOrWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte oneOrWASM
+//go:noescape
+func oneOrWASMImport(a unsafe.Pointer)
+
+func oneOrWASM(a *line) { oneOrWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte blockXorWASM
+//go:noescape
+func blockXorWASMImport(a unsafe.Pointer)
+
+func blockXorWASM(a *line) { blockXorWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte oneXorWASM
+//go:noescape
+func oneXorWASMImport(a unsafe.Pointer)
+
+func oneXorWASM(a *line) { oneXorWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte blockAddBytesWASM
+//go:noescape
+func blockAddBytesWASMImport(a unsafe.Pointer)
+
+func blockAddBytesWASM(a *line) { blockAddBytesWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte oneAddBytesWASM
+//go:noescape
+func oneAddBytesWASMImport(a unsafe.Pointer)
+
+func oneAddBytesWASM(a *line) { oneAddBytesWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte blockSubBytesWASM
+//go:noescape
+func blockSubBytesWASMImport(a unsafe.Pointer)
+
+func blockSubBytesWASM(a *line) { blockSubBytesWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte oneSubBytesWASM
+//go:noescape
+func oneSubBytesWASMImport(a unsafe.Pointer)
+
+func oneSubBytesWASM(a *line) { oneSubBytesWASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte blockFloorWASM
 //go:noescape
 func blockFloorWASMImport(a unsafe.Pointer)
@@ -473,6 +533,36 @@ func foldExpF32WASM(a *fold) { foldExpF32WASMImport(unsafe.Pointer(a)) }
 func affineF32WASMImport(a unsafe.Pointer)
 
 func affineF32WASM(a *affine) { affineF32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte widenBF16WASM
+//go:noescape
+func widenBF16WASMImport(a unsafe.Pointer)
+
+func widenBF16WASM(a *stream) { widenBF16WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte narrowBF16WASM
+//go:noescape
+func narrowBF16WASMImport(a unsafe.Pointer)
+
+func narrowBF16WASM(a *stream) { narrowBF16WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte sumF32WASM
+//go:noescape
+func sumF32WASMImport(a unsafe.Pointer)
+
+func sumF32WASM(a *stream) { sumF32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte squaresF32WASM
+//go:noescape
+func squaresF32WASMImport(a unsafe.Pointer)
+
+func squaresF32WASM(a *stream) { squaresF32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte accumulateF64WASM
+//go:noescape
+func accumulateF64WASMImport(a unsafe.Pointer)
+
+func accumulateF64WASM(a *stream) { accumulateF64WASMImport(unsafe.Pointer(a)) }
 
 //go:wasmimport pte gemmS8WASMx1
 //go:noescape

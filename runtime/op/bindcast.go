@@ -15,6 +15,14 @@ func CastBytes(dst []byte, dt tensor.ScalarType, src []byte, st tensor.ScalarTyp
 		copy(dst[:n*dt.Size()], src)
 		return
 	}
+	if castDirect(dst, dt, src, st, n) || castHalves(dst, dt, src, st, n) {
+		return
+	}
+	castBlocks(dst, dt, src, st, n)
+}
+
+// castBlocks is CastBytes of any types.
+func castBlocks(dst []byte, dt tensor.ScalarType, src []byte, st tensor.ScalarType, n int) {
 	var ints [castBlock]int64
 	var floats [castBlock]float64
 	for lo := 0; lo < n; lo += castBlock {

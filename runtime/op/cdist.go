@@ -58,11 +58,13 @@ func runCdist[T float](c *Call, _ State) error {
 	o, k := elems[T](out), out.Rank()
 	rows, cols, width := int(out.Sizes[k-2]), int(out.Sizes[k-1]), int(a.Sizes[a.Rank()-1])
 	p := c.Args[2].Scalar()
-	for i := range o {
-		batch, row, col := i/cols/rows, i/cols%rows, i%cols
+	for i := 0; i < len(o); i += cols {
+		batch, row := i/cols/rows, i/cols%rows
 		r := (batchOf(out.Sizes, a.Sizes, batch)*rows + row) * width
-		s := (batchOf(out.Sizes, b.Sizes, batch)*cols + col) * width
-		o[i] = T(distance(x[r:r+width], y[s:s+width], p))
+		s := batchOf(out.Sizes, b.Sizes, batch) * cols * width
+		for j := range cols {
+			o[i+j] = T(distance(x[r:r+width], y[s+j*width:s+(j+1)*width], p))
+		}
 	}
 	return nil
 }
@@ -83,6 +85,9 @@ func batchOf(out, in []tensor.Dim, i int) int {
 // distance is the p-norm of x - y.
 func distance[T float](x, y []T, p float64) float64 {
 	sum := 0.0
+	if p == 2 {
+		return math.Sqrt(squaredDistance(x, y))
+	}
 	for i := range x {
 		d := math.Abs(float64(x[i] - y[i]))
 		switch {
@@ -92,19 +97,30 @@ func distance[T float](x, y []T, p float64) float64 {
 			}
 		case p == 1:
 			sum += d
-		case p == 2:
-			sum += float64(d * d)
 		case math.IsInf(p, 1):
 			sum = max(sum, d)
 		default:
 			sum += scalarmath.Pow(d, p)
 		}
 	}
-	switch {
-	case p == 2:
-		return math.Sqrt(sum)
-	case p == 0, p == 1, math.IsInf(p, 1):
+	if p == 0 || p == 1 || math.IsInf(p, 1) {
 		return sum
 	}
 	return scalarmath.Pow(sum, 1/p)
+}
+
+// squaredDistance adds in four lanes.
+func squaredDistance[T float](x, y []T) float64 {
+	var s [4]float64
+	for ; len(x) >= 4 && len(y) >= 4; x, y = x[4:], y[4:] {
+		for k := range s {
+			d := float64(x[k] - y[k])
+			s[k] += float64(d * d)
+		}
+	}
+	for i := range x {
+		d := float64(x[i] - y[i])
+		s[i] += float64(d * d)
+	}
+	return (s[0] + s[1]) + (s[2] + s[3])
 }

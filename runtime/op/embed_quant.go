@@ -85,24 +85,33 @@ func groupsOf(scales *tensor.Tensor) tensor.Dim {
 	return 1
 }
 
-func runEmbeddingByte[T float](c *Call, _ State) error { return embedRows[T](c, unpackByte) }
-func runEmbedding4bit[T float](c *Call, _ State) error { return embedRows[T](c, unpack4bit) }
-
-// unpackByte is element i of a row of bytes.
-func unpackByte(row []byte, dt tensor.ScalarType, i int) int {
-	if dt == tensor.Char {
-		return int(int8(row[i]))
+func runEmbeddingByte[T float](c *Call, _ State) error {
+	if c.Args[0].Tensor.DType == tensor.Char {
+		return embedRows(c, unpackBytes[T, int8])
 	}
-	return int(row[i])
+	return embedRows(c, unpackBytes[T, uint8])
 }
 
-// unpack4bit is element i of a row of half bytes, of which the high one comes first.
-func unpack4bit(row []byte, _ tensor.ScalarType, i int) int {
-	return int(row[i/2]>>(4*(1-i%2)))&15 - 8
+func runEmbedding4bit[T float](c *Call, _ State) error { return embedRows(c, unpack4bits[T]) }
+
+// unpackBytes dequantizes elements of a row of bytes, from element lo on.
+func unpackBytes[T float, S int8 | uint8](o []T, row []byte, lo int, zero, scale float32) {
+	for i, q := range sliceOf[S](row, len(row))[lo : lo+len(o)] {
+		o[i] = T((float32(q) - zero) * scale)
+	}
+}
+
+// unpack4bits dequantizes elements of a row of half bytes, of which the high one comes first.
+func unpack4bits[T float](o []T, row []byte, lo int, zero, scale float32) {
+	for i := range o {
+		at := lo + i
+		q := int32(row[at/2]>>(4*(1-at%2)))&15 - 8
+		o[i] = T((float32(q) - zero) * scale)
+	}
 }
 
 // embedRows puts the dequantized row of each index into the out.
-func embedRows[T float](c *Call, unpack func(row []byte, dt tensor.ScalarType, i int) int) error {
+func embedRows[T float](c *Call, unpack func(o []T, row []byte, lo int, zero, scale float32)) error {
 	w, scales, zeros, indices := c.Args[0].Tensor, c.Args[1].Tensor, c.Args[2].Tensor, c.Args[5].Tensor
 	groups, cols, rows := int(groupsOf(scales)), int(w.Sizes[1]), int(w.Sizes[0])
 	s, err := tempOf[float32](c, groups)
@@ -126,9 +135,9 @@ func embedRows[T float](c *Call, unpack func(row []byte, dt tensor.ScalarType, i
 			loadRow(z, zeros, k)
 		}
 		row := w.Data[k*cols : (k+1)*cols]
-		for j := range width {
-			g := j / (width / groups)
-			o[i*width+j] = T((float32(unpack(row, w.DType, j)) - z[g]) * s[g])
+		part, line := width/groups, o[i*width:(i+1)*width]
+		for g := range groups {
+			unpack(line[g*part:(g+1)*part], row, g*part, z[g], s[g])
 		}
 	}
 	return nil

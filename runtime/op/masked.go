@@ -90,11 +90,8 @@ func runMaskedFill[T number](c *Call, _ State) error {
 	}
 	spreadSelf[T](c)
 	value, o := fillValue[T](c, &c.Args[2]), elems[T](c.Out[0])
-	for i, m := range mask {
-		if m != 0 {
-			o[i] = value
-		}
-	}
+	one := [1]T{value}
+	rowWhere(o, mask, one[:], o, par{})
 	return nil
 }
 

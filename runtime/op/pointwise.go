@@ -2,6 +2,7 @@ package op
 
 import (
 	"errors"
+	"unsafe"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -191,7 +192,10 @@ func clampTensors[T number](c *Call, row rowFunc3[T, T, T]) error {
 	return map3(c, x, low, high, row, par{})
 }
 
-func rowClampTensor[T number](o, x, low, high []T, _ par) {
+func rowClampTensor[T number](o, x, low, high []T, p par) {
+	if isFloat32[T]() && clamps(p.tier, floats(o), floats(x), floats(low), floats(high)) {
+		return
+	}
 	sx, sl, sh := stepOf(len(x)), stepOf(len(low)), stepOf(len(high))
 	for i := range o {
 		o[i] = minOf(maxOf(x[i*sx], low[i*sl]), high[i*sh])
@@ -210,14 +214,43 @@ func where[T any](c *Call, row rowFunc3[uint8, T, T]) error {
 	return map3(c, c.Args[0].Tensor, c.Args[1].Tensor, c.Args[2].Tensor, row, par{})
 }
 
+// rowWhere chooses words of the elements' size, which takes no branch.
 func rowWhere[T any](o []T, cond []uint8, x, y []T, _ par) {
+	switch unsafe.Sizeof(*new(T)) {
+	case 1:
+		chooseWords(asWords[uint8](o), cond, asWords[uint8](x), asWords[uint8](y))
+	case 2:
+		chooseWords(asWords[uint16](o), cond, asWords[uint16](x), asWords[uint16](y))
+	case 4:
+		chooseWords(asWords[uint32](o), cond, asWords[uint32](x), asWords[uint32](y))
+	case 8:
+		chooseWords(asWords[uint64](o), cond, asWords[uint64](x), asWords[uint64](y))
+	}
+}
+
+// asWords is x as words of the same size.
+func asWords[W word, T any](x []T) []W {
+	return unsafe.Slice((*W)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}
+
+func chooseWords[W word](o []W, cond []uint8, x, y []W) {
+	if len(cond) == len(o) && len(x) == len(o) && len(y) == len(o) {
+		for i, yes := range cond {
+			v := y[i]
+			if u := x[i]; yes != 0 {
+				v = u
+			}
+			o[i] = v
+		}
+		return
+	}
 	sc, sx, sy := stepOf(len(cond)), stepOf(len(x)), stepOf(len(y))
 	for i := range o {
-		if cond[i*sc] != 0 {
-			o[i] = x[i*sx]
-		} else {
-			o[i] = y[i*sy]
+		v := y[i*sy]
+		if u := x[i*sx]; cond[i*sc] != 0 {
+			v = u
 		}
+		o[i] = v
 	}
 }
 
@@ -271,6 +304,11 @@ func glu[T float](c *Call) error {
 	half := strides[dim] * int(out.Sizes[dim])
 	o, x := elems[T](out), elems[T](in)
 	for range n.rows() {
+		if at, w := n.off[1], n.row(); n.step(1) == 1 && isFloat32[T]() &&
+			gates(c.Tier, floats(o[n.off[0]:n.off[0]+w]), floats(x[at:at+w]), floats(x[at+half:at+half+w])) {
+			n.next()
+			continue
+		}
 		for i := range n.row() {
 			at := n.off[1] + i*n.step(1)
 			o[n.off[0]+i] = x[at] * scalarmath.Sigmoid(x[at+half])

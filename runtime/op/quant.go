@@ -2,7 +2,9 @@ package op
 
 import (
 	"math"
+	"unsafe"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -71,9 +73,9 @@ func quantizeRun[T float](c *Call, lo, hi int, a affine) {
 	x, out := elems[T](c.Args[0].Tensor), c.Out[0]
 	switch out.DType {
 	case tensor.Char:
-		quantizeTo(elems[int8](out)[lo:hi], x[lo:hi], a)
+		quantizeTo(c.Tier, elems[int8](out)[lo:hi], x[lo:hi], a)
 	case tensor.Byte:
-		quantizeTo(elems[uint8](out)[lo:hi], x[lo:hi], a)
+		quantizeTo(c.Tier, elems[uint8](out)[lo:hi], x[lo:hi], a)
 	default:
 		for i := lo; i < hi; i++ {
 			putFloat(out, i, a.quantize(float32(x[i])))
@@ -81,10 +83,27 @@ func quantizeRun[T float](c *Call, lo, hi int, a affine) {
 	}
 }
 
-func quantizeTo[T float, U integer](o []U, x []T, a affine) {
+func quantizeTo[T float, U int8 | uint8](t kernel.Tier, o []U, x []T, a affine) {
+	if isFloat32[T]() && a.vectors(int(^U(0)) < 0) && kernel.QuantizeS8(t, o, floats(x), a.inverse, a.rows()) {
+		return
+	}
 	for i, v := range x {
 		o[i] = U(a.quantize(float32(v)))
 	}
+}
+
+// vectors reports that a's numbers are as kernels of bytes take them: integers, with bounds that bytes have.
+func (a *affine) vectors(signed bool) bool {
+	least := 0.0
+	if signed {
+		least = math.MinInt8
+	}
+	return a.zero == float32(math.Trunc(float64(a.zero))) && a.low == math.Trunc(a.low) && a.high == math.Trunc(a.high) &&
+		math.Abs(float64(a.zero)) <= math.MaxUint16 && a.low >= least && a.high <= least+math.MaxUint8
+}
+
+func (a *affine) rows() kernel.RowsS8 {
+	return kernel.RowsS8{Low: float32(a.low) - a.zero, High: float32(a.high) - a.zero, Zero: int32(a.zero)}
 }
 
 // quantize is NaN-free: NaN becomes the least value.
@@ -99,15 +118,30 @@ func (a *affine) quantize(x float32) float64 {
 func dequantizeRun[T integer](c *Call, lo, hi int, a affine) {
 	x, out := elems[T](c.Args[0].Tensor), c.Out[0]
 	if out.DType == tensor.Float {
-		o := elems[float32](out)
-		for i := lo; i < hi; i++ {
-			o[i] = (float32(x[i]) - a.zero) * a.scale
-		}
+		dequantizeTo(c.Tier, elems[float32](out)[lo:hi], x[lo:hi], a)
 		return
 	}
 	for i := lo; i < hi; i++ {
 		putFloat(out, i, float64((float32(x[i])-a.zero)*a.scale))
 	}
+}
+
+func dequantizeTo[T integer](t kernel.Tier, o []float32, x []T, a affine) {
+	if unsafe.Sizeof(T(0)) == 1 && dequantizeBytes(t, o, x, a) {
+		return
+	}
+	for i, v := range x {
+		o[i] = (float32(v) - a.zero) * a.scale
+	}
+}
+
+// dequantizeBytes is dequantizeTo for int8 or uint8, if t has kernels for so many.
+func dequantizeBytes[T integer](t kernel.Tier, o []float32, x []T, a affine) bool {
+	p := unsafe.Pointer(unsafe.SliceData(x))
+	if ^T(0) < 0 {
+		return kernel.DequantizeS8(t, o, unsafe.Slice((*int8)(p), len(x)), a.scale, a.zero)
+	}
+	return kernel.DequantizeS8(t, o, unsafe.Slice((*uint8)(p), len(x)), a.scale, a.zero)
 }
 
 // quantizeTensor has one scale and zero point, numbers or tensors.

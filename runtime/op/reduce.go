@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -74,8 +75,8 @@ func (a *axes) dense() bool {
 	return true
 }
 
-// row is the elements of out i, whose place becomes r.at.
-func (r *reducer[T]) row(i int) []T {
+// seek goes to out i.
+func (r *reducer[T]) seek(i int) {
 	r.at, r.base = 0, 0
 	for d := r.kept.n - 1; d >= 0; d-- {
 		k := i % r.kept.size[d]
@@ -83,6 +84,11 @@ func (r *reducer[T]) row(i int) []T {
 		r.at += k * r.kept.out[d]
 		r.base += k * r.kept.step[d]
 	}
+}
+
+// row is the elements of out i, whose place becomes r.at.
+func (r *reducer[T]) row(i int) []T {
+	r.seek(i)
 	if r.width == 0 {
 		return nil
 	}
@@ -158,56 +164,224 @@ func maskOf(args []Value, rank int) (uint32, error) {
 	return dimMask(&args[1], rank)
 }
 
-// foldFloat computes each element of Out[0] from its row.
-func foldFloat[T any](c *Call, mask uint32, f func(row []T) float64) error {
+// fold is a reduction of elements of type T by an accumulator.
+type fold[T any, A int64 | float64] struct {
+	start A
+	// row reduces all elements that go into an out; line joins x[i] into acc[i].
+	row  func(t kernel.Tier, x []T) A
+	line func(t kernel.Tier, acc []A, x []T)
+	// mean divides by the number of elements.
+	mean bool
+}
+
+// run reduces the dimensions of mask.
+func (f *fold[T, A]) run(c *Call, mask uint32) error {
 	r, err := newReducer[T](c, c.Args[0].Tensor, mask, &c.Out[0].Meta)
 	if err != nil {
 		return err
 	}
+	if w := r.lineWidth(); f.line != nil && r.buf != nil && w >= lineLeast {
+		return f.runLines(c, &r, w)
+	}
 	for i := range r.outs {
-		v := f(r.row(i))
-		putFloat(c.Out[0], r.at, v)
+		v := f.row(c.Tier, r.row(i))
+		f.put(c.Out[0], r.at, v, r.width)
 	}
 	return nil
 }
 
-func foldInt[T any](c *Call, mask uint32, f func(row []T) int64) error {
-	r, err := newReducer[T](c, c.Args[0].Tensor, mask, &c.Out[0].Meta)
+// lineLeast is how many outs beside each other make it worth reducing them at once.
+const lineLeast = 8
+
+// runLines reduces w outs at a time, which lie side by side as their elements do.
+func (f *fold[T, A]) runLines(c *Call, r *reducer[T], w int) error {
+	acc, err := tempOf[A](c, min(w, lineMost))
 	if err != nil {
 		return err
 	}
-	for i := range r.outs {
-		v := f(r.row(i))
-		putInt(c.Out[0], r.at, v)
+	for i := 0; i < r.outs; i += w {
+		r.seek(i)
+		for lo := 0; lo < w; lo += lineMost {
+			part := acc[:min(lineMost, w-lo)]
+			for j := range part {
+				part[j] = f.start
+			}
+			l := r.lines()
+			for range r.width {
+				at := l.next() + lo
+				f.line(c.Tier, part, r.x[at:at+len(part)])
+			}
+			for j, v := range part {
+				f.put(c.Out[0], r.at+lo+j, v, r.width)
+			}
+		}
 	}
 	return nil
 }
 
-// reduceFloat folds over the dimensions of argument 1.
-func reduceFloat[T any](c *Call, f func(row []T) float64) error {
-	mask, err := maskOf(c.Args, len(c.Args[0].Tensor.Sizes))
-	if err != nil {
-		return err
+// lineMost is how many outs are reduced at a time.
+const lineMost = 1024
+
+// put stores the result of n elements as element i of t.
+func (f *fold[T, A]) put(t *tensor.Tensor, i int, v A, n int) {
+	if f.mean {
+		v /= A(n)
 	}
-	return foldFloat(c, mask, f)
+	switch v := any(v).(type) {
+	case float64:
+		putFloat(t, i, v)
+	case int64:
+		putInt(t, i, v)
+	}
 }
 
-func reduceInt[T any](c *Call, f func(row []T) int64) error {
+// lineWidth is how many outs lie side by side as the elements that go into them do; 1 if they do not.
+func (r *reducer[T]) lineWidth() int {
+	w := 1
+	for d := r.kept.n - 1; d >= 0; d-- {
+		if r.kept.size[d] == 1 {
+			continue
+		}
+		if r.kept.step[d] != w || r.kept.out[d] != w {
+			break
+		}
+		w *= r.kept.size[d]
+	}
+	return w
+}
+
+// lineWalk goes over the places of the elements of one out.
+type lineWalk struct {
+	gone  *axes
+	at    int
+	index [tensor.MaxRank]int
+}
+
+func (r *reducer[T]) lines() lineWalk { return lineWalk{gone: &r.gone, at: r.base} }
+
+// next is the place of the next element.
+func (l *lineWalk) next() int {
+	at := l.at
+	for d := l.gone.n - 1; d >= 0; d-- {
+		l.at += l.gone.step[d]
+		if l.index[d]++; l.index[d] < l.gone.size[d] {
+			break
+		}
+		l.at -= l.gone.step[d] * l.gone.size[d]
+		l.index[d] = 0
+	}
+	return at
+}
+
+// overDims reduces the dimensions of argument 1.
+func (f *fold[T, A]) overDims(c *Call) error {
 	mask, err := maskOf(c.Args, len(c.Args[0].Tensor.Sizes))
 	if err != nil {
 		return err
 	}
-	return foldInt(c, mask, f)
+	return f.run(c, mask)
 }
+
+// reduceFloat folds over the dimensions of argument 1, reduceAllFloat over all.
+func reduceFloat[T any](c *Call, f fold[T, float64]) error    { return f.overDims(c) }
+func reduceAllFloat[T any](c *Call, f fold[T, float64]) error { return f.run(c, every(c)) }
+
+// reduceInt is reduceFloat with a result that is an integer.
+func reduceInt[T any](c *Call, f fold[T, int64]) error    { return f.overDims(c) }
+func reduceAllInt[T any](c *Call, f fold[T, int64]) error { return f.run(c, every(c)) }
 
 // every is the mask of all dimensions.
 func every(c *Call) uint32 { return 1<<max(len(c.Args[0].Tensor.Sizes), 1) - 1 }
 
-func reduceAllFloat[T any](c *Call, f func(row []T) float64) error { return foldFloat(c, every(c), f) }
-func reduceAllInt[T any](c *Call, f func(row []T) int64) error     { return foldInt(c, every(c), f) }
+func sumFloat[T number]() fold[T, float64] {
+	return fold[T, float64]{row: sumRow[T], line: sumLine[T]}
+}
 
-// sumFloat adds in float64, in four lanes.
-func sumFloat[T number](row []T) float64 {
+func meanFloat[T number]() fold[T, float64] {
+	return fold[T, float64]{row: sumRow[T], line: sumLine[T], mean: true}
+}
+
+func prodFloat[T float]() fold[T, float64] {
+	return fold[T, float64]{start: 1, row: prodRow[T], line: func(_ kernel.Tier, acc []float64, x []T) {
+		for i, v := range x {
+			acc[i] *= float64(v)
+		}
+	}}
+}
+
+func sumInt[T integer]() fold[T, int64] {
+	return fold[T, int64]{row: func(_ kernel.Tier, x []T) (s int64) {
+		for _, v := range x {
+			s += int64(v)
+		}
+		return s
+	}, line: func(_ kernel.Tier, acc []int64, x []T) {
+		acc = acc[:len(x)]
+		for i, v := range x {
+			acc[i] += int64(v)
+		}
+	}}
+}
+
+func prodInt[T integer]() fold[T, int64] {
+	return fold[T, int64]{start: 1, row: func(_ kernel.Tier, x []T) int64 {
+		p := int64(1)
+		for _, v := range x {
+			p *= int64(v)
+		}
+		return p
+	}, line: func(_ kernel.Tier, acc []int64, x []T) {
+		acc = acc[:len(x)]
+		for i, v := range x {
+			acc[i] *= int64(v)
+		}
+	}}
+}
+
+func anyOf[T number]() fold[T, int64] {
+	return fold[T, int64]{row: func(_ kernel.Tier, x []T) int64 {
+		for _, v := range x {
+			if v != 0 {
+				return 1
+			}
+		}
+		return 0
+	}, line: func(_ kernel.Tier, acc []int64, x []T) {
+		acc = acc[:len(x)]
+		for i, v := range x {
+			acc[i] |= int64(toBool(v != 0))
+		}
+	}}
+}
+
+func allOf[T number]() fold[T, int64] {
+	return fold[T, int64]{start: 1, row: func(_ kernel.Tier, x []T) int64 {
+		for _, v := range x {
+			if v == 0 {
+				return 0
+			}
+		}
+		return 1
+	}, line: func(_ kernel.Tier, acc []int64, x []T) {
+		acc = acc[:len(x)]
+		for i, v := range x {
+			acc[i] &= int64(toBool(v != 0))
+		}
+	}}
+}
+
+// byRow is a fold that needs all elements of an out at once.
+func byRow[T any, A int64 | float64](row func(x []T) A) fold[T, A] {
+	return fold[T, A]{row: func(_ kernel.Tier, x []T) A { return row(x) }}
+}
+
+// sumRow adds in float64, in lanes.
+func sumRow[T number](t kernel.Tier, row []T) float64 {
+	sum, n := 0.0, 0
+	if isFloat32[T]() {
+		sum, n = kernel.SumF32(t, floats(row))
+	}
+	row = row[n:]
 	var s [4]float64
 	for ; len(row) >= 4; row = row[4:] {
 		s[0] += float64(row[0])
@@ -218,82 +392,114 @@ func sumFloat[T number](row []T) float64 {
 	for i, x := range row {
 		s[i] += float64(x)
 	}
-	return (s[0] + s[1]) + (s[2] + s[3])
+	return sum + ((s[0] + s[1]) + (s[2] + s[3]))
 }
 
-func sumInt[T integer](row []T) (s int64) {
-	for _, x := range row {
-		s += int64(x)
+func sumLine[T number](t kernel.Tier, acc []float64, x []T) {
+	n := 0
+	if isFloat32[T]() {
+		n = kernel.AccumulateF64(t, acc, floats(x))
 	}
-	return s
-}
-
-func meanFloat[T number](row []T) float64 { return sumFloat(row) / float64(len(row)) }
-
-func prodFloat[T float](row []T) float64 {
-	p := 1.0
-	for _, x := range row {
-		p *= float64(x)
+	acc = acc[n:]
+	for i, v := range x[n:] {
+		acc[i] += float64(v)
 	}
-	return p
 }
 
-func prodInt[T integer](row []T) int64 {
-	p := int64(1)
-	for _, x := range row {
-		p *= int64(x)
+// prodRow multiplies in float64: in four lanes, or in order where one lane overflows and another one vanishes.
+func prodRow[T float](_ kernel.Tier, row []T) float64 {
+	p, all := [4]float64{1, 1, 1, 1}, row
+	for ; len(row) >= 4; row = row[4:] {
+		p[0] *= float64(row[0])
+		p[1] *= float64(row[1])
+		p[2] *= float64(row[2])
+		p[3] *= float64(row[3])
 	}
-	return p
-}
-
-func anyOf[T number](row []T) int64 {
-	for _, x := range row {
-		if x != 0 {
-			return 1
+	for i, x := range row {
+		p[i] *= float64(x)
+	}
+	product := (p[0] * p[1]) * (p[2] * p[3])
+	if product != product {
+		product = 1
+		for _, x := range all {
+			product *= float64(x)
 		}
 	}
-	return 0
-}
-
-func allOf[T number](row []T) int64 {
-	for _, x := range row {
-		if x == 0 {
-			return 0
-		}
-	}
-	return 1
+	return product
 }
 
 // argMax is the place of the first largest element, or of the first NaN.
 func argMax[T number](row []T) int64 {
-	best := 0
+	if len(row) == 0 {
+		return 0
+	}
+	best, at := row[0], 0
 	for i, x := range row {
-		if x != x {
-			return int64(i)
-		}
-		if x > row[best] {
-			best = i
+		if !(x <= best) {
+			best, at = x, i
+			if x != x {
+				break
+			}
 		}
 	}
-	return int64(best)
+	return int64(at)
 }
 
 // argMin is the place of the first least element, or of the first NaN.
 func argMin[T number](row []T) int64 {
-	best := 0
+	if len(row) == 0 {
+		return 0
+	}
+	best, at := row[0], 0
 	for i, x := range row {
-		if x != x {
-			return int64(i)
-		}
-		if x < row[best] {
-			best = i
+		if !(x >= best) {
+			best, at = x, i
+			if x != x {
+				break
+			}
 		}
 	}
-	return int64(best)
+	return int64(at)
 }
 
-// pick gives each out the element that find names, and its place to Out[1] if there is one.
-func pick[T any](c *Call, mask uint32, find func(row []T) int64) error {
+// picker finds elements.
+type picker[T any] struct {
+	// row is the place in a row; line gives best[i] and its place, if places are wanted, the better one of it and x[i], the
+	// element k.
+	row  func(row []T) int64
+	line func(best []T, place []int64, x []T, k int64)
+}
+
+func largestOf[T number]() picker[T] {
+	return picker[T]{argMax[T], func(best []T, place []int64, x []T, k int64) {
+		best = best[:len(x)]
+		for i, v := range x {
+			if b := best[i]; !(v <= b) && b == b {
+				best[i] = v
+				if place != nil {
+					place[i] = k
+				}
+			}
+		}
+	}}
+}
+
+func smallestOf[T number]() picker[T] {
+	return picker[T]{argMin[T], func(best []T, place []int64, x []T, k int64) {
+		best = best[:len(x)]
+		for i, v := range x {
+			if b := best[i]; !(v >= b) && b == b {
+				best[i] = v
+				if place != nil {
+					place[i] = k
+				}
+			}
+		}
+	}}
+}
+
+// run puts for each out the element that p finds into values, and its place into places; either may be nil.
+func (p *picker[T]) run(c *Call, mask uint32, values, places *tensor.Tensor) error {
 	r, err := newReducer[T](c, c.Args[0].Tensor, mask, &c.Out[0].Meta)
 	if err != nil {
 		return err
@@ -301,33 +507,85 @@ func pick[T any](c *Call, mask uint32, find func(row []T) int64) error {
 	if r.outs > 0 && r.width == 0 {
 		return errEmptyReduce
 	}
-	o := elems[T](c.Out[0])
+	var o []T
+	var at []int64
+	if values != nil {
+		o = elems[T](values)
+	}
+	if places != nil {
+		at = elems[int64](places)
+	}
+	if w := r.lineWidth(); r.buf != nil && w >= lineLeast {
+		return p.runLines(c, &r, o, at)
+	}
 	for i := range r.outs {
 		row := r.row(i)
-		at := find(row)
-		o[r.at] = row[at]
-		if len(c.Out) > 1 {
-			elems[int64](c.Out[1])[r.at] = at
+		k := p.row(row)
+		if o != nil {
+			o[r.at] = row[k]
+		}
+		if at != nil {
+			at[r.at] = k
 		}
 	}
 	return nil
 }
 
-func pickDims[T any](c *Call, find func(row []T) int64) error {
+// runLines finds the elements of outs that lie side by side at once.
+func (p *picker[T]) runLines(c *Call, r *reducer[T], o []T, at []int64) error {
+	w := r.lineWidth()
+	best := o
+	if o == nil {
+		var err error
+		if best, err = tempOf[T](c, r.outs); err != nil {
+			return err
+		}
+	}
+	for i := 0; i < r.outs; i += w {
+		r.seek(i)
+		l := r.lines()
+		from := l.next()
+		line, places := best[r.at:r.at+w], []int64(nil)
+		copy(line, r.x[from:from+w])
+		if at != nil {
+			places = at[r.at : r.at+w]
+			clear(places)
+		}
+		for k := 1; k < r.width; k++ {
+			from := l.next()
+			p.line(line, places, r.x[from:from+w], int64(k))
+		}
+	}
+	return nil
+}
+
+// placesOf is the second out, if there is one.
+func placesOf(c *Call) *tensor.Tensor {
+	if len(c.Out) > 1 {
+		return c.Out[1]
+	}
+	return nil
+}
+
+func pickDims[T any](c *Call, p picker[T]) error {
 	mask, err := maskOf(c.Args, len(c.Args[0].Tensor.Sizes))
 	if err != nil {
 		return err
 	}
-	return pick(c, mask, find)
+	return p.run(c, mask, c.Out[0], placesOf(c))
 }
 
-func pickAll[T any](c *Call, find func(row []T) int64) error { return pick(c, every(c), find) }
+func pickAll[T any](c *Call, p picker[T]) error { return p.run(c, every(c), c.Out[0], placesOf(c)) }
 
-func argReduce[T any](c *Call, find func(row []T) int64) error {
+func argReduce[T any](c *Call, p picker[T]) error {
 	if in := c.Args[0].Tensor; in.Numel() == 0 && c.Out[0].Numel() > 0 {
 		return errEmptyReduce
 	}
-	return reduceInt(c, find)
+	mask, err := maskOf(c.Args, len(c.Args[0].Tensor.Sizes))
+	if err != nil {
+		return err
+	}
+	return p.run(c, mask, nil, c.Out[0])
 }
 
 // variance puts the variance into Out[0], and the mean into Out[1] if there is one.
@@ -343,11 +601,8 @@ func variance[T float](c *Call, correction float64) error {
 	}
 	for i := range r.outs {
 		row := r.row(i)
-		mean, sum := meanFloat(row), 0.0
-		for _, x := range row {
-			d := float64(x) - mean
-			sum += float64(d * d)
-		}
+		mean := sumRow(c.Tier, row) / float64(len(row))
+		sum := squaresRow(c.Tier, row, mean)
 		n := max(float64(r.width)-correction, 0)
 		v := sum / n
 		if r.width == 0 {
@@ -359,6 +614,19 @@ func variance[T float](c *Call, correction float64) error {
 		}
 	}
 	return nil
+}
+
+// squaresRow adds the squares of the distances from mean.
+func squaresRow[T float](t kernel.Tier, row []T, mean float64) float64 {
+	sum, n := 0.0, 0
+	if isFloat32[T]() {
+		sum, n = kernel.SquaresF32(t, floats(row), mean)
+	}
+	for _, x := range row[n:] {
+		d := float64(x) - mean
+		sum += float64(d * d)
+	}
+	return sum
 }
 
 // varCorrection takes the correction from argument 2, which is 1 if absent.

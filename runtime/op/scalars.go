@@ -156,7 +156,7 @@ func floorDivFloat[T float](x, y T) T {
 	if b == 0 {
 		return T(a / b)
 	}
-	mod := math.Mod(a, b)
+	mod := float64(modOf(x, y))
 	div := (a - mod) / b
 	if mod != 0 && (b < 0) != (mod < 0) {
 		div--
@@ -172,6 +172,9 @@ func floorDivFloat[T float](x, y T) T {
 }
 
 func floorDivInt[T integer](x, y T) T {
+	if small(x, y) {
+		return T(uint32(x) / uint32(y))
+	}
 	q := x / y
 	if x%y != 0 && (x < 0) != (y < 0) {
 		q--
@@ -179,9 +182,26 @@ func floorDivInt[T integer](x, y T) T {
 	return q
 }
 
+// modOf is what C's fmod gives.
+func modOf[T float](x, y T) T {
+	a, b := float64(x), float64(y)
+	if q := a / b; isFloat32[T]() && q < 1<<28 && q > -(1<<28) {
+		// The quotient of float32 is no closer than 2^-25 to an integer that it is not, and the product is exact.
+		q = math.Trunc(q)
+		if q == 0 {
+			return x
+		}
+		return T(math.Copysign(a-float64(q*b), a))
+	}
+	return T(math.Mod(a, b))
+}
+
+// small reports whether x and y are from 0 to below 2^31, where dividing takes less time.
+func small[T integer](x, y T) bool { return uint64(x|y)>>31 == 0 }
+
 // remainderFloat has the sign of y.
 func remainderFloat[T float](x, y T) T {
-	mod := T(math.Mod(float64(x), float64(y)))
+	mod := modOf(x, y)
 	if mod != 0 && (y < 0) != (mod < 0) {
 		mod += y
 	}
@@ -190,6 +210,9 @@ func remainderFloat[T float](x, y T) T {
 
 // remainderInt has the sign of y.
 func remainderInt[T integer](x, y T) T {
+	if small(x, y) {
+		return T(uint32(x) % uint32(y))
+	}
 	r := x % y
 	if r != 0 && (r < 0) != (y < 0) {
 		r += y

@@ -2,6 +2,7 @@ package op
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
@@ -31,6 +32,64 @@ func scan[T, U any](c *Call, f func(o []U, x []T)) error {
 		}
 	}
 	return nil
+}
+
+// cumsum is the sum so far, in float64 or int64.
+func cumsum[T number](c *Call) error {
+	in, out := c.Args[0].Tensor, c.Out[0]
+	if in.DType != out.DType || !in.Contiguous() || !out.Contiguous() || !isFloat32[T]() && unsafe.Sizeof(T(0)) != 8 {
+		return scanTo[T](c, cumsumRow[float64], cumsumRow[int64])
+	}
+	dim, err := WrapDim(c.Args[1].Int, len(in.Sizes))
+	if err != nil {
+		return err
+	}
+	if isFloat[T]() {
+		return cumsumLines[T, float64](c, dim)
+	}
+	return cumsumLines[T, int64](c, dim)
+}
+
+// cumsumLines sums along dimension dim of contiguous tensors, lines of what lies inside of it at a time.
+func cumsumLines[T number, A int64 | float64](c *Call, dim int) error {
+	n := int(sizeAt(&c.Args[0].Tensor.Meta, dim))
+	outer, inner := outerInner(&c.Args[0].Tensor.Meta, dim)
+	x, o := elems[T](c.Args[0].Tensor), elems[T](c.Out[0])
+	acc, err := tempOf[A](c, inner)
+	if err != nil {
+		return err
+	}
+	for range outer {
+		if inner == 1 {
+			cumsumWide[T, A](o[:n], x[:n])
+			x, o = x[n:], o[n:]
+			continue
+		}
+		clear(acc)
+		for range n {
+			cumsumLine(o[:inner], acc, x[:inner])
+			x, o = x[inner:], o[inner:]
+		}
+	}
+	return nil
+}
+
+// cumsumWide is cumsumRow with a wider sum.
+func cumsumWide[T number, A int64 | float64](o, x []T) {
+	s := A(0)
+	for i, v := range x {
+		s += A(v)
+		o[i] = T(s)
+	}
+}
+
+func cumsumLine[T number, A int64 | float64](o []T, acc []A, x []T) {
+	acc, o = acc[:len(x)], o[:len(x)]
+	for i, v := range x {
+		s := acc[i] + A(v)
+		acc[i] = s
+		o[i] = T(s)
+	}
 }
 
 // scanTo is scan in the type of Out[0]: argument 0 is converted to it first.

@@ -2,6 +2,7 @@ package op
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
@@ -118,4 +119,56 @@ func powersFit(x, y []float32) bool {
 		}
 	}
 	return largest(y) <= powMost
+}
+
+// bitLines computes the first elements of o, as many as it says, by f on their bits, which operands of one element have not.
+func bitLines[T any](t kernel.Tier, o, a, b []T, f func(t kernel.Tier, o, x, y []float32) bool) int {
+	const word = 4
+	n, size := len(o), int(unsafe.Sizeof(o[0]))
+	if len(a) != n || len(b) != n || n == 0 || !aligned(o) || !aligned(a) || !aligned(b) {
+		return 0
+	}
+	words := n * size / word
+	if !f(t, wordsOf(o, words), wordsOf(a, words), wordsOf(b, words)) {
+		return 0
+	}
+	return words * word / size
+}
+
+// byteLines is bitLines for elements of one byte.
+func byteLines[T any](t kernel.Tier, o, a, b []T, f func(t kernel.Tier, o, x, y []float32) bool) int {
+	if len(o) == 0 || unsafe.Sizeof(o[0]) != 1 {
+		return 0
+	}
+	return bitLines(t, o, a, b, f)
+}
+
+// aligned reports whether x begins where a float32 may.
+func aligned[T any](x []T) bool { return uintptr(unsafe.Pointer(unsafe.SliceData(x)))%4 == 0 }
+
+// wordsOf is the first n float32 that x has the bits of.
+func wordsOf[T any](x []T, n int) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), n)
+}
+
+// logits computes log(a/(1-a)), without bounds; it reports whether t has a kernel, and o is not a.
+func logits(t kernel.Tier, o, a []float32, eps float64) bool {
+	if eps >= 0 || len(a) != len(o) || len(o) == 0 || &o[0] == &a[0] {
+		return false
+	}
+	one := [1]float32{1}
+	return kernel.SubF32(t, o, one[:], a) && kernel.DivF32(t, o, a, o) && kernel.LogF32(t, o, o)
+}
+
+// clamps computes o = min(max(x, low), high); it reports whether t has a kernel, and o is not high.
+func clamps(t kernel.Tier, o, x, low, high []float32) bool {
+	if len(o) == 0 || &o[0] == &high[0] {
+		return false
+	}
+	return kernel.MaxF32(t, o, x, low) && kernel.MinF32(t, o, o, high)
+}
+
+// gates computes o = x·sigmoid(y); it reports whether t has a kernel.
+func gates(t kernel.Tier, o, x, y []float32) bool {
+	return kernel.SigmoidF32(t, o, y) && kernel.MulF32(t, o, o, x)
 }

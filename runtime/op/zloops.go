@@ -14,6 +14,9 @@ func rowAdd[T number](o []T, a, b []T, p par) {
 	if isFloat32[T]() && kernel.AddF32(p.tier, floats(o), floats(a), floats(b)) {
 		return
 	}
+	if n := byteLines(p.tier, o, a, b, kernel.AddBytesF32); n > 0 {
+		o, a, b = o[n:], a[n:], b[n:]
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -81,6 +84,9 @@ func rowSub[T number](o []T, a, b []T, p par) {
 
 	if isFloat32[T]() && kernel.SubF32(p.tier, floats(o), floats(a), floats(b)) {
 		return
+	}
+	if n := byteLines(p.tier, o, a, b, kernel.SubBytesF32); n > 0 {
+		o, a, b = o[n:], a[n:], b[n:]
 	}
 	switch {
 	case len(b) == 1:
@@ -441,25 +447,25 @@ func rowFmod[T float](o []T, a, b []T, p par) {
 		if len(a) == 1 {
 			x := a[0]
 			for i := range o {
-				o[i] = T(math.Mod(float64(x), float64(y)))
+				o[i] = modOf(x, y)
 			}
 			return
 		}
 		a = a[:len(o)]
 		for i, x := range a {
-			o[i] = T(math.Mod(float64(x), float64(y)))
+			o[i] = modOf(x, y)
 		}
 	case len(a) == 1:
 		x := a[0]
 		b = b[:len(o)]
 		for i, y := range b {
-			o[i] = T(math.Mod(float64(x), float64(y)))
+			o[i] = modOf(x, y)
 		}
 	default:
 		a, b = a[:len(o)], b[:len(o)]
 		for i, x := range a {
 			y := b[i]
-			o[i] = T(math.Mod(float64(x), float64(y)))
+			o[i] = modOf(x, y)
 		}
 	}
 }
@@ -846,6 +852,9 @@ func rowNegative[T number](o []uint8, a []T, p par) {
 
 func rowAnd[T integer](o []T, a, b []T, p par) {
 
+	if n := bitLines(p.tier, o, a, b, kernel.AndF32); n > 0 {
+		o, a, b = o[n:], a[n:], b[n:]
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -877,6 +886,9 @@ func rowAnd[T integer](o []T, a, b []T, p par) {
 
 func rowOr[T integer](o []T, a, b []T, p par) {
 
+	if n := bitLines(p.tier, o, a, b, kernel.OrF32); n > 0 {
+		o, a, b = o[n:], a[n:], b[n:]
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -908,6 +920,9 @@ func rowOr[T integer](o []T, a, b []T, p par) {
 
 func rowXor[T integer](o []T, a, b []T, p par) {
 
+	if n := bitLines(p.tier, o, a, b, kernel.XorF32); n > 0 {
+		o, a, b = o[n:], a[n:], b[n:]
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -1193,25 +1208,25 @@ func rowLogicalAnd[T number](o []uint8, a, b []T, p par) {
 		if len(a) == 1 {
 			x := a[0]
 			for i := range o {
-				o[i] = toBool(x != 0 && y != 0)
+				o[i] = toBool(x != 0) & toBool(y != 0)
 			}
 			return
 		}
 		a = a[:len(o)]
 		for i, x := range a {
-			o[i] = toBool(x != 0 && y != 0)
+			o[i] = toBool(x != 0) & toBool(y != 0)
 		}
 	case len(a) == 1:
 		x := a[0]
 		b = b[:len(o)]
 		for i, y := range b {
-			o[i] = toBool(x != 0 && y != 0)
+			o[i] = toBool(x != 0) & toBool(y != 0)
 		}
 	default:
 		a, b = a[:len(o)], b[:len(o)]
 		for i, x := range a {
 			y := b[i]
-			o[i] = toBool(x != 0 && y != 0)
+			o[i] = toBool(x != 0) & toBool(y != 0)
 		}
 	}
 }
@@ -1224,25 +1239,25 @@ func rowLogicalOr[T number](o []uint8, a, b []T, p par) {
 		if len(a) == 1 {
 			x := a[0]
 			for i := range o {
-				o[i] = toBool(x != 0 || y != 0)
+				o[i] = toBool(x != 0) | toBool(y != 0)
 			}
 			return
 		}
 		a = a[:len(o)]
 		for i, x := range a {
-			o[i] = toBool(x != 0 || y != 0)
+			o[i] = toBool(x != 0) | toBool(y != 0)
 		}
 	case len(a) == 1:
 		x := a[0]
 		b = b[:len(o)]
 		for i, y := range b {
-			o[i] = toBool(x != 0 || y != 0)
+			o[i] = toBool(x != 0) | toBool(y != 0)
 		}
 	default:
 		a, b = a[:len(o)], b[:len(o)]
 		for i, x := range a {
 			y := b[i]
-			o[i] = toBool(x != 0 || y != 0)
+			o[i] = toBool(x != 0) | toBool(y != 0)
 		}
 	}
 }
@@ -1550,6 +1565,9 @@ func rowElu[T float](o []T, a []T, p par) {
 
 func rowLogit[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && logits(p.tier, floats(o), floats(a), p.x) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {

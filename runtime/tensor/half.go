@@ -2,12 +2,14 @@ package tensor
 
 import "math"
 
-// HalfToFloat32 converts IEEE 754 binary16 bits.
+// HalfToFloat32 converts IEEE 754 binary16 bits; a NaN becomes a quiet one.
 func HalfToFloat32(h uint16) float32 {
 	sign, exp, frac := uint32(h&0x8000)<<16, uint32(h>>10)&0x1f, uint32(h)&0x3ff
 	switch {
+	case exp == 0x1f && frac != 0:
+		return math.Float32frombits(sign | 0x7fc00000 | frac<<13)
 	case exp == 0x1f:
-		return math.Float32frombits(sign | 0x7f800000 | frac<<13)
+		return math.Float32frombits(sign | 0x7f800000)
 	case exp != 0:
 		return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
 	}

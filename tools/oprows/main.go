@@ -88,6 +88,9 @@ func vector(b *strings.Builder, l loop) {
 func loop2(b *strings.Builder, l loop) {
 	fmt.Fprintf(b, "\nfunc row%s[T %s](o []%s, a, b []T, p par) {\n\t%s\n", l.name, l.over, l.out, l.pre)
 	vector(b, l)
+	if call := bitVectors[l.name]; call != "" {
+		fmt.Fprintf(b, "\tif n := %s; n > 0 {\n\t\to, a, b = o[n:], a[n:], b[n:]\n\t}\n", call)
+	}
 	b.WriteString("\tswitch {\n")
 	fmt.Fprintf(b, "\tcase len(b) == 1:\n\t\ty := b[0]\n\t\tif len(a) == 1 {\n\t\t\tx := a[0]\n\t\t\tfor i := range o {\n\t\t\t\to[i] = %s\n\t\t\t}\n\t\t\treturn\n\t\t}\n", l.expr)
 	fmt.Fprintf(b, "\t\ta = a[:len(o)]\n\t\tfor i, x := range a {\n\t\t\to[i] = %s\n\t\t}\n", l.expr)

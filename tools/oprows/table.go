@@ -24,6 +24,7 @@ var vectors = map[string]string{
 	"LeakyRelu": "kernel.LeakyReluF32(p.tier, floats(o), floats(a), [2]float32{float32(slope)})",
 	"Abs":       lines1("Abs"), "Neg": lines1("Neg"), "Sign": lines1("Sign"), "Ceil": lines1("Ceil"), "Floor": lines1("Floor"),
 	"Round": lines1("Round"), "Trunc": lines1("Trunc"), "Sqrt": lines1("Sqrt"), "Rsqrt": lines1("Rsqrt"), "Reciprocal": lines1("Reciprocal"),
+	"Logit":  "logits(p.tier, floats(o), floats(a), p.x)",
 	"Square": "kernel.MulF32(p.tier, floats(o), floats(a), floats(a))",
 	"Exp":    lines1("Exp"), "Expm1": lines1("Expm1"), "Log": lines1("Log"), "Log2": lines1("Log2"), "Log10": lines1("Log10"), "Log1p": lines1("Log1p"),
 	"Erf": lines1("Erf"), "Sigmoid": lines1("Sigmoid"), "Tanh": lines1("Tanh"), "Gelu": lines1("Gelu"), "GeluTanh": lines1("GeluTanh"),
@@ -31,6 +32,13 @@ var vectors = map[string]string{
 	"Cos": "turns(p.tier, floats(o), floats(a), kernel.CosF32, scalarmath.Cos[float32])",
 	"Tan": "turns(p.tier, floats(o), floats(a), kernel.TanF32, scalarmath.Tan[float32])",
 	"Pow": "powers(p.tier, floats(o), floats(a), floats(b))",
+}
+
+// bitVectors are kernels that row functions have for elements of any type, or of one byte, of which they do the first.
+var bitVectors = map[string]string{
+	"And": "bitLines(p.tier, o, a, b, kernel.AndF32)", "Or": "bitLines(p.tier, o, a, b, kernel.OrF32)",
+	"Xor": "bitLines(p.tier, o, a, b, kernel.XorF32)", "Add": "byteLines(p.tier, o, a, b, kernel.AddBytesF32)",
+	"Sub": "byteLines(p.tier, o, a, b, kernel.SubBytesF32)",
 }
 
 func lines1(name string) string { return "kernel." + name + "F32(p.tier, floats(o), floats(a))" }
@@ -53,7 +61,7 @@ var loops = []loop{
 	{"DivFloorInt", 2, "integer", "T", "", "floorDivInt(x, y)"},
 	{"Remainder", 2, "float", "T", "", "remainderFloat(x, y)"},
 	{"RemainderInt", 2, "integer", "T", "", "remainderInt(x, y)"},
-	{"Fmod", 2, "float", "T", "", "T(math.Mod(float64(x), float64(y)))"},
+	{"Fmod", 2, "float", "T", "", "modOf(x, y)"},
 	{"FmodInt", 2, "integer", "T", "", "x % y"},
 	{"Maximum", 2, "number", "T", "", "maxOf(x, y)"},
 	{"Minimum", 2, "number", "T", "", "minOf(x, y)"},
@@ -78,8 +86,8 @@ var loops = []loop{
 	{"Le", 2, "number", "uint8", "", "toBool(x <= y)"},
 	{"Gt", 2, "number", "uint8", "", "toBool(x > y)"},
 	{"Ge", 2, "number", "uint8", "", "toBool(x >= y)"},
-	{"LogicalAnd", 2, "number", "uint8", "", "toBool(x != 0 && y != 0)"},
-	{"LogicalOr", 2, "number", "uint8", "", "toBool(x != 0 || y != 0)"},
+	{"LogicalAnd", 2, "number", "uint8", "", "toBool(x != 0) & toBool(y != 0)"},
+	{"LogicalOr", 2, "number", "uint8", "", "toBool(x != 0) | toBool(y != 0)"},
 	{"LogicalXor", 2, "number", "uint8", "", "toBool((x != 0) != (y != 0))"},
 
 	{"Copy", 1, "number", "T", "", "x"},

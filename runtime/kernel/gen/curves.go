@@ -29,6 +29,15 @@ var simple = []mapped{
 		g.bitwise('&', r[3], r[3], r[4])
 		g.arith('-', r[0], r[2], r[3])
 	}},
+	{name: "And", doc: "the bits of x and y", operands: 2, registers: 2, emit: bits('&')},
+	{name: "Or", doc: "the bits of x or y", operands: 2, registers: 2, emit: bits('|')},
+	{name: "Xor", doc: "the bits of x or y, not both", operands: 2, registers: 2, emit: bits('^')},
+	{name: "AddBytes", doc: "the sums of the bytes of x and y", operands: 2, registers: 2, emit: func(g *maps, r []vec) {
+		g.addBytes(r[0], r[0], r[1])
+	}},
+	{name: "SubBytes", doc: "the differences of the bytes of x and y", operands: 2, registers: 2, emit: func(g *maps, r []vec) {
+		g.subBytes(r[0], r[0], r[1])
+	}},
 	{name: "Floor", doc: "the integer at most x", operands: 1, registers: 1, emit: rounding('<')},
 	{name: "Ceil", doc: "the integer at least x", operands: 1, registers: 1, emit: rounding('>')},
 	{name: "Trunc", doc: "the integer next to x towards 0", operands: 1, registers: 1, emit: rounding('0')},
@@ -62,6 +71,10 @@ var simple = []mapped{
 
 func rounding(op byte) func(g *maps, r []vec) {
 	return func(g *maps, r []vec) { g.roundTo(op, r[0], r[0]) }
+}
+
+func bits(op byte) func(g *maps, r []vec) {
+	return func(g *maps, r []vec) { g.bitwise(op, r[0], r[0], r[1]) }
 }
 
 // larger chooses x where it is larger, or smaller, and where it is NaN; else y, NaN among them.

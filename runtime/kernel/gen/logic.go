@@ -6,6 +6,9 @@ type logic interface {
 	bitwise(op byte, to, x, y vec)
 	// intArith computes to = x op y of int32, op + or -.
 	intArith(op byte, to, x, y vec)
+	// addBytes and subBytes compute the sums and differences of bytes.
+	addBytes(to, x, y vec)
+	subBytes(to, x, y vec)
 	// shift moves the bits of each 32 by n, to the left with op <, and to the right with op >, or / for copies of the
 	// first bit.
 	shift(op byte, to, from vec, n int)
@@ -34,6 +37,9 @@ func (m *x86) intArith(op byte, to, x, y vec) {
 	name := map[byte]string{'+': "VPADDD", '-': "VPSUBD"}[op]
 	m.line("%s %s, %s, %s", name, m.v(y), m.v(x), m.v(to))
 }
+
+func (m *x86) addBytes(to, x, y vec) { m.line("VPADDB %s, %s, %s", m.v(y), m.v(x), m.v(to)) }
+func (m *x86) subBytes(to, x, y vec) { m.line("VPSUBB %s, %s, %s", m.v(y), m.v(x), m.v(to)) }
 
 func (m *x86) shift(op byte, to, from vec, n int) {
 	name := map[byte]string{'<': "VPSLLD", '>': "VPSRLD", '/': "VPSRAD"}[op]
@@ -90,6 +96,9 @@ func (m *neon) intArith(op byte, to, x, y vec) {
 	}
 	m.word("ADD", 0x4ea08400, to, x, y)
 }
+
+func (m *neon) addBytes(to, x, y vec) { m.word("ADD 16B of", 0x4e208400, to, x, y) }
+func (m *neon) subBytes(to, x, y vec) { m.word("SUB 16B of", 0x6e208400, to, x, y) }
 
 func (m *neon) shift(op byte, to, from vec, n int) {
 	name, code, by := "SHL", 0x4f005400, 32+n

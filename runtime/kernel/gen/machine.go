@@ -14,6 +14,7 @@ type (
 // machine writes the instructions of one instruction set. Offsets and strides are in bytes.
 type machine interface {
 	logic
+	widths
 
 	// tier is the suffix of names, such as "AVX2"; arch that of files, GOARCH's name.
 	tier() string

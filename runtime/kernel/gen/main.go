@@ -31,6 +31,7 @@ func main() {
 		mapsF32(m)
 		foldsF32(m)
 		affineF32(m)
+		streamsF32(m)
 	}
 	for _, f := range []struct {
 		m machine
@@ -43,6 +44,7 @@ func main() {
 	for _, arch := range architectures {
 		write("zmaps_"+cmp.Or(arch, "other")+".go", mapsGo(arch))
 		write("zrows_"+cmp.Or(arch, "other")+".go", rowsGo(arch))
+		write("zstreams_"+cmp.Or(arch, "other")+".go", streamsGo(arch))
 	}
 	integersFiles()
 	wasmFiles()

@@ -54,11 +54,18 @@ const (
 
 	vecLoad        = 0x00
 	vecLoad8x8     = 0x01
+	vecLoadU16x4   = 0x04
 	vecSplat32     = 0x09
+	vecSplat64     = 0x0a
 	vecStore       = 0x0b
 	vecShuffle     = 0x0d
 	vecStoreLane32 = 0x5a
+	vecStoreLane64 = 0x5b
 	vecLoadZero32  = 0x5c
+	vecLoadZero64  = 0x5d
+	vecPromote     = 0x5f
+	vecAddBytes    = 0x6e
+	vecSubBytes    = 0x71
 	vecWiden8      = 0x87
 	vecWidenU8     = 0x89
 	vecWiden16     = 0xa7
@@ -75,6 +82,8 @@ const (
 	vecSelect      = 0x52
 	vecPMin        = 0xea
 	vecPMax        = 0xeb
+	vecAddWide     = 0xf0
+	vecMulWide     = 0xf2
 	vecToInts      = 0xf8
 	vecToFloats    = 0xfa
 )
@@ -241,6 +250,9 @@ func (m *wasm) bitwise(op byte, to, x, y vec) {
 func (m *wasm) intArith(op byte, to, x, y vec) {
 	m.two(map[byte]uint64{'+': vecAddInts, '-': 0xb1}[op], to, x, y)
 }
+
+func (m *wasm) addBytes(to, x, y vec) { m.two(vecAddBytes, to, x, y) }
+func (m *wasm) subBytes(to, x, y vec) { m.two(vecSubBytes, to, x, y) }
 
 func (m *wasm) shift(op byte, to, from vec, n int) {
 	code := map[byte]uint64{'<': 0xab, '/': 0xac, '>': 0xad}[op]

@@ -1,0 +1,117 @@
+package kernel
+
+import (
+	"math"
+	"unsafe"
+)
+
+// stream is what a kernel of blocks of elements gets. Its layout is known to the generator.
+type stream struct {
+	x, out  unsafe.Pointer
+	blocks  uintptr
+	numbers [4]uint32
+}
+
+// streamMost is how many elements one call of a stream may take at most.
+const streamMost = 16 << 10
+
+// streamVectors is how many vectors a block has at most.
+const streamVectors = 4
+
+// run computes the blocks of n elements, of so many bytes before and after, and gives how many those are.
+func (s *stream) run(t Tier, kind, n, size int, bytes [2]int) int {
+	done := 0
+	for n-done >= size {
+		m := min(n-done, streamMost) / size * size
+		s.blocks = uintptr(m / size)
+		s.call(t, kind)
+		done += m
+		if done < n {
+			s.x, s.out = unsafe.Add(s.x, m*bytes[0]), unsafe.Add(s.out, m*bytes[1])
+		}
+	}
+	return done
+}
+
+// WidenF16 makes float32 of float16, as many as it gives, from the first on: none in a tier without a kernel, else all
+// but the last few.
+func WidenF16(t Tier, o []float32, x []uint16) int {
+	if !hasHalves {
+		return 0
+	}
+	return widen(t, o, x, streamWidenF16)
+}
+
+// WidenBF16 is WidenF16 of bfloat16.
+func WidenBF16(t Tier, o []float32, x []uint16) int { return widen(t, o, x, streamWidenBF16) }
+
+func widen(t Tier, o []float32, x []uint16, kind int) int {
+	if t == Scalar {
+		return 0
+	}
+	s := stream{x: first(x, len(o)), out: first(o, len(o))}
+	return s.run(t, kind, len(o), streamVectors*lanesOf(t), [2]int{2, 4})
+}
+
+// NarrowF16 makes float16 of float32, ties to even, as many as it gives; see WidenF16. All NaN of a sign become the same.
+func NarrowF16(t Tier, o []uint16, x []float32) int {
+	if !hasHalves {
+		return 0
+	}
+	return narrow(t, o, x, streamVectors, [4]uint32{0x80000000, 0x7fc00000}, streamNarrowF16)
+}
+
+// NarrowBF16 is NarrowF16 to bfloat16; all NaN become the same.
+func NarrowBF16(t Tier, o []uint16, x []float32) int {
+	return narrow(t, o, x, streamVectors/2, [4]uint32{0x7fff, 1, 0x7fc0}, streamNarrowBF16)
+}
+
+func narrow(t Tier, o []uint16, x []float32, vectors int, numbers [4]uint32, kind int) int {
+	if t == Scalar {
+		return 0
+	}
+	s := stream{x: first(x, len(o)), out: first(o, len(o)), numbers: numbers}
+	return s.run(t, kind, len(o), vectors*lanesOf(t), [2]int{4, 2})
+}
+
+// SumF32 adds elements of x in float64, as many as it says, from the first on: none in a tier without a kernel, else all
+// but the last few.
+func SumF32(t Tier, x []float32) (sum float64, n int) { return sums(t, x, [4]uint32{}, streamSumF32) }
+
+// SquaresF32 is SumF32 of the squares of x[i] - mean.
+func SquaresF32(t Tier, x []float32, mean float64) (sum float64, n int) {
+	b := math.Float64bits(mean)
+	return sums(t, x, [4]uint32{uint32(b), uint32(b >> 32)}, streamSquaresF32)
+}
+
+func sums(t Tier, x []float32, numbers [4]uint32, kind int) (sum float64, n int) {
+	if t == Scalar {
+		return 0, 0
+	}
+	size := streamVectors * lanesOf(t) / 2
+	var parts [streamVectors * maxLanes / 2]float64
+	s := stream{out: unsafe.Pointer(&parts), numbers: numbers}
+	for len(x)-n >= size {
+		s.x = unsafe.Pointer(&x[n])
+		m := min(len(x)-n, streamMost) / size
+		s.blocks = uintptr(m)
+		s.call(t, kind)
+		n += m * size
+		for w := size / 2; w > 0; w /= 2 {
+			for i := range w {
+				parts[i] += parts[i+w]
+			}
+		}
+		sum += parts[0]
+	}
+	return sum, n
+}
+
+// AccumulateF64 adds elements of x to those of acc, as many as it gives; see SumF32.
+func AccumulateF64(t Tier, acc []float64, x []float32) int {
+	if t == Scalar {
+		return 0
+	}
+	s := stream{x: first(x, len(acc)), out: first(acc, len(acc))}
+	return s.run(t, streamAccumulateF64, len(acc), streamVectors*lanesOf(t)/2, [2]int{4, 8})
+}

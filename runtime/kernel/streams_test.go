@@ -1,0 +1,136 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand"
+	"testing"
+)
+
+// halfBits are bits of 16-bit floats, special ones among them, without NaN.
+func halfBits(n int, top uint16) []uint16 {
+	x := make([]uint16, n)
+	for i := range x {
+		x[i] = uint16(i*2654435761>>7) & 0x8fff
+		if i%3 == 0 {
+			x[i] |= top
+		}
+	}
+	return x
+}
+
+// TestWidenNarrow holds conversions against their definition on bits, and the way back.
+func TestWidenNarrow(t *testing.T) {
+	for _, tier := range tiers() {
+		for _, n := range []int{64, 100, 3*streamMost + 70} {
+			for _, c := range []struct {
+				name   string
+				widen  func(t Tier, o []float32, x []uint16) int
+				narrow func(t Tier, o []uint16, x []float32) int
+				value  func(bits uint16) float64
+				x      []uint16
+			}{
+				{"f16", WidenF16, NarrowF16, float16Value, halfBits(n, 0x3000)},
+				{"bf16", WidenBF16, NarrowBF16, func(b uint16) float64 { return float64(math.Float32frombits(uint32(b) << 16)) }, halfBits(n, 0x4000)},
+			} {
+				if !hasHalves && c.name == "f16" {
+					continue
+				}
+				t.Run(fmt.Sprintf("%v/%s/%d", tier, c.name, n), func(t *testing.T) {
+					wide, back := make([]float32, n), make([]uint16, n)
+					m := c.widen(tier, wide, c.x)
+					if n-m >= 64 || m == 0 {
+						t.Fatalf("%d of %d are widened", m, n)
+					}
+					for i, got := range wide[:m] {
+						if want := c.value(c.x[i]); float64(got) != want {
+							t.Fatalf("element %d: %#x is %v, want %v", i, c.x[i], got, want)
+						}
+					}
+					if m := c.narrow(tier, back, wide); n-m >= 64 || m == 0 {
+						t.Fatalf("%d of %d are narrowed", m, n)
+					}
+					for i, got := range back[:m] {
+						if i < m && got != c.x[i] {
+							t.Fatalf("element %d: %v is %#x, want %#x", i, wide[i], got, c.x[i])
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+func float16Value(b uint16) float64 {
+	sign := 1 - 2*float64(b>>15)
+	exp, mant := int(b>>10&31), float64(b&1023)
+	if exp == 0 {
+		return sign * math.Ldexp(mant, -24)
+	}
+	return sign * math.Ldexp(1024+mant, exp-25)
+}
+
+// TestNarrowRounds has numbers between two of 16 bits, and special ones.
+func TestNarrowRounds(t *testing.T) {
+	inf := float32(math.Inf(1))
+	x := []float32{1 + 0x1p-11, 1 + 3*0x1p-11, 65519, 65520, 0x1p-25, 0x1.8p-25, -inf, math.Float32frombits(0xffc12345)}
+	f16 := []uint16{0x3c00, 0x3c02, 0x7bff, 0x7c00, 0, 1, 0xfc00, 0xfe00}
+	y := []float32{1 + 0x1p-8, 1 + 3*0x1p-8, math.MaxFloat32, 1 + 0x1.02p-8, -1 - 0x1p-8, 0x1p-149, -inf, float32(math.NaN())}
+	bf16 := []uint16{0x3f80, 0x3f82, 0x7f80, 0x3f81, 0xbf80, 0, 0xff80, 0x7fc0}
+	for _, tier := range tiers() {
+		a, b, o := make([]float32, 64), make([]float32, 64), make([]uint16, 64)
+		for i := range a {
+			a[i], b[i] = x[i%8], y[i%8]
+		}
+		n := NarrowF16(tier, o, a)
+		for i, got := range o[:n] {
+			if want := f16[i%8]; got != want {
+				t.Errorf("%v: float16 of %v is %#x, want %#x", tier, a[i], got, want)
+			}
+		}
+		NarrowBF16(tier, o, b)
+		for i, got := range o {
+			if want := bf16[i%8]; got != want {
+				t.Errorf("%v: bfloat16 of %v is %#x, want %#x", tier, b[i], got, want)
+			}
+		}
+	}
+}
+
+func TestSums(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	for _, tier := range tiers() {
+		for _, n := range []int{0, 31, 64, 1000, 3*streamMost + 70} {
+			x, acc := make([]float32, n), make([]float64, n)
+			for i := range x {
+				x[i], acc[i] = float32(r.NormFloat64()), r.NormFloat64()
+			}
+			before := append([]float64(nil), acc...)
+			sum, m := SumF32(tier, x)
+			squares, k := SquaresF32(tier, x, 0.5)
+			if m != k || n-m >= 32 {
+				t.Fatalf("%v: sums of %d and %d elements of %d", tier, m, k, n)
+			}
+			for _, v := range x[:m] {
+				sum -= float64(v)
+				squares -= (float64(v) - 0.5) * (float64(v) - 0.5)
+			}
+			if bound := 1e-15 * float64(n*n); math.Abs(sum) > bound || math.Abs(squares) > bound {
+				t.Errorf("%v: sums of %d elements are %v and %v wrong", tier, n, sum, squares)
+			}
+			m = AccumulateF64(tier, acc, x)
+			if n-m >= 32 {
+				t.Fatalf("%v: %d of %d are added", tier, m, n)
+			}
+			for i, got := range acc {
+				want := before[i]
+				if i < m {
+					want += float64(x[i])
+				}
+				if got != want {
+					t.Fatalf("%v: element %d of %d: %v, want %v", tier, i, n, got, want)
+				}
+			}
+		}
+	}
+}
