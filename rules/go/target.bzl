@@ -15,21 +15,24 @@ pte_go_target = rule(
     },
 )
 
-_BOOTSTRAP = """
-home=$(mktemp -d) && trap 'chmod -R u+w "$home"; rm -rf "$home"' EXIT
-goroot=$PWD/$1 out=$2 && shift 2
-env -i PATH="$PATH" HOME="$home" GOROOT="$goroot" GOCACHE="$home/cache" GOPATH="$home/go" GOENV=off GOFLAGS= \
-  GOTELEMETRY=off GOTOOLCHAIN=local GO111MODULE=off CGO_ENABLED=0 \
-  "$goroot/bin/go" build -trimpath -buildvcs=false -ldflags='-buildid= -s -w' -o "$out" "$@"
-"""
-
 def _pte_go_builder_impl(ctx):
     out = ctx.actions.declare_file(ctx.label.name + ".exe")
-    ctx.actions.run_shell(
-        outputs = [out],
+    goroot = ctx.file._goroot.path
+    ctx.actions.run(
+        executable = goroot + "/bin/go",
+        arguments = ["build", "-trimpath", "-buildvcs=false", "-ldflags=-buildid= -s -w", "-o", out.path] +
+                    [f.path for f in ctx.files.srcs],
         inputs = ctx.files.srcs + [ctx.file._goroot],
-        command = _BOOTSTRAP,
-        arguments = [ctx.file._goroot.path, out.path] + [f.path for f in ctx.files.srcs],
+        outputs = [out],
+        env = {
+            "CGO_ENABLED": "0",
+            "GO111MODULE": "off",
+            "GOENV": "off",
+            "GOPATH": "/nonexistent",
+            "GOTELEMETRY": "off",
+            "GOTOOLCHAIN": "local",
+            "HOME": out.path + ".home",  # of the build cache; GOCACHE would have to be absolute
+        },
         mnemonic = "GoBuilder",
         progress_message = "Building the Go builder",
     )

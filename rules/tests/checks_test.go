@@ -1,8 +1,6 @@
 package tests
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -51,11 +49,7 @@ func TestChecks(t *testing.T) {
 // shrink makes the sizes of the rows that begin so 1000 bytes.
 func (w *workspace) shrink(name string, rows ...string) {
 	w.t.Helper()
-	text, err := os.ReadFile(filepath.Join(w.dir, name))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	lines := strings.Split(string(text), "\n")
+	lines := strings.Split(string(w.read(name)), "\n")
 	for i, l := range lines {
 		for _, r := range rows {
 			if strings.HasPrefix(l, r) {

@@ -1,8 +1,7 @@
 package tests
 
 import (
-	"os"
-	"os/exec"
+	"bytes"
 	"strings"
 	"testing"
 )
@@ -31,14 +30,11 @@ func TestUserModules(t *testing.T) {
 	w.write("npu/rt/third.go", third)
 	w.write("go.mod", thirdMod)
 	w.write("go.sum", "")
-	gen := exec.Command("./pte", "gen", "packages")
-	gen.Dir = w.dir
-	if out, err := gen.CombinedOutput(); err != nil {
+	if out, err := w.run("./pte", "gen", "packages"); err != nil {
 		t.Fatalf("gen packages: %v\n%s", err, out)
 	}
-	list, err := os.ReadFile(w.dir + "/go_packages.txt")
-	if err != nil || !strings.HasSuffix(string(list), "\ngithub.com/pkg/errors\n") {
-		t.Fatalf("packages: %v\n%s", err, list)
+	if list := w.read("go_packages.txt"); !bytes.HasSuffix(list, []byte("\ngithub.com/pkg/errors\n")) {
+		t.Fatalf("packages:\n%s", list)
 	}
 	want := "@//:go.sum lacks sums of modules that the two go.mod need together"
 	if out, err := w.bazel("build", "//npu/rt"); err == nil || !strings.Contains(out, want) {

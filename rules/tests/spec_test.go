@@ -1,6 +1,8 @@
 package tests
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -46,5 +48,26 @@ func TestSpecErrors(t *testing.T) {
 				t.Errorf("%s: %v, want %s\n%s", c.target, err, want, out)
 			}
 		}
+	}
+}
+
+// TestCueVet runs CUE's own command on the same files: with the workspace's module and what `pte mod init` writes it resolves
+// every import, and refuses a wrong field where it stands.
+func TestCueVet(t *testing.T) {
+	w := newWorkspace(t, "spec")
+	if err := os.Mkdir(filepath.Join(w.dir, "cue.mod"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.write("cue.mod/module.cue", "module: \"example.com/models@v0\"\nlanguage: version: \"v0.17.0\"\n")
+	if out, err := w.run("./pte", "mod", "init"); err != nil {
+		t.Fatalf("pte mod init: %v\n%s", err, out)
+	}
+	vet := []string{"go", "run", "cuelang.org/go/cmd/cue@" + strings.TrimSpace(goRun(t, "list", "-m", "-f={{.Version}}", "cuelang.org/go")), "vet", "-c=false"}
+	if out, err := w.run(append(vet, "./common/...", "./nets")...); err != nil {
+		t.Errorf("cue vet: %v\n%s", err, out)
+	}
+	out, err := w.run(append(vet, "./bad/field.cue")...)
+	if want := "#Small.method: field not allowed:\n    ./bad/field.cue:5:27\n"; err == nil || !strings.Contains(out, want) {
+		t.Errorf("cue vet of a wrong field: %v, want %s\n%s", err, want, out)
 	}
 }

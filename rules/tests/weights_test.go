@@ -7,11 +7,13 @@ package tests
 //bazel:tags manual host
 
 import (
+	"archive/zip"
 	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,14 +65,19 @@ func (w *workspace) write(name, text string) {
 	}
 }
 
-// replace changes a file's text.
-func (w *workspace) replace(name, old, new string) {
+func (w *workspace) read(name string) []byte {
 	w.t.Helper()
 	text, err := os.ReadFile(filepath.Join(w.dir, name))
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.write(name, strings.ReplaceAll(string(text), old, new))
+	return text
+}
+
+// replace changes a file's text.
+func (w *workspace) replace(name, old, new string) {
+	w.t.Helper()
+	w.write(name, strings.ReplaceAll(string(w.read(name)), old, new))
 }
 
 func (w *workspace) model(seed uint32) { w.modelNamed("net.pt2", seed) }
@@ -92,6 +99,14 @@ func (w *workspace) bazel(args ...string) (string, error) {
 	if w.remote { // without a network
 		cmd.Env = append(os.Environ(), "PTE_GOMODCACHE="+strings.TrimSpace(goRun(w.t, "env", "GOMODCACHE")))
 	}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// run runs a command in the workspace.
+func (w *workspace) run(command ...string) (string, error) {
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Dir = w.dir
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -147,7 +162,8 @@ func (w *workspace) logged() (all []spawn) {
 // TestWhatRunsAgain checks by Bazel's execution log which steps an edit runs again.
 func TestWhatRunsAgain(t *testing.T) {
 	w := newWorkspace(t, "weights")
-	const plain, delegated = "//:net_pte", "//:xnnpack_pte"
+	w.copy("quantized.pt2", "../../backends/xnnpack/testdata/linear_int4_groups.pt2", nil)
+	const plain, delegated, quantized = "//:net_pte", "//:xnnpack_pte", "//:quantized_pte"
 	for _, step := range []struct {
 		name, target string
 		edit         func()
@@ -158,6 +174,8 @@ func TestWhatRunsAgain(t *testing.T) {
 		{"nothing", plain, func() {}, nil},
 		{"weights", plain, func() { w.model(2) }, []string{"PtePack", "PteSplit"}},
 		{"weights of a backend", delegated, func() {}, []string{"PtePack", "PteSplit"}},
+		{"first quantized", quantized, func() {}, []string{"PteCheck", "PtePack", "PteProgram", "PteSplit", "PteVet"}},
+		{"quantized weights", quantized, func() { w.retrain("quantized.pt2") }, []string{"PtePack", "PteSplit"}},
 		{"comment", plain, func() { w.replace("net.pte.cue", "package net", "// A net.\n\npackage net") }, []string{"PteCheck", "PteVet"}},
 		{"value", plain, func() { w.replace("net.pte.cue", "expect:", "emit_stacktrace: true\n\texpect:") }, []string{"PteCheck", "PtePack", "PteProgram", "PteVet"}},
 		{"expect", plain, func() { w.replace("net.pte.cue", "<=1048576", "<=1048577") }, []string{"PteCheck", "PteVet"}},
@@ -169,33 +187,60 @@ func TestWhatRunsAgain(t *testing.T) {
 	}
 }
 
+// retrain changes the first number of every weight of a model, by its last bit.
+func (w *workspace) retrain(name string) {
+	w.t.Helper()
+	text := w.read(name)
+	r, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for _, f := range r.File {
+		record, err := fs.ReadFile(r, f.Name)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if strings.HasPrefix(f.Name, "model/data/weights/weight_") {
+			record[0] ^= 1
+		}
+		to, err := z.CreateHeader(&zip.FileHeader{Name: f.Name, Method: zip.Store})
+		if err == nil {
+			_, err = to.Write(record)
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.write(name, out.String())
+}
+
 // TestDataFiles checks that programs which share weights have them once, in the binary or beside it, and that weights of one
 // name which differ fail the build.
 func TestDataFiles(t *testing.T) {
 	w := newWorkspace(t, "data")
 	w.model(1)
-	if out, err := w.bazel("build", "//:both", "//:beside", "//:all"); err != nil {
-		t.Fatalf("bazel build: %v\n%s", err, out)
-	}
-	bin := filepath.Join(w.dir, "bazel-bin")
-	one, all, both := size(t, bin, "one.weights.ptd"), size(t, bin, "all.ptd"), size(t, bin, "both")
-	if one < 1<<20 || all != one || size(t, bin, "one.pte") > 1<<16 {
-		t.Errorf("one.weights.ptd has %d bytes, all.ptd %d, one.pte %d", one, all, size(t, bin, "one.pte"))
-	}
-	if beside := size(t, bin, "beside"); both-beside < one || both-beside > one+1<<18 {
-		t.Errorf("%d bytes with the programs, %d without, and the weights have %d", both, beside, one)
+	w.build("//:both", "//:beside", "//:all", "//:two_pte")
+	weights := w.read("bazel-bin/one.weights.ptd")
+	middle := weights[len(weights)/2:][:4096] // the file is weights but for its first and last few bytes
+	for name, want := range map[string]int{"one.pte": 0, "two.pte": 0, "all.ptd": 1, "both": 1, "beside": 0, "beside.ptd": 1} {
+		if got := bytes.Count(w.read("bazel-bin/"+name), middle); got != want {
+			t.Errorf("%s has the weights %d times, want %d", name, got, want)
+		}
 	}
 	for _, args := range [][]string{
 		{"both", "-program=one", "-calls=1"}, {"both", "-program=two", "-calls=1"},
-		{"beside", "-calls=1", "-data=" + filepath.Join(bin, "beside.ptd"), filepath.Join(bin, "two.pte")},
+		{"beside", "-calls=1", "-data=" + w.bin("beside.ptd"), w.bin("two.pte")},
 	} {
-		if out, err := exec.Command(filepath.Join(bin, args[0]), args[1:]...).CombinedOutput(); err != nil {
+		if out, err := exec.Command(w.bin(args[0]), args[1:]...).CombinedOutput(); err != nil {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
 	}
-	if _, err := bigmodel.WriteSeed(filepath.Join(w.dir, "other.pt2"), 1<<20, 2); err != nil {
-		t.Fatal(err)
-	}
+	w.modelNamed("other.pt2", 2)
 	for target, want := range map[string]string{
 		"//:differ": "is not what it is in", "//:undeclared": `has constants in a data file "weights", and no file is declared for it`,
 		"//:without": "program //:none_pte has no data files: name them in its data_files",
@@ -204,15 +249,6 @@ func TestDataFiles(t *testing.T) {
 			t.Errorf("%s: %v, want %q\n%s", target, err, want, out)
 		}
 	}
-}
-
-func size(t *testing.T, elem ...string) int64 {
-	t.Helper()
-	info, err := os.Stat(filepath.Join(elem...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return info.Size()
 }
 
 // TestValidation checks that a build which asks for the report alone still fails if the program misses expect, unless

@@ -111,7 +111,7 @@ func loadDir(dir string) (*pkg, error) {
 
 func (p *pkg) addGo(name string) error {
 	file := filepath.Join(p.dir, name)
-	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly|parser.ParseComments)
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return fmt.Errorf("parse %s: %w", file, err)
 	}
@@ -137,7 +137,11 @@ func (p *pkg) addGo(name string) error {
 		}
 		u.imports.add(v)
 	}
-	p.directives(u, string(text), test)
+	for _, group := range f.Comments {
+		for _, c := range group.List {
+			p.directive(u, c.Text, test)
+		}
+	}
 	return nil
 }
 
@@ -154,23 +158,21 @@ func forGoRun(text string) bool {
 	return false
 }
 
-// directives reads the lines //go:embed and, in tests, //bazel:.
-func (p *pkg) directives(u *unit, text string, test bool) {
-	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		if len(fields) < 2 {
-			continue
-		}
-		switch {
-		case fields[0] == "//go:embed":
-			u.embeds.add(fields[1:]...)
-		case !test:
-		case fields[0] == "//bazel:data":
-			p.data.add(fields[1:]...)
-		case fields[0] == "//bazel:tags":
-			p.tags.add(fields[1:]...)
-		case fields[0] == "//bazel:size":
-			p.size = fields[1]
-		}
+// directive reads a comment //go:embed or, in tests, //bazel:.
+func (p *pkg) directive(u *unit, text string, test bool) {
+	fields := strings.Fields(text)
+	if len(fields) < 2 {
+		return
+	}
+	switch {
+	case fields[0] == "//go:embed":
+		u.embeds.add(fields[1:]...)
+	case !test:
+	case fields[0] == "//bazel:data":
+		p.data.add(fields[1:]...)
+	case fields[0] == "//bazel:tags":
+		p.tags.add(fields[1:]...)
+	case fields[0] == "//bazel:size":
+		p.size = fields[1]
 	}
 }
