@@ -98,12 +98,12 @@ func (w *workspace) arm64(t *testing.T, with func(...string) []string) {
 func TestLibraryRefused(t *testing.T) {
 	w := libraryWorkspace(t)
 	for _, c := range []struct{ target, want string }{
-		{"wasm", "//bad:wasm: a pte_library is for 64-bit platforms with a C compiler; wasip1/wasm is none of them"},
-		{"mode", "invalid value in 'linkmode' attribute: has to be one of 'c-archive' or 'c-shared' instead of 'pie'"},
-		{"no_library", "'//:digits_pte' does not have mandatory providers: 'PteLibraryInfo'"},
-		{"web", "//bad:web: pages: bad/pte.js would replace pte.js of pte_web"},
+		{":wasm", "//bad:wasm: a pte_library is for 64-bit platforms with a C compiler; wasip1/wasm is none of them"},
+		{"/mode", "invalid value in 'linkmode' attribute: has to be one of 'c-archive' or 'c-shared' instead of 'pie'"},
+		{":no_library", "'//:digits_pte' does not have mandatory providers: 'PteLibraryInfo'"},
+		{":web", "//bad:web: pages: bad/pte.js would replace pte.js of pte_web"},
 	} {
-		if out, err := w.bazel("build", "--nobuild", "//bad:"+c.target); err == nil || !strings.Contains(out, c.want) {
+		if out, err := w.bazel("build", "--nobuild", "//bad"+c.target); err == nil || !strings.Contains(out, c.want) {
 			t.Errorf("%s: %v, want %s\n%s", c.target, err, c.want, out)
 		}
 	}

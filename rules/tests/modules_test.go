@@ -36,7 +36,7 @@ func TestUserModules(t *testing.T) {
 	if list := w.read("go_packages.txt"); !bytes.HasSuffix(list, []byte("\ngithub.com/pkg/errors\n")) {
 		t.Fatalf("packages:\n%s", list)
 	}
-	want := "@//:go.sum lacks sums of modules that the two go.mod need together"
+	want := "//:go.sum lacks sums of modules that the two go.mod need together"
 	if out, err := w.bazel("build", "//npu/rt"); err == nil || !strings.Contains(out, want) {
 		t.Errorf("without a sum: %v, want %s\n%s", err, want, out)
 	}
