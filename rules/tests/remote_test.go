@@ -224,7 +224,7 @@ func TestRemote(t *testing.T) {
 		for i, cached := range []bool{false, true} {
 			x := w.another(n)
 			before, began := stored(t, dir), time.Now()
-			spawns := x.spawns(append(args, "//...")...)
+			spawns := x.spawns(append(args, "//:all")...)
 			t.Logf("%s, output base %d: %d actions, %.1f s, %d bytes more in the store, for %d models",
 				c.name, i+1, len(spawns), time.Since(began).Seconds(), stored(t, dir)-before, remoteModels)
 			for _, s := range spawns {
