@@ -94,9 +94,10 @@ func newClusters(preds [][]int32, supported []bool, steps *int) *clusters {
 }
 
 // layers is cluster with all nodes of a level as one part, whether connected or not: no path from one of them to another
-// leaves the level.
-func layers(preds [][]int32, supported []bool) []int32 {
+// leaves the level. Nodes go to later levels where fewer bytes of values cross the border then.
+func layers(preds [][]int32, supported []bool, values []crossing) []int32 {
 	c := newClusters(preds, supported, nil)
+	c.delay(values)
 	parts := make([]int32, len(preds))
 	numbers := map[int32]int32{}
 	for i, at := range c.level {
@@ -173,9 +174,19 @@ const none = int32(1) << 30
 // lift raises parts to the level of their users, highest parts first, where all their users are at least there and
 // no supported node behind an unsupported user is.
 func (c *clusters) lift() {
+	c.descend(func(members, behind []int32) {
+		if to, limit := c.above(members, behind); to != none && limit > to {
+			c.move(members, to)
+		}
+	})
+}
+
+// descend calls f for every part, highest first. behind has, for unsupported nodes, the lowest level of the supported
+// nodes after them.
+func (c *clusters) descend(f func(members, behind []int32)) {
 	parts := map[int32][]int32{} // members by root
 	byLevel := c.byLevel()
-	behind := make([]int32, len(c.preds)) // of unsupported nodes: the lowest level of the supported nodes after them
+	behind := make([]int32, len(c.preds))
 	for i := range c.preds {
 		if c.supported[i] {
 			parts[c.root(int32(i))] = append(parts[c.root(int32(i))], int32(i))
@@ -189,7 +200,7 @@ func (c *clusters) lift() {
 		}
 		for _, i := range byLevel[at] {
 			if c.supported[i] && c.root(i) == i {
-				c.liftPart(parts[i], behind)
+				f(parts[i], behind)
 			}
 		}
 	}
@@ -221,22 +232,24 @@ func (c *clusters) lowestAfter(i int32, behind []int32) int32 {
 	return lowest
 }
 
-func (c *clusters) liftPart(members, behind []int32) {
-	to, limit := none, none
+// above is the lowest level of the supported nodes that use a part, and of those behind its other users.
+func (c *clusters) above(members, behind []int32) (users, beyond int32) {
+	users, beyond = none, none
 	for _, i := range members {
 		c.count(1 + len(c.succs[i]))
 		for _, s := range c.succs[i] {
 			switch {
 			case !c.supported[s]:
-				limit = min(limit, behind[s])
+				beyond = min(beyond, behind[s])
 			case c.root(s) != c.root(members[0]):
-				to = min(to, c.level[s])
+				users = min(users, c.level[s])
 			}
 		}
 	}
-	if to == none || limit <= to {
-		return
-	}
+	return users, beyond
+}
+
+func (c *clusters) move(members []int32, to int32) {
 	for _, i := range members {
 		c.level[i] = to
 	}

@@ -30,7 +30,7 @@ func TestCluster(t *testing.T) {
 		if c.layers == nil {
 			c.layers = c.want
 		}
-		if got := layers(c.preds, supported); !slices.Equal(got, c.layers) {
+		if got := layers(c.preds, supported, nil); !slices.Equal(got, c.layers) {
 			t.Errorf("%s: got layers %v, want %v", c.name, got, c.layers)
 		}
 		if got := cluster(c.preds, supported, nil); !slices.Equal(got, c.want) {
@@ -59,7 +59,7 @@ func TestClusterIsAcyclic(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
 		preds, supported := randomGraph(r, 60)
-		for _, part := range [][]int32{cluster(preds, supported, nil), layers(preds, supported)} {
+		for _, part := range [][]int32{cluster(preds, supported, nil), layers(preds, supported, nil), layers(preds, supported, valuesOf(r, preds, supported))} {
 			if unit := cycle(preds, part); unit >= 0 {
 				t.Fatalf("unit %d lies on a cycle: producers %v, parts %v", unit, preds, part)
 			}

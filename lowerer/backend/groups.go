@@ -8,17 +8,18 @@ import (
 
 // PartitionByGroups is PartitionByCapability for backends that match patterns: groups gives, for one graph, the sets of
 // nodes that are taken together. Sets with a node in common become one. There are as few partitions as can be: sets that
-// have nothing to do with each other share one, too. A set that cannot be convex, since a path leaves
-// it and comes back, is refused with that reason, and so is one with a node that is not offered.
+// have nothing to do with each other share one, too, and of those that a set can be in, it is in a later one if fewer bytes
+// cross the border then. A set that cannot be convex, since a path leaves it and comes back, is refused with that reason,
+// and so is one with a node that is not offered.
 func PartitionByGroups(p *TaggedProgram, spec DelegationSpec, groups func(g *exir.Graph) [][]*exir.Node) *PartitionResult {
-	return partitionUnits(p, spec, groups, layers)
+	return partitionUnits(p, spec, groups, func(c *contraction) []int32 { return layers(c.preds, c.supported, c.crossings()) })
 }
 
 // PartitionEachGroup is PartitionByGroups with a partition for every set.
 func PartitionEachGroup(p *TaggedProgram, spec DelegationSpec, groups func(g *exir.Graph) [][]*exir.Node) *PartitionResult {
-	return partitionUnits(p, spec, groups, func(_ [][]int32, supported []bool) []int32 {
-		parts := make([]int32, len(supported))
-		for i, ok := range supported {
+	return partitionUnits(p, spec, groups, func(c *contraction) []int32 {
+		parts := make([]int32, len(c.supported))
+		for i, ok := range c.supported {
 			if parts[i] = -1; ok {
 				parts[i] = int32(i)
 			}
@@ -29,7 +30,7 @@ func PartitionEachGroup(p *TaggedProgram, spec DelegationSpec, groups func(g *ex
 
 // partitionUnits tags groups; join gives those that share a partition the same number.
 func partitionUnits(p *TaggedProgram, spec DelegationSpec, groups func(g *exir.Graph) [][]*exir.Node,
-	join func(preds [][]int32, supported []bool) []int32) *PartitionResult {
+	join func(c *contraction) []int32) *PartitionResult {
 	r := &PartitionResult{TaggedProgram: p, PartitionTags: map[string]DelegationSpec{}}
 	for _, g := range p.Graphs() {
 		u := newUnits(p, g, groups(g))
@@ -38,11 +39,12 @@ func partitionUnits(p *TaggedProgram, spec DelegationSpec, groups func(g *exir.G
 			u.splitCycles(p, g, order)
 			order = u.order()
 		}
-		preds, supported, place := u.contracted(order)
-		parts := join(preds, supported)
+		c := u.contracted(order)
+		c.program, c.graph = p, g
+		parts := join(c)
 		tags := map[int32]string{}
 		for i, n := range g.Nodes {
-			part := parts[place[u.of[i]]]
+			part := parts[c.place[i]]
 			if part < 0 {
 				continue
 			}
@@ -151,20 +153,31 @@ func (u *units) splitCycles(p *TaggedProgram, g *exir.Graph, order []int32) {
 	u.collect()
 }
 
-// contracted is the graph of units in their order, and the place of each unit in it.
-func (u *units) contracted(order []int32) (preds [][]int32, supported []bool, place []int32) {
-	preds, supported, place = make([][]int32, len(order)), make([]bool, len(order)), make([]int32, len(u.of))
+// contraction is a graph with units for nodes, in an order in which they can run.
+type contraction struct {
+	program   *TaggedProgram
+	graph     *exir.Graph
+	preds     [][]int32
+	supported []bool
+	place     []int32 // unit of each node
+}
+
+func (u *units) contracted(order []int32) *contraction {
+	c := &contraction{preds: make([][]int32, len(order)), supported: make([]bool, len(order)), place: make([]int32, len(u.of))}
 	for at, unit := range order {
-		place[unit], supported[at] = int32(at), u.taken[unit]
+		c.supported[at] = u.taken[unit]
+		for _, i := range u.members[unit] {
+			c.place[i] = int32(at)
+		}
 	}
 	for at, unit := range order {
 		for _, i := range u.members[unit] {
 			for _, p := range u.preds[i] {
 				if u.of[p] != unit {
-					preds[at] = append(preds[at], place[u.of[p]])
+					c.preds[at] = append(c.preds[at], c.place[p])
 				}
 			}
 		}
 	}
-	return preds, supported, place
+	return c
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-const crossed = `method forward
+const chain = `method forward
 input %x: f32[3]
 %a: f32[3] = aten::relu(%x)  # 1 model.py:1
 %b: f32[3] = aten::relu(%a)  # 2 model.py:2
@@ -32,7 +32,7 @@ func TestGroups(t *testing.T) {
 		{"", "....."},
 	} {
 		table := symint.NewTable()
-		m, err := exir.ParseMethod(crossed, table)
+		m, err := exir.ParseMethod(chain, table)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,16 +51,21 @@ func TestGroups(t *testing.T) {
 		if err := p.Check(r); err != nil {
 			t.Errorf("%s: %v", c.groups, err)
 		}
-		got := ""
-		for _, n := range m.Graph.Nodes {
-			if tag := p.TagOf(n); tag != "" {
-				got += strings.TrimPrefix(tag, "tag")
-			} else {
-				got += "."
-			}
-		}
+		got := tagsOf(p, m.Graph)
 		if got != c.want {
 			t.Errorf("%s: got %s, want %s", c.groups, got, c.want)
 		}
 	}
+}
+
+// tagsOf has a digit for each node: its tag's, or a dot for none.
+func tagsOf(p *TaggedProgram, g *exir.Graph) (tags string) {
+	for _, n := range g.Nodes {
+		if tag := p.TagOf(n); tag != "" {
+			tags += strings.TrimPrefix(tag, "tag")
+		} else {
+			tags += "."
+		}
+	}
+	return tags
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
 // TaggedProgram is what a Partitioner sees of a method, and where it leaves its tags. The graph is only to be read:
@@ -37,6 +38,8 @@ type Scope struct {
 	OwnsState bool
 	// Offer says whether a node may be taken, and if not, why; nil offers every node.
 	Offer func(n *exir.Node) (reason string, ok bool)
+	// Bounds are those of a size that varies; nil counts each as 1.
+	Bounds func(d tensor.Dim) (lo, hi int64)
 }
 
 // NewTaggedProgram shows a method to a partitioner.

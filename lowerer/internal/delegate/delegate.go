@@ -119,7 +119,7 @@ func (r *runner) entry(i int) error {
 func (r *runner) partition(i int, m *exir.Method) ([]*piece, error) {
 	e := &r.entries[i]
 	t := backend.NewTaggedProgram(&r.p.Program, m, backend.Scope{Backend: e.Backend.ID(), OwnsState: backend.OwnsState(e.Backend),
-		Offer: func(n *exir.Node) (string, bool) { return r.offer(i, n) }})
+		Bounds: r.context.Bounds, Offer: func(n *exir.Node) (string, bool) { return r.offer(i, n) }})
 	result, err := e.Partitioner.Partition(t)
 	if err != nil {
 		return nil, diag.New(diag.PreprocessFailed, "method "+m.Name, "partition for %s: %w", e.Backend.ID(), err)
