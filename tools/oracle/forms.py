@@ -10,6 +10,10 @@ from pathlib import Path
 
 import torch
 from torch import randn
+from torch._higher_order_ops.associative_scan import associative_scan
+from torch._higher_order_ops.map import map as map_
+from torch._higher_order_ops.scan import scan
+from torch._higher_order_ops.while_loop import while_loop
 from torch.export import Dim
 
 from archives import load_zoo, pack
@@ -50,7 +54,32 @@ def scaled(x):
     return torch.nn.functional.interpolate(image, scale_factor=1.3, mode="bilinear"), torch.nn.functional.interpolate(image, scale_factor=1.7)
 
 
+# Nodes of torch.vmap, and loops in loops.
+def associative(x, y):
+    pairs = associative_scan(lambda a, b: (a[0] * b[0], b[0] * a[1] + b[1]), (x, y), dim=1, combine_mode="generic")
+    return pairs, associative_scan(torch.maximum, x, dim=0, reverse=True, combine_mode="generic")
+
+
+def vmap(x, y):
+    table = torch.vmap(torch.vmap(lambda a, b: a.dot(b), in_dims=(None, 0)), in_dims=(0, None))(x, y)
+    return table, torch.vmap(lambda a: (a * y.sum(), torch.ones(2), a.argmax()))(x)
+
+
+def zero():
+    return torch.zeros((), dtype=torch.int64)
+
+
+def loops(x):
+    rows = scan(lambda s, r: (s + r.sum(), map_(lambda e: e * 2 + s, r)), torch.zeros(()), x)
+    powers = map_(lambda r: while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (zero(), r))[1], x)
+    step = lambda x: torch.cond(x.sum() > 0, lambda x: x - 1, lambda x: x + 2, (x,))
+    return rows, powers, while_loop(lambda i, x: i < 4, lambda i, x: (i + 1, step(x)), (zero(), x))
+
+
 def programs(feature):
+    feature("associative", "", associative, lambda: [(randn(2, 6), randn(2, 6))])
+    feature("vmap", "", vmap, lambda: [(randn(n, 3), randn(4, 3)) for n in (5, 2)], dynamic=({0: Dim("n", min=2, max=9)}, None))
+    feature("loops", "", loops, lambda: [(randn(4, 3),)])
     feature("sym_float", "", sym_float, sizes(3, 6, 2, 7, 20), dynamic=rows(), tol=1e-5)
     feature("sym_int", "", sym_int, sizes(3, 6, 2, 7, 11), dynamic=rows(11), tol=1e-5)
     feature("item_power", "", item_power, sizes(3, 6, 2, 20), dynamic=rows())

@@ -22,6 +22,9 @@ import (
 // mode and no-op conversions go, and so do nodes without users.
 // Results carry no DimOrder but where an operator asks for a memory format.
 func Run(p *exir.Program, m *exir.Method) error {
+	if err := vmaps(m.Graph); err != nil {
+		return err
+	}
 	s := newState(p.Shapes, m.Graph)
 	if err := s.graph(m.Graph); err != nil {
 		return err
