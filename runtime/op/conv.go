@@ -200,6 +200,10 @@ func packRows[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int) {
 
 // packGroup packs the depth × outPer matrix of group g.
 func packGroup[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int, g int) {
+	if c.columns(s) {
+		pack(dst, matrix[T]{x[g*c.outPer*s[0]:], c.depth(), c.outPer, 1, s[0]}, c.tiling)
+		return
+	}
 	for j := 0; j < c.outPer; j += c.cols {
 		n := min(c.cols, c.outPer-j)
 		width := c.width(n)
@@ -221,6 +225,29 @@ func packGroup[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int, g int)
 			dst = dst[width:]
 		}
 	}
+}
+
+// columns reports whether the weights of an output channel, of strides s, lie as they are packed.
+func (c *conv) columns(s *[tensor.MaxRank]int) bool {
+	if c.transposed {
+		return false
+	}
+	taps, inner := 1, 1 // what one step of the taps and of the input channels has to be
+	if c.channelsInner {
+		taps = c.inPer
+	} else {
+		inner = c.taps()
+	}
+	if c.inPer > 1 && s[1] != inner {
+		return false
+	}
+	for i := 2; i >= 3-c.spatial; i-- {
+		if c.kernel[i] > 1 && s[i+c.spatial-1] != taps {
+			return false
+		}
+		taps *= c.kernel[i]
+	}
+	return true
 }
 
 // convPacked is the length of the packed weights.

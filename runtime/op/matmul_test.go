@@ -2,8 +2,10 @@ package op
 
 import (
 	"math"
+	"slices"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -78,6 +80,30 @@ func BenchmarkMm(b *testing.B) {
 		temp.Reset()
 		if err := MmF32.Run(c, s); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestPackColumns packs matrices whose columns are contiguous as those whose rows are.
+func TestPackColumns(t *testing.T) {
+	for _, size := range [][2]int{{0, 5}, {1, 1}, {3, 7}, {5, 8}, {packBlock + 3, 9}, {2 * packBlock, 41}, {7, 100}} {
+		rows, cols := size[0], size[1]
+		b := matrix[float32]{make([]float32, rows*cols), rows, cols, cols, 1}
+		turned := matrix[float32]{make([]float32, rows*cols), rows, cols, 1, rows}
+		for i := range rows {
+			for j := range cols {
+				b.data[i*cols+j], turned.data[j*rows+i] = float32(i*cols+j+1), float32(i*cols+j+1)
+			}
+		}
+		tiling := tilingOf[float32](kernel.Best())
+		want, got := make([]float32, tiling.len(rows, cols)), make([]float32, tiling.len(rows, cols))
+		for i := range got {
+			got[i] = -1
+		}
+		pack(want, b, tiling)
+		pack(got, turned, tiling)
+		if !slices.Equal(got, want) {
+			t.Errorf("%d × %d: got %v, want %v", rows, cols, got, want)
 		}
 	}
 }

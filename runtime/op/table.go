@@ -2,16 +2,18 @@ package op
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// Table finds kernels by operator and element type.
+// Table finds kernels by operator and element type. It is safe for use by several goroutines.
 type Table struct {
 	ops map[string]*tableEntry
 }
 
 type tableEntry struct {
+	parse   sync.Once // programs call few of the operators that a table may have
 	sig     Signature
 	def     *Def
 	kernels []*Kernel
@@ -19,25 +21,43 @@ type tableEntry struct {
 
 // NewTable is a table of these kernels; of two for one operator and type the later one counts.
 func NewTable(kernels []*Kernel) *Table {
-	t := &Table{ops: make(map[string]*tableEntry)}
-	for _, k := range kernels {
-		name, _, _ := strings.Cut(k.Def.Schema, "(")
+	rows := 0
+	for i := 0; i < len(kernels); i = endOfRow(kernels, i) {
+		rows++
+	}
+	t, entries := &Table{ops: make(map[string]*tableEntry, rows)}, make([]tableEntry, rows)
+	for i := 0; i < len(kernels); {
+		end := endOfRow(kernels, i)
+		name, _, _ := strings.Cut(kernels[i].Def.Schema, "(")
 		e := t.ops[name]
 		if e == nil {
-			e = &tableEntry{sig: ParseSignature(k.Def.Schema), def: k.Def}
+			e, entries = &entries[0], entries[1:]
+			e.def, e.kernels = kernels[i].Def, kernels[i:end:end]
 			t.ops[name] = e
+		} else {
+			e.kernels = append(e.kernels, kernels[i:end]...)
 		}
-		e.kernels = append(e.kernels, k)
+		i = end
 	}
 	return t
 }
 
+// endOfRow is where the kernels end that follow i and belong to the same row.
+func endOfRow(kernels []*Kernel, i int) int {
+	def := kernels[i].Def
+	for i++; i < len(kernels) && kernels[i].Def == def; i++ {
+	}
+	return i
+}
+
 // Def is the row and the signature of an operator such as "aten::add.out", or nil if no kernel of it is there.
 func (t *Table) Def(name string) (*Def, *Signature) {
-	if e := t.ops[name]; e != nil {
-		return e.def, &e.sig
+	e := t.ops[name]
+	if e == nil {
+		return nil, nil
 	}
-	return nil, nil
+	e.parse.Do(func() { e.sig = ParseSignature(e.def.Schema) })
+	return e.def, &e.sig
 }
 
 // Lookup is the kernel of an operator for an element type, or nil.
