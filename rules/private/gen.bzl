@@ -17,7 +17,7 @@ pte_gen = rule(
     implementation = _pte_gen_impl,
     doc = "`bazel run` of it writes targets for every `*.pte.cue` of the workspace: `pte_program`, `pte_runtime`, `pte_test` where there " +
           "are cases, and `pte_spec` for the CUE packages that they import. Comments stay, and so do targets, attributes and elements with " +
-          "the comment `# keep`. With `-- --mode=diff` it writes nothing, and fails if something would change.",
+          "the comment `# keep`, and those that list comprehensions make. With `-- --mode=diff` it writes nothing, and fails if something would change.",
     attrs = {
         "lowerer": attr.label(
             default = Label("//lowerer/cmd/pte"),

@@ -34,7 +34,8 @@ var ErrStale = errors.New("generated files are not fresh")
 
 // Run writes targets for every *.pte.cue below the root: a pte_program for each program in it, a pte_runtime, and a pte_test
 // if there are case files; and a pte_spec for each package that they import. Whatever else stands in the files stays, and so does a
-// target, or an element of a list, with the comment `# keep`. Files that are already right are not written.
+// target, or an element of a list, with the comment `# keep`, and what a list comprehension makes. Files that are already right
+// are not written.
 func Run(opts Options) error {
 	w := &workspace{opts: opts, folders: map[string]*folder{}}
 	if err := w.read(); err != nil {
@@ -79,6 +80,8 @@ type folder struct {
 	library string
 	// libraryDeps are the labels that the library imports.
 	libraryDeps []string
+	// made are the rules that list comprehensions make.
+	made []*build.Rule
 	// removed are the kinds of rules that were taken out.
 	removed map[string]bool
 }
@@ -198,6 +201,9 @@ func (w *workspace) parse() error {
 			return fmt.Errorf("parse BUILD file: %w", err)
 		}
 		f.text = text
+		if err := f.expand(w.opts.Root); err != nil {
+			return fmt.Errorf("read BUILD file: %w", err)
+		}
 	}
 	return nil
 }

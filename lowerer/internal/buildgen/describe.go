@@ -69,7 +69,7 @@ func (f *folder) srcs(spec string) []string {
 	if f.file == nil {
 		return nil
 	}
-	for _, r := range f.file.Rules("pte_program") {
+	for _, r := range f.rules("pte_program") {
 		if localFile(r.AttrString("spec")) == spec {
 			return slices.DeleteFunc(slices.Clone(r.AttrStrings("srcs")), func(s string) bool {
 				return !strings.HasSuffix(s, ".cue") || strings.HasPrefix(s, "//") || strings.HasPrefix(s, "@")
@@ -114,7 +114,7 @@ func (w *workspace) importLabel(imported string, within []string) (string, error
 	imported, _, _ = strings.Cut(imported, ":")
 	for _, dir := range w.dirs() {
 		if f := w.folders[dir]; f.file != nil {
-			for _, r := range f.file.Rules("pte_spec") {
+			for _, r := range f.rules("pte_spec") {
 				if r.AttrString("importpath") == imported {
 					return labelOf(dir, r.Name()), w.library(f, imported, within)
 				}

@@ -117,7 +117,7 @@ func (f *folder) dropStale() {
 
 // find is the first rule of a kind with a property, or nil.
 func (f *folder) find(kind string, is func(*build.Rule) bool) *build.Rule {
-	for _, r := range f.file.Rules(kind) {
+	for _, r := range f.rules(kind) {
 		if is(r) {
 			return r
 		}
@@ -125,9 +125,21 @@ func (f *folder) find(kind string, is func(*build.Rule) bool) *build.Rule {
 	return nil
 }
 
+// rules are those of a kind, with what list comprehensions make.
+func (f *folder) rules(kind string) []*build.Rule {
+	all := f.file.Rules(kind)
+	for _, r := range f.made {
+		if r.Kind() == kind {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
 // add adds a rule at the end; if the name is taken, one with the kind behind it.
 func (f *folder) add(kind, name string) *build.Rule {
-	if f.file.RuleNamed(name) != nil {
+	named := func(r *build.Rule) bool { return r.Name() == name }
+	if f.file.RuleNamed(name) != nil || slices.ContainsFunc(f.made, named) {
 		name += strings.TrimPrefix(kind, "pte")
 	}
 	call := &build.CallExpr{X: &build.Ident{Name: kind}}
@@ -157,8 +169,13 @@ func keeps(c *build.Comments) bool {
 
 func kept(r *build.Rule) bool { return keeps(r.Call.Comment()) }
 
-// setModels sets the list of models, or a dict where a model belongs to another package.
+// setModels sets the list of models, or a dict where a model belongs to another package. What is neither stays.
 func (f *folder) setModels(w *workspace, r *build.Rule, models []string) {
+	switch r.Attr("models").(type) {
+	case nil, *build.ListExpr, *build.DictExpr:
+	default: // a glob, a select
+		return
+	}
 	labels := make([]string, len(models))
 	plain := true
 	for i, m := range models {
