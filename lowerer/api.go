@@ -229,8 +229,7 @@ func (l *Loaded) ToExecutorch(spec *config.Spec, p *exir.EdgeProgram, dump *Dump
 	if err != nil {
 		return nil, nil, err
 	}
-	l.reportDelegation(rep, p)
-	return x, rep, nil
+	return x, rep, l.reportDelegation(rep, p)
 }
 
 // LowerFile lowers what spec names and writes the .pte to w.

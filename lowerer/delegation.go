@@ -1,11 +1,13 @@
 package lowerer
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
 	"github.com/rules-pte/rules_pte/lowerer/backend"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/lowerer/internal/config"
 	"github.com/rules-pte/rules_pte/lowerer/internal/report"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -14,11 +16,15 @@ import (
 var officialBackends = []string{"XnnpackBackend"}
 
 // reportDelegation fills in what the backends took and left. It runs when all passes have run.
-func (l *Loaded) reportDelegation(r *report.Report, p *exir.EdgeProgram) {
+func (l *Loaded) reportDelegation(r *report.Report, p *exir.EdgeProgram) error {
 	if l.delegation == nil {
-		return
+		return nil
 	}
-	s := &shares{loaded: l, report: r, macs: map[string]int64{}, nodes: map[string]int{}}
+	backends := make([]backend.Backend, len(l.entries))
+	for i := range l.entries {
+		backends[i] = l.entries[i].Backend
+	}
+	s := &shares{loaded: l, report: r, macs: map[string]int64{}, nodes: map[string]int{}, specText: config.SpecTexts(backends)}
 	r.Delegation = map[string]*report.Delegation{}
 	for _, m := range p.Methods {
 		for _, n := range l.delegation.Before[m.Name] {
@@ -40,6 +46,7 @@ func (l *Loaded) reportDelegation(r *report.Report, p *exir.EdgeProgram) {
 			d.Tolerance = max(d.Tolerance, narrower.Tolerance())
 		}
 	}
+	return s.err
 }
 
 // shares counts the work of each backend, "" being the kernels.
@@ -48,6 +55,9 @@ type shares struct {
 	report *report.Report
 	macs   map[string]int64
 	nodes  map[string]int
+	// specText is the text of a compile spec of a backend, err its first error.
+	specText func(id, key string, value []byte) (string, error)
+	err      error
 }
 
 func (s *shares) of(module *exir.LoweredModule) *report.Delegation {
@@ -105,7 +115,9 @@ func (s *shares) call(n *exir.Node) {
 	d.Partitions++
 	d.Bytes += int64(len(module.Processed.Bytes))
 	for _, c := range module.CompileSpecs {
-		if text := report.SpecText(c.Value); !slices.Contains(d.CompileSpecs[c.Key], text) {
+		text, err := s.specText(module.BackendID, c.Key, c.Value)
+		s.err = cmp.Or(s.err, err)
+		if !slices.Contains(d.CompileSpecs[c.Key], text) {
 			d.CompileSpecs[c.Key] = append(d.CompileSpecs[c.Key], text)
 		}
 	}

@@ -1,6 +1,7 @@
 package pte
 
 import (
+	"github.com/rules-pte/rules_pte/lowerer/internal/config"
 	"github.com/rules-pte/rules_pte/lowerer/internal/runcmd"
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/op"
@@ -48,15 +49,19 @@ func runInspect(e *env, args []string) error {
 	f := newFlags()
 	asJSON := f.Bool("json", false, "print JSON")
 	delegation := f.Bool("delegation", false, "print what each method hands to backends, and what it leaves to kernels")
+	reportPath := f.String("report", "", "with --delegation, the `file` of `pte lower --report`, for the nodes and reasons")
 	rest, err := f.parse(args)
 	if err != nil {
 		return err
 	}
-	if len(rest) != 1 {
+	switch {
+	case len(rest) != 1:
 		return usageError("want one program")
-	}
-	if *delegation {
-		return runcmd.Delegation(rest[0], e.backends.AOT, *asJSON, e.stdout)
+	case *reportPath != "" && (*asJSON || !*delegation):
+		return usageError("--report goes with --delegation, and not with --json: it is JSON itself")
+	case *delegation:
+		return runcmd.Delegation(rest[0], &runcmd.DelegationOptions{Backends: e.backends.AOT, SpecText: config.SpecTexts(e.backends.AOT),
+			Report: *reportPath, JSON: *asJSON}, e.stdout)
 	}
 	return runcmd.Inspect(rest[0], *asJSON, e.stdout)
 }

@@ -158,7 +158,7 @@ func (l *loader) convert(e errors.Error, code diag.Code, schema cue.Value) *diag
 		d.Code = diag.UnknownImport
 		if i := strings.Index(msg, "cannot find package"); i >= 0 {
 			d.Msg, _, _ = strings.Cut(msg[i:], ": cannot find")
-			d.Hint = "imports are resolved without a network: `pte explain PTE1008`"
+			d.Hint = "a backend is linked in by its label in `backends` of pte_lowerer, another package given by --import: `pte explain PTE1008`"
 		}
 	}
 	if len(path) > 0 {

@@ -2,12 +2,9 @@ package config
 
 import (
 	"cmp"
-	"encoding/binary"
-	"fmt"
 
 	"cuelang.org/go/cue"
 
-	"github.com/rules-pte/rules_pte/lowerer/backend"
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 )
 
@@ -101,66 +98,4 @@ func (l *loader) nodes(v cue.Value, pos Pos) (all []Nodes) {
 		one(items.Value())
 	}
 	return all
-}
-
-// compileSpecs encodes the fields of compile_specs that have a value, in the order of the schema.
-func compileSpecs(v, schema cue.Value) (specs []backend.CompileSpec, err error) {
-	fields, err := schema.LookupPath(cue.MakePath(cue.Str("compile_specs").Optional())).Fields(cue.Optional(true))
-	if err != nil {
-		return nil, nil // the backend has none
-	}
-	for fields.Next() {
-		key := fields.Selector().Unquoted()
-		x := field(field(v, "compile_specs"), key)
-		if !x.Exists() {
-			continue
-		}
-		attr := fields.Value().Attribute("encode")
-		encoding, _ := attr.String(0) // "" without the attribute
-		value, err := encodeSpec(x, encoding)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", key, err)
-		}
-		specs = append(specs, backend.CompileSpec{Key: key, Value: value})
-	}
-	return specs, nil
-}
-
-// encodeSpec is the bytes of one value; see #Backend.compile_specs in cue/backend.
-func encodeSpec(v cue.Value, encoding string) ([]byte, error) {
-	v, _ = v.Default()
-	switch v.Kind() {
-	case cue.StringKind:
-		s, err := v.String()
-		return []byte(s), err
-	case cue.BytesKind:
-		return v.Bytes()
-	case cue.BoolKind:
-		on, err := v.Bool()
-		if on {
-			return []byte{1}, err
-		}
-		return []byte{0}, err
-	case cue.IntKind:
-		n, err := v.Int64()
-		if err != nil {
-			return nil, err
-		}
-		return encodeInt(n, encoding)
-	}
-	return nil, fmt.Errorf("a %v has no encoding", v.Kind())
-}
-
-func encodeInt(n int64, encoding string) ([]byte, error) {
-	switch {
-	case encoding == "" || encoding == "le64":
-		return binary.LittleEndian.AppendUint64(nil, uint64(n)), nil
-	case encoding == "le32" && n == int64(int32(n)):
-		return binary.LittleEndian.AppendUint32(nil, uint32(n)), nil
-	case encoding == "u8" && n == int64(uint8(n)):
-		return []byte{uint8(n)}, nil
-	case encoding == "text":
-		return fmt.Append(nil, n), nil
-	}
-	return nil, fmt.Errorf("%d cannot be encoded as %s", n, encoding)
 }

@@ -88,7 +88,8 @@ type Delegation struct {
 	Bytes int64 `json:"bytes"`
 	// BorderBytes is the size of the tensors that go into and out of the backend, at their largest.
 	BorderBytes int64 `json:"border_bytes"`
-	// CompileSpecs are those of the payloads, each once, as text if they are text and in hex otherwise.
+	// CompileSpecs are those of the payloads, each once: the values that the backend's schema has for them,
+	// else text, or hex where they are none.
 	CompileSpecs map[string][]string `json:"compile_specs"`
 	// Tolerance is how far, relative to its value, a result of one operator may be from that in the program's own element
 	// type since the backend computes in a narrower one; 0 if it does not.

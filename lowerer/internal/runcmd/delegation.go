@@ -1,6 +1,7 @@
 package runcmd
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/backend"
-	lowered "github.com/rules-pte/rules_pte/lowerer/internal/report"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -25,6 +25,8 @@ type methodDelegation struct {
 	KernelMACs int64 `json:"kernel_macs"`
 
 	counters map[string]backend.WorkCounter
+	specText func(id, key string, value []byte) (string, error)
+	err      error // the first of specText
 }
 
 // backendShare is what one backend has of a method.
@@ -44,9 +46,22 @@ type kernelCallsLeft struct {
 	Lines []string `json:"lines"`
 }
 
-// Delegation is "pte inspect --delegation": it prints what each method of the program at path hands to backends, of which
-// backends are known, and what it leaves. The error has a code.
-func Delegation(path string, backends []backend.Backend, asJSON bool, w io.Writer) error {
+// DelegationOptions are those of Delegation.
+type DelegationOptions struct {
+	// Backends are known: they say how much work is in their payloads.
+	Backends []backend.Backend
+	// SpecText is the text of a compile spec of a backend.
+	SpecText func(id, key string, value []byte) (string, error)
+	// Report is the file of the report that was written with the program, "" for none. It has what the program has not:
+	// which nodes were taken, and why others were left.
+	Report string
+	// JSON asks for JSON, of the program alone.
+	JSON bool
+}
+
+// Delegation is "pte inspect --delegation": it prints what each method of the program at path hands to backends, and what it
+// leaves. The error has a code.
+func Delegation(path string, o *DelegationOptions, w io.Writer) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return fault(path, err)
@@ -57,9 +72,14 @@ func Delegation(path string, backends []backend.Backend, asJSON bool, w io.Write
 	}
 	var all []*methodDelegation
 	for _, plan := range p.Plans {
-		all = append(all, delegationOf(p, plan, counters(backends)))
+		m := &methodDelegation{counters: counters(o.Backends), specText: o.SpecText, Method: plan.Name,
+			Backends: map[string]*backendShare{}, Kernels: map[string]*kernelCallsLeft{}}
+		if m.plan(p, plan); m.err != nil {
+			return fault(path, m.err)
+		}
+		all = append(all, m)
 	}
-	if asJSON {
+	if o.JSON {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		return e.Encode(all)
@@ -67,7 +87,10 @@ func Delegation(path string, backends []backend.Backend, asJSON bool, w io.Write
 	for _, m := range all {
 		m.print(w)
 	}
-	return nil
+	if o.Report == "" {
+		return nil
+	}
+	return explain(o.Report, int64(len(b)), w)
 }
 
 // counters are the backends that can say how much work is in a payload, by id.
@@ -81,8 +104,8 @@ func counters(backends []backend.Backend) map[string]backend.WorkCounter {
 	return m
 }
 
-func delegationOf(p *pte.Program, plan *pte.ExecutionPlan, counters map[string]backend.WorkCounter) *methodDelegation {
-	m := &methodDelegation{counters: counters, Method: plan.Name, Backends: map[string]*backendShare{}, Kernels: map[string]*kernelCallsLeft{}}
+// plan counts the calls of a method.
+func (m *methodDelegation) plan(p *pte.Program, plan *pte.ExecutionPlan) {
 	for _, chain := range plan.Chains {
 		for i, in := range chain.Instructions {
 			switch {
@@ -98,7 +121,6 @@ func delegationOf(p *pte.Program, plan *pte.ExecutionPlan, counters map[string]b
 			}
 		}
 	}
-	return m
 }
 
 func (m *methodDelegation) delegate(p *pte.Program, plan *pte.ExecutionPlan, d *pte.BackendDelegate, args []int32) {
@@ -113,7 +135,9 @@ func (m *methodDelegation) delegate(p *pte.Program, plan *pte.ExecutionPlan, d *
 		s.count(m.counters[d.ID], p.DelegateData[d.Processed])
 	}
 	for _, c := range d.CompileSpecs {
-		if text := lowered.SpecText(c.Value); !slices.Contains(s.CompileSpecs[c.Key], text) {
+		text, err := m.specText(d.ID, c.Key, c.Value)
+		m.err = cmp.Or(m.err, err)
+		if !slices.Contains(s.CompileSpecs[c.Key], text) {
 			s.CompileSpecs[c.Key] = append(s.CompileSpecs[c.Key], text)
 		}
 	}
