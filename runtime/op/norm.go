@@ -167,13 +167,13 @@ func runGroupNorm[T number](c *Call, _ State) error {
 	size, per := len(x)/len(means), channels/groups
 	for i := range means {
 		row := x[i*size : (i+1)*size]
-		mean, variance := moments(row)
-		rstd := 1 / math.Sqrt(variance+c.Args[7].Scalar())
+		mean := sumRow(c.Tier, row) / float64(size)
+		rstd := 1 / math.Sqrt(squaresRow(c.Tier, row, mean)/float64(size)+c.Args[7].Scalar())
 		means[i], rstds[i] = T(mean), T(rstd)
 		for k := range per {
 			ch := i%groups*per + k
 			scale, shift := channelAffine(w, b, ch, mean, rstd)
-			scaleRow(o[i*size+k*size/per:i*size+(k+1)*size/per], row[k*size/per:(k+1)*size/per], scale, shift)
+			scaleRow(c.Tier, o[i*size+k*size/per:i*size+(k+1)*size/per], row[k*size/per:(k+1)*size/per], scale, shift)
 		}
 	}
 	finish(c, o)
@@ -193,7 +193,12 @@ func channelAffine[T number](w, b []T, ch int, mean, rstd float64) (scale, shift
 	return scale, shift
 }
 
-func scaleRow[T number](o, x []T, scale, shift float64) {
+// scaleRow computes o = x·scale + shift.
+func scaleRow[T number](t kernel.Tier, o, x []T, scale, shift float64) {
+	from := [1]float32{float32(shift)}
+	if isFloat32[T]() && kernel.AddScaledF32(t, floats(o), from[:], floats(x), [2]float32{float32(scale)}) {
+		return
+	}
 	for i, v := range x {
 		o[i] = T(float64(float64(v)*scale) + shift)
 	}
@@ -259,6 +264,10 @@ func runBatchNorm[T number](c *Call, _ State) error {
 	eachChannel(&in.Meta, func(ch, start, step, n int) {
 		rstd := 1 / math.Sqrt(float64(variance[ch])+eps)
 		scale, shift := channelAffine(w, b, ch, float64(mean[ch]), rstd)
+		if step == 1 {
+			scaleRow(c.Tier, o[start:start+n], x[start:start+n], scale, shift)
+			return
+		}
 		for i := range n {
 			k := start + i*step
 			o[k] = T(float64(float64(x[k])*scale) + shift)

@@ -2,7 +2,6 @@ package op
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -73,21 +72,20 @@ func inferPick(c *Infer, dimArg, keep int) error {
 
 func runKthvalue[T number](c *Call, _ State) error {
 	k := c.Args[1].Int
-	return pickRows(c, c.Args[2].Int, func(row []ranked[T]) (ranked[T], error) {
+	return pickRows[T](c, c.Args[2].Int, func(row []ranked) (ranked, error) {
 		if k < 1 || k > int64(len(row)) {
-			return ranked[T]{}, errKth
+			return ranked{}, errKth
 		}
-		r := ranks[T]{row, less[T]}
-		r.quick(int(k) - 1)
+		ranks(row).quick(int(k) - 1)
 		return row[k-1], nil
 	})
 }
 
-func runMode[T number](c *Call, _ State) error { return pickSorted(c, c.Args[1].Int, modeOf[T]) }
+func runMode[T number](c *Call, _ State) error { return pickSorted[T](c, c.Args[1].Int, modeOf) }
 
 func runMedian[T number](c *Call, _ State) error {
-	return pickSorted(c, c.Args[1].Int, func(row []ranked[T]) (ranked[T], error) {
-		n := numbersIn(row)
+	return pickSorted[T](c, c.Args[1].Int, func(row []ranked) (ranked, error) {
+		n := numbersIn[T](row)
 		if n < len(row) {
 			return row[n], nil // the first NaN
 		}
@@ -96,26 +94,26 @@ func runMedian[T number](c *Call, _ State) error {
 }
 
 func runNanmedian[T number](c *Call, _ State) error {
-	return pickSorted(c, c.Args[1].Int, func(row []ranked[T]) (ranked[T], error) {
-		return row[max(numbersIn(row)-1, 0)/2], nil
+	return pickSorted[T](c, c.Args[1].Int, func(row []ranked) (ranked, error) {
+		return row[max(numbersIn[T](row)-1, 0)/2], nil
 	})
 }
 
 // numbersIn counts the elements of a sorted row before its NaNs.
-func numbersIn[T number](row []ranked[T]) int {
+func numbersIn[T number](row []ranked) int {
 	n := len(row)
-	for n > 0 && row[n-1].x != row[n-1].x {
+	for n > 0 && isFloat[T]() && row[n-1].key == nanKey {
 		n--
 	}
 	return n
 }
 
 // modeOf is the value that occurs most often, the least of several, where it is last.
-func modeOf[T number](row []ranked[T]) (ranked[T], error) {
+func modeOf(row []ranked) (ranked, error) {
 	best, most := row[0], 0
 	for from := 0; from < len(row); {
 		to := from + 1
-		for to < len(row) && compareNaN(row[to].x, row[from].x) == 0 {
+		for to < len(row) && row[to].key == row[from].key {
 			to++
 		}
 		if to-from > most {
@@ -127,22 +125,22 @@ func modeOf[T number](row []ranked[T]) (ranked[T], error) {
 }
 
 // pickSorted is pickRows with sorted rows.
-func pickSorted[T number](c *Call, dim int64, pick func(row []ranked[T]) (ranked[T], error)) error {
-	return pickRows(c, dim, func(row []ranked[T]) (ranked[T], error) {
-		slices.SortFunc(row, ascending[T])
+func pickSorted[T number](c *Call, dim int64, pick func(row []ranked) (ranked, error)) error {
+	return pickRows[T](c, dim, func(row []ranked) (ranked, error) {
+		sortStable(row)
 		return pick(row)
 	})
 }
 
 // pickRows puts what pick takes of each row of argument 0 along dim into Out[0], and where it was into Out[1].
-func pickRows[T number](c *Call, dim int64, pick func(row []ranked[T]) (ranked[T], error)) error {
+func pickRows[T number](c *Call, dim int64, pick func(row []ranked) (ranked, error)) error {
 	self, values, places := c.Args[0].Tensor, c.Out[0], c.Out[1]
 	d, err := WrapDim(dim, self.Rank())
 	if err != nil {
 		return err
 	}
 	n := int(sizeAt(&self.Meta, d))
-	row, err := tempOf[ranked[T]](c, n)
+	row, err := tempOf[ranked](c, n)
 	if err != nil {
 		return err
 	}
@@ -157,14 +155,12 @@ func pickRows[T number](c *Call, dim int64, pick func(row []ranked[T]) (ranked[T
 	o, at := elems[T](values), elems[int64](places)
 	for i := range outer * inner {
 		from := i/inner*n*inner + i%inner
-		for j := range row {
-			row[j] = ranked[T]{x[from+j*inner], int64(j)}
-		}
+		rankRow(row, x[from:], inner, false)
 		r, err := pick(row)
 		if err != nil {
 			return err
 		}
-		o[i], at[i] = r.x, r.at
+		o[i], at[i] = x[from+int(r.at)*inner], r.at
 	}
 	return nil
 }

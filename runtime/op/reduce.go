@@ -617,7 +617,7 @@ func variance[T float](c *Call, correction float64) error {
 }
 
 // squaresRow adds the squares of the distances from mean.
-func squaresRow[T float](t kernel.Tier, row []T, mean float64) float64 {
+func squaresRow[T number](t kernel.Tier, row []T, mean float64) float64 {
 	sum, n := 0.0, 0
 	if isFloat32[T]() {
 		sum, n = kernel.SquaresF32(t, floats(row), mean)

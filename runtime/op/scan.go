@@ -4,8 +4,6 @@ import (
 	"math"
 	"unsafe"
 
-	"github.com/rules-pte/rules_pte/runtime/kernel"
-	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -155,94 +153,6 @@ func cumprodRow[T number](o, x []T) {
 		p *= v
 		o[i] = p
 	}
-}
-
-// softmax computes the softmax of the rows, by vector kernels where the tier has them.
-func softmax[T float](c *Call) error {
-	in, out := c.Args[0].Tensor, c.Out[0]
-	if n := in.Rank(); n > 0 && isFloat32[T]() && c.Tier != kernel.Scalar && in.Contiguous() && out.Contiguous() &&
-		(c.Args[1].Int == -1 || c.Args[1].Int == int64(n-1)) && in.Sizes[n-1] > 0 {
-		j := softmaxRows[T]{o: elems[T](out), x: elems[T](in), size: int(in.Sizes[n-1]), tier: c.Tier}
-		rows := len(j.x) / j.size
-		if parallel(c, len(j.x)) {
-			share(c, &j, rows, max(1, parallelGrain/j.size))
-		} else {
-			j.parts(0, rows)
-		}
-		return nil
-	}
-	return scan(c, func(o, x []T) {
-		if !isFloat32[T]() || !vectorSoftmax(c.Tier, floats(o), floats(x)) {
-			softmaxRow(o, x)
-		}
-	})
-}
-
-// softmaxRows are softmaxes of rows of size elements, one after another.
-type softmaxRows[T float] struct {
-	o, x []T
-	size int
-	tier kernel.Tier
-}
-
-// parts computes rows lo to hi.
-func (j *softmaxRows[T]) parts(lo, hi int) {
-	for i := lo * j.size; i < hi*j.size; i += j.size {
-		o, x := j.o[i:i+j.size], j.x[i:i+j.size]
-		if !vectorSoftmax(j.tier, floats(o), floats(x)) {
-			softmaxRow(o, x)
-		}
-	}
-}
-
-// vectorSoftmax is softmaxRow with exponentials and sums in float32, if t has kernels for it.
-func vectorSoftmax(t kernel.Tier, o, x []float32) bool {
-	top, ok := kernel.MaxRowF32(t, x)
-	if !ok {
-		return false
-	}
-	sum, _ := kernel.ExpRowF32(t, o, x, top)
-	kernel.AffineRowF32(t, o, o, nil, nil, 0, 1/sum)
-	return true
-}
-
-// softmaxRow subtracts the maximum first, so that nothing overflows.
-func softmaxRow[T, U float](o []U, x []T) {
-	if len(x) == 0 {
-		return
-	}
-	top, sum := float64(x[argMax(x)]), 0.0
-	for i, v := range x {
-		e := scalarmath.ExpIn[U](float64(v) - top)
-		sum += e
-		o[i] = U(e)
-	}
-	scale := 1 / sum
-	for i := range o {
-		o[i] = U(float64(o[i]) * scale)
-	}
-}
-
-func logSoftmaxRow[T, U float](o []U, x []T) {
-	if len(x) == 0 {
-		return
-	}
-	top, sum := float64(x[argMax(x)]), 0.0
-	for _, v := range x {
-		sum += scalarmath.ExpIn[U](float64(v) - top)
-	}
-	shift := scalarmath.Log(sum)
-	for i, v := range x {
-		o[i] = U((float64(v) - top) - shift)
-	}
-}
-
-func inferSoftmax(c *Infer) error {
-	dtype := firstType(c.Args)
-	if c.Args[2].Int != 0 && dtype == tensor.Half {
-		dtype = tensor.Float
-	}
-	return inferLikeAs(c, dtype)
 }
 
 func inferCumsum(c *Infer) error { return inferLikeAs(c, sumType(c, 2)) }

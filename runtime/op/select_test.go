@@ -1,6 +1,9 @@
 package op
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // TestTies checks from which places equal elements come. The places are PyTorch's.
 func TestTies(t *testing.T) {
@@ -32,5 +35,21 @@ func TestTies(t *testing.T) {
 			}
 			wantOut(t, outs[1], dims{int64(len(test.want))}, test.want...)
 		})
+	}
+}
+
+// TestKeys has numbers in rising order; 0 and -0 are equal.
+func TestKeys(t *testing.T) {
+	x := []float32{float32(-inf), -3e38, -1, -1e-40, float32(math.Copysign(0, -1)), 1e-40, 1, 3e38, float32(inf), float32(nan)}
+	for i := 1; i < len(x); i++ {
+		if keyOf(x[i-1]) >= keyOf(x[i]) {
+			t.Errorf("%v is not before %v", x[i-1], x[i])
+		}
+	}
+	if keyOf(float32(0)) != keyOf(x[4]) || keyOf(-float32(nan)) != nanKey {
+		t.Error("0 and -0, or NaN and -NaN, have other keys")
+	}
+	if keyOf(int8(-1)) >= keyOf(int8(0)) || keyOf(int64(math.MinInt64)) >= keyOf(int64(math.MaxInt64)) || keyOf(uint8(127)) >= keyOf(uint8(128)) {
+		t.Error("integers are not in order")
 	}
 }

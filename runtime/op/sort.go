@@ -3,6 +3,7 @@ package op
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -56,43 +57,55 @@ func inferSorted(c *Infer) error {
 }
 
 func runTopk[T number](c *Call, _ State) error {
-	before := less[T]
-	if c.Args[3].Int != 0 {
-		before = greater[T]
-	}
 	k, sorted := int(c.Args[1].Int), c.Args[4].Int != 0
-	return sortRows(c, c.Args[2].Int, func(row []ranked[T]) {
-		r := ranks[T]{row, before}
-		r.top(k, sorted)
-	})
+	return sortRows[T](c, c.Args[2].Int, c.Args[3].Int != 0, func(row []ranked) { ranks(row).top(k, sorted) })
 }
 
 func runSort[T number](c *Call, _ State) error {
-	return sortRows(c, c.Args[1].Int, stable[T](c.Args[2].Int != 0))
+	return sortRows[T](c, c.Args[1].Int, c.Args[2].Int != 0, sortStable)
 }
 
 func runSortStable[T number](c *Call, _ State) error {
-	return sortRows(c, c.Args[2].Int, stable[T](c.Args[3].Int != 0))
+	return sortRows[T](c, c.Args[2].Int, c.Args[3].Int != 0, sortStable)
 }
 
-// ranked is an element and where it was.
-type ranked[T number] struct {
-	x  T
-	at int64
+// ranked is an element's rank, and where it was.
+type ranked struct {
+	key uint64
+	at  int64
 }
 
-// ascending orders by value, NaN last, and then by place.
-func ascending[T number](a, b ranked[T]) int {
-	if n := compareNaN(a.x, b.x); n != 0 {
-		return n
+// nanKey is the rank of NaN among rising floats.
+const nanKey = math.MaxUint64
+
+// keyOf is the rank of x among rising values, NaN last: equal elements have equal ranks.
+func keyOf[T number](x T) uint64 {
+	const sign = 1 << 63
+	if !isFloat[T]() {
+		return uint64(int64(x)) ^ sign
 	}
-	return cmp.Compare(a.at, b.at)
+	if x != x {
+		return nanKey
+	}
+	b := math.Float64bits(float64(x) + 0) // -0 is 0
+	return b ^ (uint64(int64(b)>>63) | sign)
 }
 
-// descending orders by falling value, NaN first, and then by place.
-func descending[T number](a, b ranked[T]) int {
-	if n := compareNaN(b.x, a.x); n != 0 {
-		return n
+// rankRow ranks the elements of x that are step apart by rising or falling value.
+func rankRow[T number](row []ranked, x []T, step int, falling bool) {
+	flip := uint64(0)
+	if falling {
+		flip = math.MaxUint64
+	}
+	for j := range row {
+		row[j] = ranked{keyOf(x[j*step]) ^ flip, int64(j)}
+	}
+}
+
+// inOrder compares by rank and then by place.
+func inOrder(a, b ranked) int {
+	if a.key != b.key {
+		return cmp.Compare(a.key, b.key)
 	}
 	return cmp.Compare(a.at, b.at)
 }
@@ -110,25 +123,19 @@ func compareNaN[T number](a, b T) int {
 	return int(toBool(a != a)) - int(toBool(b != b))
 }
 
-// stable sorts a row by rising or falling value, equal elements as they were.
-func stable[T number](falling bool) func(row []ranked[T]) {
-	order := ascending[T]
-	if falling {
-		order = descending[T]
-	}
-	return func(row []ranked[T]) { slices.SortFunc(row, order) }
-}
+// sortStable leaves equal elements as they were.
+func sortStable(row []ranked) { slices.SortFunc(row, inOrder) }
 
-// sortRows sorts the rows of argument 0 along dim and puts as many elements as there is room for
+// sortRows sorts the rows of argument 0 along dim by rising or falling value and puts as many elements as there is room for
 // into Out[0], and where they were into Out[1].
-func sortRows[T number](c *Call, dim int64, sort func(row []ranked[T])) error {
+func sortRows[T number](c *Call, dim int64, falling bool, sort func(row []ranked)) error {
 	self, values, places := c.Args[0].Tensor, c.Out[0], c.Out[1]
 	d, err := WrapDim(dim, self.Rank())
 	if err != nil {
 		return err
 	}
 	n, k := int(sizeAt(&self.Meta, d)), int(sizeAt(&values.Meta, d))
-	row, err := tempOf[ranked[T]](c, n)
+	row, err := tempOf[ranked](c, n)
 	if err != nil {
 		return err
 	}
@@ -140,12 +147,10 @@ func sortRows[T number](c *Call, dim int64, sort func(row []ranked[T])) error {
 	o, at := elems[T](values), elems[int64](places)
 	for i := range outer * inner {
 		from, to := i/inner*n*inner+i%inner, i/inner*k*inner+i%inner
-		for j := range row {
-			row[j] = ranked[T]{x[from+j*inner], int64(j)}
-		}
+		rankRow(row, x[from:], inner, falling)
 		sort(row)
 		for j, r := range row[:k] {
-			o[to+j*inner], at[to+j*inner] = r.x, r.at
+			o[to+j*inner], at[to+j*inner] = x[from+int(r.at)*inner], r.at
 		}
 	}
 	return nil

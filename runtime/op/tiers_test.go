@@ -54,6 +54,18 @@ func TestTiers(t *testing.T) {
 		{&SumIntListF32, func(n int64) []any { return []any{iota32(3, n), []int64{0}, false, nil} }},
 		{&SumIntListF32, func(n int64) []any { return []any{mixed(float, 1, n, 3), []int64{0}, false, nil} }},
 		{&VarCorrectionF32, func(n int64) []any { return []any{iota32(2, n), []int64{1}, nil, false} }},
+		{&SoftmaxF32, func(n int64) []any { return []any{mixed(float, 1, 5, n), 0, false} }},
+		{&SoftmaxF32, func(n int64) []any { return []any{finite(3, 5, n), 1, false} }},
+		{&LogSoftmaxF32, func(n int64) []any { return []any{mixed(float, 1, 5, n), 0, false} }},
+		{&LogSoftmaxF32, func(n int64) []any { return []any{finite(3, 5, n), 1, false} }},
+		{&LogSoftmaxF32, func(n int64) []any { return []any{mixed(float, 1, 5, n), 1, false} }},
+		{&LogSoftmaxF32, func(n int64) []any { return []any{finite(5, n), 1, false} }},
+		{&NativeGroupNormF32, func(n int64) []any {
+			return []any{finite(2, 4, n), f32(1, 2, 3, -4), f32(1, 0, 2, 3), 2, 4, int(n), 2, 1e-5}
+		}},
+		{&NativeBatchNormLegitNoTrainingF32, func(n int64) []any {
+			return []any{mixed(float, 1, 2, 4, n), f32(1, 2, 3, -4), nil, f32(1, 0, 2, 3), f32(1, 2, 3, 4), 0.1, 1e-5}
+		}},
 		{&QuantizePerTensorF32, func(n int64) []any { return []any{mixed(float, 1, n), 0.5, 3, -128, 127, int(char)} }},
 		{&QuantizePerTensorF32, func(n int64) []any { return []any{mixed(float, 1, n), 0.3, 120, 5, 250, int(byteT)} }},
 		{&QuantizePerChannelF32, func(n int64) []any {
@@ -64,12 +76,22 @@ func TestTiers(t *testing.T) {
 	} {
 		for _, n := range []int64{0, 1, 3, 8, 15, 64, 67, 1030} {
 			t.Run(fmt.Sprintf("%s/%v/%d", tt.k.Def.Schema[6:12], tt.k.DType, n), func(t *testing.T) {
-				if _, err := call(tt.k, 1, true, tt.args(n)...); err != nil {
+				if _, err := call(tt.k, outsOfDef(tt.k.Def), true, tt.args(n)...); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 	}
+}
+
+// outsOfDef is how many outs a definition has.
+func outsOfDef(d *Def) (n int) {
+	for _, p := range ParseSignature(d.Schema).Params {
+		if p.Out {
+			n++
+		}
+	}
+	return n
 }
 
 // outsOf are the elements that go into each out, by definition.

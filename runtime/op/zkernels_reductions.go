@@ -713,13 +713,13 @@ var SoftmaxF16 = Kernel{Def: &Softmax, DType: tensor.Half, Compute: tensor.Float
 var SoftmaxBF16 = Kernel{Def: &Softmax, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return softmax[float32](c) }}
 
 // LogSoftmaxF32 runs LogSoftmax in Float.
-var LogSoftmaxF32 = Kernel{Def: &LogSoftmax, DType: tensor.Float, Run: func(c *Call, _ State) error { return scan(c, logSoftmaxRow[float32, float32]) }}
+var LogSoftmaxF32 = Kernel{Def: &LogSoftmax, DType: tensor.Float, Run: func(c *Call, _ State) error { return logSoftmax[float32](c) }}
 
 // LogSoftmaxF64 runs LogSoftmax in Double.
-var LogSoftmaxF64 = Kernel{Def: &LogSoftmax, DType: tensor.Double, Run: func(c *Call, _ State) error { return scan(c, logSoftmaxRow[float64, float64]) }}
+var LogSoftmaxF64 = Kernel{Def: &LogSoftmax, DType: tensor.Double, Run: func(c *Call, _ State) error { return logSoftmax[float64](c) }}
 
 // LogSoftmaxF16 runs LogSoftmax in Half.
-var LogSoftmaxF16 = Kernel{Def: &LogSoftmax, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return scan(c, logSoftmaxRow[float32, float32]) }}
+var LogSoftmaxF16 = Kernel{Def: &LogSoftmax, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return logSoftmax[float32](c) }}
 
 // LogSoftmaxBF16 runs LogSoftmax in BFloat16.
-var LogSoftmaxBF16 = Kernel{Def: &LogSoftmax, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return scan(c, logSoftmaxRow[float32, float32]) }}
+var LogSoftmaxBF16 = Kernel{Def: &LogSoftmax, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return logSoftmax[float32](c) }}

@@ -215,7 +215,7 @@ var reductions = []kernel{
 	{"Cumsum", all, "cumsum[$T](c)"},
 	{"Cumprod", all, "scanTo[$T](c, cumprodRow[float64], cumprodRow[int64])"},
 	{"Softmax", floats, "softmax[$T](c)"},
-	{"LogSoftmax", floats, "scan(c, logSoftmaxRow[$T, $T])"},
+	{"LogSoftmax", floats, "logSoftmax[$T](c)"},
 }
 
 // quantized lists the kernels between floats and quantized integers.

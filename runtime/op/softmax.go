@@ -1,0 +1,214 @@
+package op
+
+import (
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+func softmax[T float](c *Call) error    { return runSoftmax[T](c, false) }
+func logSoftmax[T float](c *Call) error { return runSoftmax[T](c, true) }
+
+// runSoftmax computes softmax, or its logarithm, along dimension argument 1, by vector kernels where the tier has them.
+func runSoftmax[T float](c *Call, log bool) error {
+	in, out := c.Args[0].Tensor, c.Out[0]
+	dim, err := WrapDim(c.Args[1].Int, in.Rank())
+	if err != nil {
+		return err
+	}
+	if isFloat32[T]() && c.Tier != kernel.Scalar && in.Contiguous() && out.Contiguous() && in.Rank() > 0 && in.Numel() > 0 {
+		_, inner := outerInner(&in.Meta, dim)
+		switch {
+		case inner == 1:
+			softmaxOfRows[T](c, log, int(in.Sizes[dim]))
+			return nil
+		case inner >= softmaxLeast:
+			return softmaxOfLines[T](c, log, int(in.Sizes[dim]), inner)
+		}
+	}
+	return scan(c, func(o, x []T) { softmaxOf(c.Tier, o, x, log) })
+}
+
+func softmaxOfRows[T float](c *Call, log bool, size int) {
+	j := softmaxRows[T]{log: log, o: elems[T](c.Out[0]), x: elems[T](c.Args[0].Tensor), size: size, tier: c.Tier}
+	rows := len(j.x) / size
+	if parallel(c, len(j.x)) {
+		share(c, &j, rows, max(1, parallelGrain/size))
+	} else {
+		j.parts(0, rows)
+	}
+}
+
+// softmaxRows are rows of size elements, one after another.
+type softmaxRows[T float] struct {
+	log  bool
+	o, x []T
+	size int
+	tier kernel.Tier
+}
+
+// parts computes rows lo to hi.
+func (j *softmaxRows[T]) parts(lo, hi int) {
+	for i := lo * j.size; i < hi*j.size; i += j.size {
+		softmaxOf(j.tier, j.o[i:i+j.size], j.x[i:i+j.size], j.log)
+	}
+}
+
+// softmaxOf computes a row.
+func softmaxOf[T float](t kernel.Tier, o, x []T, log bool) {
+	switch {
+	case isFloat32[T]() && !log && vectorSoftmax(t, floats(o), floats(x)):
+	case isFloat32[T]() && log && vectorLogSoftmax(t, floats(o), floats(x)):
+	case log:
+		logSoftmaxRow(o, x)
+	default:
+		softmaxRow(o, x)
+	}
+}
+
+// vectorSoftmax is softmaxRow with exponentials and sums in float32, if t has kernels for it.
+func vectorSoftmax(t kernel.Tier, o, x []float32) bool {
+	top, ok := kernel.MaxRowF32(t, x)
+	if !ok {
+		return false
+	}
+	sum, _ := kernel.ExpRowF32(t, o, x, top)
+	kernel.AffineRowF32(t, o, o, nil, nil, 0, 1/sum)
+	return true
+}
+
+// vectorLogSoftmax is logSoftmaxRow with exponentials in float32, if t has kernels for it.
+func vectorLogSoftmax(t kernel.Tier, o, x []float32) bool {
+	top, ok := kernel.MaxRowF32(t, x)
+	if !ok {
+		return false
+	}
+	sum, _ := kernel.ExpRowF32(t, o, x, top)
+	kernel.AffineRowF32(t, o, x, nil, nil, top, 1)
+	return kernel.AffineRowF32(t, o, o, nil, nil, float32(scalarmath.Log(float64(sum))), 1)
+}
+
+// softmaxWidth is how many elements of a line are computed at a time; the last ones may be fewer than softmaxLeast more,
+// which is how many the kernels take at least.
+const softmaxWidth, softmaxLeast = 256, 16
+
+// softmaxLines are lines of elements beside each other, of which those in the same place make a softmax. A line begins
+// stride after the one before.
+type softmaxLines struct {
+	tier          kernel.Tier
+	count, stride int
+	// top are the largest elements, sum the sums of exponentials; work is as long.
+	top, work []float32
+	sum       []float64
+}
+
+func softmaxOfLines[T float](c *Call, log bool, count, inner int) error {
+	buf, err := tempOf[float32](c, 2*(softmaxWidth+softmaxLeast))
+	if err != nil {
+		return err
+	}
+	sums, err := tempOf[float64](c, softmaxWidth+softmaxLeast)
+	if err != nil {
+		return err
+	}
+	x, o := floats(elems[T](c.Args[0].Tensor)), floats(elems[T](c.Out[0]))
+	for at := 0; at < len(x); at += count * inner {
+		for lo, n := 0, 0; lo < inner; lo += n {
+			if n = inner - lo; n >= softmaxWidth+softmaxLeast {
+				n = softmaxWidth
+			}
+			l := softmaxLines{c.Tier, count, inner, buf[:n], buf[len(buf)-n:], sums[:n]}
+			l.largest(x[at+lo:])
+			clear(l.sum)
+			if log {
+				l.logSoftmax(o[at+lo:], x[at+lo:])
+			} else {
+				l.softmax(o[at+lo:], x[at+lo:])
+			}
+		}
+	}
+	return nil
+}
+
+// largest finds the tops.
+func (l *softmaxLines) largest(x []float32) {
+	copy(l.top, x)
+	for k := 1; k < l.count; k++ {
+		kernel.MaxF32(l.tier, l.top, l.top, l.at(x, k))
+	}
+}
+
+// at is line k of x.
+func (l *softmaxLines) at(x []float32, k int) []float32 { return x[k*l.stride : k*l.stride+len(l.top)] }
+
+// add sets o to the exponentials of line k of x, and adds them up.
+func (l *softmaxLines) add(o, x []float32, k int) {
+	kernel.SubF32(l.tier, o, l.at(x, k), l.top)
+	kernel.ExpF32(l.tier, o, o)
+	sumLine(l.tier, l.sum, o)
+}
+
+func (l *softmaxLines) softmax(o, x []float32) {
+	for k := range l.count {
+		l.add(l.at(o, k), x, k)
+	}
+	for i, s := range l.sum {
+		l.work[i] = float32(1 / s)
+	}
+	for k := range l.count {
+		kernel.MulF32(l.tier, l.at(o, k), l.at(o, k), l.work)
+	}
+}
+
+func (l *softmaxLines) logSoftmax(o, x []float32) {
+	for k := range l.count {
+		l.add(l.work, x, k)
+	}
+	for i, s := range l.sum {
+		l.work[i] = float32(s)
+	}
+	kernel.LogF32(l.tier, l.work, l.work)
+	for k := range l.count {
+		kernel.SubF32(l.tier, l.at(o, k), l.at(x, k), l.top)
+		kernel.SubF32(l.tier, l.at(o, k), l.at(o, k), l.work)
+	}
+}
+
+// softmaxRow subtracts the maximum first, so that nothing overflows.
+func softmaxRow[T, U float](o []U, x []T) {
+	if len(x) == 0 {
+		return
+	}
+	top, sum := float64(x[argMax(x)]), 0.0
+	for i, v := range x {
+		e := scalarmath.ExpIn[U](float64(v) - top)
+		sum += e
+		o[i] = U(e)
+	}
+	scale := 1 / sum
+	for i := range o {
+		o[i] = U(float64(o[i]) * scale)
+	}
+}
+
+func logSoftmaxRow[T, U float](o []U, x []T) {
+	if len(x) == 0 {
+		return
+	}
+	top, sum := float64(x[argMax(x)]), 0.0
+	for _, v := range x {
+		sum += scalarmath.ExpIn[U](float64(v) - top)
+	}
+	shift := scalarmath.Log(sum)
+	for i, v := range x {
+		o[i] = U((float64(v) - top) - shift)
+	}
+}
+
+func inferSoftmax(c *Infer) error {
+	dtype := firstType(c.Args)
+	if c.Args[2].Int != 0 && dtype == tensor.Half {
+		dtype = tensor.Float
+	}
+	return inferLikeAs(c, dtype)
+}
