@@ -78,6 +78,15 @@ var mapCases = []mapCase{
 		func(x, y float64) float64 { return float64(float32(x) + float32(float32(y)*3)) }, ulps(0)},
 	{"leaky relu", one(func(t Tier, o, x []float32) bool { return LeakyReluF32(t, o, x, [2]float32{0.25}) }),
 		func(x, _ float64) float64 { return max(x, x/4) }, ulps(0.5)},
+	{"prelu", PReluF32, func(x, y float64) float64 {
+		if x > 0 {
+			return x
+		}
+		return float64(float32(x) * float32(y))
+	}, ulps(0)},
+	{"hardswish", one(HardswishF32), func(x, _ float64) float64 {
+		return float64(float32(x) * min(max(float32(x)+3, 0), 6) * float32(1.0/6))
+	}, ulps(2)},
 	{"log", one(LogF32), func(x, _ float64) float64 { return math.Log(x) }, ulps(2)},
 	{"log2", one(Log2F32), func(x, _ float64) float64 { return math.Log2(x) }, ulps(3)},
 	{"log10", one(Log10F32), func(x, _ float64) float64 { return math.Log10(x) }, ulps(3)},

@@ -122,6 +122,18 @@ func blockGeluTanhAVX2(a *line)
 func oneGeluTanhAVX2(a *line)
 
 //go:noescape
+func blockHardswishAVX2(a *line)
+
+//go:noescape
+func oneHardswishAVX2(a *line)
+
+//go:noescape
+func blockPReluAVX2(a *line)
+
+//go:noescape
+func onePReluAVX2(a *line)
+
+//go:noescape
 func blockAbsAVX2(a *line)
 
 //go:noescape

@@ -137,6 +137,18 @@ func blockGeluTanhAVX512(a *line)
 func oneGeluTanhAVX512(a *line)
 
 //go:noescape
+func blockHardswishAVX512(a *line)
+
+//go:noescape
+func oneHardswishAVX512(a *line)
+
+//go:noescape
+func blockPReluAVX512(a *line)
+
+//go:noescape
+func onePReluAVX512(a *line)
+
+//go:noescape
 func blockAbsAVX512(a *line)
 
 //go:noescape

@@ -59,6 +59,16 @@ func GeluTanhF32(t Tier, o, x []float32) bool {
 	return false
 }
 
+// HardswishF32 computes o[i] = x·clamp(x+3, 0, 6)/6, within 2 ulp, and reports whether t has a kernel for it; o may be an operand.
+func HardswishF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// PReluF32 computes o[i] = x if x > 0, else y·x, and reports whether t has a kernel for it; o may be an operand.
+func PReluF32(t Tier, o, x, y []float32) bool {
+	return false
+}
+
 // AbsF32 computes o[i] = |x|, and reports whether t has a kernel for it; o may be an operand.
 func AbsF32(t Tier, o, x []float32) bool {
 	return false

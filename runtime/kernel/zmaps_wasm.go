@@ -310,6 +310,62 @@ func GeluTanhF32(t Tier, o, x []float32) bool {
 	return true
 }
 
+// HardswishF32 computes o[i] = x·clamp(x+3, 0, 6)/6, within 2 ulp, and reports whether t has a kernel for it; o may be an operand.
+func HardswishF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case WASM:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneHardswishWASM(&l)
+			} else {
+				blockHardswishWASM(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// PReluF32 computes o[i] = x if x > 0, else y·x, and reports whether t has a kernel for it; o may be an operand.
+func PReluF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case WASM:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				onePReluWASM(&l)
+			} else {
+				blockPReluWASM(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
 // AbsF32 computes o[i] = |x|, and reports whether t has a kernel for it; o may be an operand.
 func AbsF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {

@@ -137,6 +137,18 @@ func blockGeluTanhNEON(a *line)
 func oneGeluTanhNEON(a *line)
 
 //go:noescape
+func blockHardswishNEON(a *line)
+
+//go:noescape
+func oneHardswishNEON(a *line)
+
+//go:noescape
+func blockPReluNEON(a *line)
+
+//go:noescape
+func onePReluNEON(a *line)
+
+//go:noescape
 func blockAbsNEON(a *line)
 
 //go:noescape

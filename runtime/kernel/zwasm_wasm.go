@@ -216,6 +216,30 @@ func oneGeluTanhWASMImport(a unsafe.Pointer)
 
 func oneGeluTanhWASM(a *line) { oneGeluTanhWASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte blockHardswishWASM
+//go:noescape
+func blockHardswishWASMImport(a unsafe.Pointer)
+
+func blockHardswishWASM(a *line) { blockHardswishWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte oneHardswishWASM
+//go:noescape
+func oneHardswishWASMImport(a unsafe.Pointer)
+
+func oneHardswishWASM(a *line) { oneHardswishWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte blockPReluWASM
+//go:noescape
+func blockPReluWASMImport(a unsafe.Pointer)
+
+func blockPReluWASM(a *line) { blockPReluWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte onePReluWASM
+//go:noescape
+func onePReluWASMImport(a unsafe.Pointer)
+
+func onePReluWASM(a *line) { onePReluWASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte blockAbsWASM
 //go:noescape
 func blockAbsWASMImport(a unsafe.Pointer)

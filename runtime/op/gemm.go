@@ -72,7 +72,10 @@ func pack[T number](dst []T, b matrix[T], t tiling) {
 			continue
 		}
 		if b.rs == 1 && b.cs != 1 {
-			packColumns(part, b.data[j*b.cs:], b, n, width)
+			transpose(part, b.data[j*b.cs:], b.rows, n, width, b.cs)
+			for i := 0; n < width && i < b.rows; i++ {
+				clear(part[i*width+n : (i+1)*width])
+			}
 			continue
 		}
 		for i := range b.rows {
@@ -86,40 +89,6 @@ func pack[T number](dst []T, b matrix[T], t tiling) {
 			}
 			clear(row[n:])
 		}
-	}
-}
-
-// packBlock is how many rows of a panel are packed together, so that their lines stay in the cache.
-const packBlock = 64
-
-// packColumns packs n columns that are contiguous, into rows of width elements.
-func packColumns[T number](dst []T, x []T, b matrix[T], n, width int) {
-	for i := 0; i < b.rows; i += packBlock {
-		rows := min(packBlock, b.rows-i)
-		part := dst[i*width : (i+rows)*width]
-		l := 0
-		for ; l+8 <= n; l += 8 {
-			packEight(part[l:], x[i+l*b.cs:], b.cs, rows, width)
-		}
-		for ; l < n; l++ {
-			for r, v := range x[i+l*b.cs:][:rows] {
-				part[r*width+l] = v
-			}
-		}
-		for r := 0; n < width && r < rows; r++ {
-			clear(part[r*width+n : (r+1)*width])
-		}
-	}
-}
-
-// packEight packs n elements of eight columns, step elements apart, side by side.
-func packEight[T number](dst []T, x []T, step, n, width int) {
-	x0, x1, x2, x3 := x[:n], x[step:][:n], x[2*step:][:n], x[3*step:][:n]
-	x4, x5, x6, x7 := x[4*step:][:n], x[5*step:][:n], x[6*step:][:n], x[7*step:][:n]
-	for i := range n {
-		o := dst[i*width:][:8:8]
-		o[0], o[1], o[2], o[3] = x0[i], x1[i], x2[i], x3[i]
-		o[4], o[5], o[6], o[7] = x4[i], x5[i], x6[i], x7[i]
 	}
 }
 

@@ -250,3 +250,34 @@ func TestViewErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestMoveOrders moves arrays into every order of their dimensions.
+func TestMoveOrders(t *testing.T) {
+	for _, size := range [][3]int{{3, 70, 11}, {2, 9, 130}, {1, 8, 8}, {65, 1, 2}, {4, 5, 1}} {
+		for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+			strides := [3]int{size[1] * size[2], size[2], 1}
+			src := make([]uint16, size[0]*strides[0])
+			for i := range src {
+				src[i] = uint16(i)
+			}
+			var v strided
+			step := len(src)
+			for _, d := range order {
+				step /= size[d]
+				v.add(size[d], strides[d], step)
+			}
+			var want []uint16
+			for a := range size[order[0]] {
+				for b := range size[order[1]] {
+					for c := range size[order[2]] {
+						want = append(want, src[a*strides[order[0]]+b*strides[order[1]]+c*strides[order[2]]])
+					}
+				}
+			}
+			got := make([]uint16, len(src))
+			if moveStrided(got, src, &v); !slices.Equal(got, want) {
+				t.Errorf("%v in the order %v: other elements", size, order)
+			}
+		}
+	}
+}

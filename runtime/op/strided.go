@@ -84,9 +84,14 @@ func moveStrided[T any](dst, src []T, v *strided) {
 		return
 	}
 	var at [2 * tensor.MaxRank]int
+	rows := v.takeRows()
 	last, s, d := v.n-1, v.srcOff, v.dstOff
 	for {
-		moveRun(dst, src, d, s, v.size[last], v.dst[last], v.src[last])
+		if rows.size > 0 {
+			transpose(dst[d:], src[s:], rows.size, v.size[last], rows.dst, v.src[last])
+		} else {
+			moveRun(dst, src, d, s, v.size[last], v.dst[last], v.src[last])
+		}
 		i := last - 1
 		for ; i >= 0; i-- {
 			at[i]++
@@ -99,6 +104,70 @@ func moveStrided[T any](dst, src []T, v *strided) {
 		if i < 0 {
 			return
 		}
+	}
+}
+
+// rows is a dimension whose elements lie side by side in src, and dst apart in dst.
+type rows struct{ size, dst int }
+
+// takeRows takes out of a normalized move the dimension that is contiguous in src, if the last is in dst alone.
+func (v *strided) takeRows() rows {
+	last := v.n - 1
+	if v.dst[last] != 1 || v.src[last] <= 1 {
+		return rows{}
+	}
+	for i := range last {
+		if v.src[i] == 1 {
+			r := rows{v.size[i], v.dst[i]}
+			for ; i < last; i++ {
+				v.size[i], v.src[i], v.dst[i] = v.size[i+1], v.src[i+1], v.dst[i+1]
+			}
+			v.n--
+			return r
+		}
+	}
+	return rows{}
+}
+
+// transposeBlock is how many rows are transposed together, so that their lines stay in the cache.
+const transposeBlock = 64
+
+// transpose sets element j of row i of dst to element i of row j of src; rows of dst and src begin to and from elements apart.
+func transpose[T any](dst, src []T, n, m, to, from int) {
+	for i := 0; i < n; i += transposeBlock {
+		k := min(transposeBlock, n-i)
+		j := 0
+		for ; j+8 <= m; j += 8 {
+			transposeEight(dst[i*to+j:], src[j*from+i:], k, to, from)
+		}
+		for ; j+2 <= m; j += 2 {
+			transposeTwo(dst[i*to+j:], src[j*from+i:], k, to, from)
+		}
+		if j < m {
+			at := i*to + j
+			for _, x := range src[j*from+i:][:k] {
+				dst[at] = x
+				at += to
+			}
+		}
+	}
+}
+
+func transposeEight[T any](dst, src []T, n, to, from int) {
+	x0, x1, x2, x3 := src[:n], src[from:][:n], src[2*from:][:n], src[3*from:][:n]
+	x4, x5, x6, x7 := src[4*from:][:n], src[5*from:][:n], src[6*from:][:n], src[7*from:][:n]
+	for i := range n {
+		o := dst[i*to:][:8:8]
+		o[0], o[1], o[2], o[3] = x0[i], x1[i], x2[i], x3[i]
+		o[4], o[5], o[6], o[7] = x4[i], x5[i], x6[i], x7[i]
+	}
+}
+
+func transposeTwo[T any](dst, src []T, n, to, from int) {
+	x0, x1 := src[:n], src[from:][:n]
+	for i := range n {
+		o := dst[i*to:][:2:2]
+		o[0], o[1] = x0[i], x1[i]
 	}
 }
 

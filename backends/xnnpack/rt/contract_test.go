@@ -107,7 +107,7 @@ func TestAttentionIsNotImplemented(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	number := func(n int64) backend.Value { return backend.Value{Kind: op.Int, Int: n} }
-	c := caseNamed("prelu") // has temporaries
+	c := caseNamed("conv_one_sided") // has temporaries
 	g, named := c.graph(blob.FP32)
 	file := programOf(t, g, named)
 	for _, test := range []struct {
@@ -172,10 +172,9 @@ func (tr *tracer) LogIntermediateOutputDelegate(name string, id int64, v *backen
 	tr.log = append(tr.log, "value "+name+strconv.FormatInt(id, 10)+" "+v.Tensor.DType.String())
 }
 
-// TestTrace runs a node of several steps, and one whose kernel makes more than the node has: each is one event with one
-// value.
+// TestTrace runs a node of several steps, and one of a single step: each is one event with one value.
 func TestTrace(t *testing.T) {
-	for name, kind := range map[string]string{"prelu": "PReLU", "max_pooling": "MaxPooling2d"} {
+	for name, kind := range map[string]string{"conv_one_sided": "Conv2d", "max_pooling": "MaxPooling2d"} {
 		c := *caseNamed(name)
 		c.node.DebugHandle = 42
 		g, named := c.graph(blob.FP32)
@@ -355,5 +354,16 @@ func TestMutatedPayloads(t *testing.T) {
 				t.Errorf("%s: %v", c.name, err)
 			}
 		}
+	}
+}
+
+// TestPReLUSlopes gives PReLU slopes that are neither one nor one for each channel.
+func TestPReLUSlopes(t *testing.T) {
+	c := *caseNamed("prelu")
+	c.in = [][]uint32{c.in[0], {3}}
+	g, named := c.graph(blob.FP32)
+	_, err := run(t, programOf(t, g, named), executor.LoadOptions{}, c.inputs()...)
+	if err == nil || !strings.Contains(err.Error(), "3 slopes for 4 channels") {
+		t.Errorf("got %v", err)
 	}
 }

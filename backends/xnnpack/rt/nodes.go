@@ -127,23 +127,15 @@ func lowerLeakyReLU(c *compiler, n *blob.Node) {
 }
 
 func lowerHardswish(c *compiler, n *blob.Node) {
-	c.inFloat(n, func(out int, in []int) { c.own(hardswish(c.ctx.Tier), out, in[0]) })
+	c.inFloat(n, func(out int, in []int) { c.own(hardswish, out, in[0]) })
 }
 
 func lowerSquare(c *compiler, n *blob.Node) {
 	c.inFloat(n, func(out int, in []int) { c.call("aten::mul.out", of(out), of(in[0]), of(in[0])) })
 }
 
-// lowerPReLU is max(x, 0) + slope·min(x, 0).
 func lowerPReLU(c *compiler, n *blob.Node) {
-	c.inFloat(n, func(out int, in []int) {
-		low := c.temp(in[0], tensor.Float)
-		c.call("aten::clamp.out", of(low), of(in[0]), none(), float(0))
-		scaled := c.temp(out, tensor.Float)
-		c.call("aten::mul.out", of(scaled), of(low), of(in[1]))
-		c.call("aten::clamp.out", of(low), of(in[0]), float(0), none())
-		c.call("aten::add.out", of(out), of(low), of(scaled), number(1))
-	})
+	c.inFloat(n, func(out int, in []int) { c.own(prelu, out, in[0], in[1]) })
 }
 
 // lowerConvert converts between types through float32.
@@ -453,7 +445,7 @@ func lowerMaxPool(c *compiler, n *blob.Node) {
 		if !c.rank4(in[0]) {
 			return
 		}
-		c.own(maxPool(n.Pool(), c.ctx.Tier), out, in[0])
+		c.own(maxPool(n.Pool()), out, in[0])
 	})
 }
 
@@ -464,7 +456,7 @@ func lowerAvgPool(c *compiler, n *blob.Node) {
 		}
 		p := n.Pool()
 		p.DilationHeight, p.DilationWidth = 1, 1 // the operator has none
-		c.own(avgPool(p, c.ctx.Tier), out, in[0])
+		c.own(avgPool(p), out, in[0])
 	})
 }
 
@@ -475,7 +467,7 @@ func lowerGlobalAvgPool(c *compiler, n *blob.Node) {
 	c.inFloat(n, func(out int, in []int) {
 		keep := n.Flags&keepDims != 0 || len(c.out.slots[out].dims) == len(c.out.slots[in[0]].dims)
 		if c.rank4(in[0]) {
-			c.own(globalAvgPool(keep, c.ctx.Tier), out, in[0])
+			c.own(globalAvgPool(keep), out, in[0])
 		}
 	})
 }

@@ -106,6 +106,7 @@ var nodeCases = []nodeCase{
 	imageCase("conv_transpose_groups", conv(blob.ConvTranspose2d, 0, 0, 0, 0, 2, 3, 2, 1, 1, 1, 2, 3, 2, 0, 0), []uint32{1, 12, 7, 6}, []uint32{6, 2, 3, 2}, []uint32{6}),
 	imageCase("conv_transpose_one_sided", conv(blob.ConvTranspose2d, 2, 1, 0, 0, 3, 3, 2, 2, 1, 1, 4, 5, 1, 1, 0), []uint32{1, 12, 10, 5}, []uint32{5, 3, 3, 4}, []uint32{5}),
 	imageCase("average_pooling", conv(blob.AvgPooling2d, 1, 1, 1, 1, 3, 3, 2, 2, 1, 1), []uint32{1, 3, 3, 4}),
+	imageCase("average_pooling_one_sided", conv(blob.AvgPooling2d, 0, 1, 1, 0, 2, 3, 2, 2, 1, 1), []uint32{1, 3, 2, 4}),
 	imageCase("max_pooling", conv(blob.MaxPooling2d, 1, 1, 1, 1, 3, 2, 2, 1, 1, 2), []uint32{1, 3, 5, 4}),
 	imageCase("max_pooling_one_sided", conv(blob.MaxPooling2d, 0, 1, 0, 0, 2, 2, 2, 2, 1, 1), []uint32{1, 3, 3, 4}),
 	imageCase("global_average_pooling", blob.Node{Type: blob.GlobalAvgPooling2d, Flags: keepDims}, []uint32{1, 1, 1, 4}),
@@ -245,7 +246,9 @@ func run(t testing.TB, file []byte, opts executor.LoadOptions, inputs ...*tensor
 }
 
 // TestNodes holds every node type in float32 against the results of the official runtime, which are in
-// testdata/nodes.json (those of conv, conv_one_sided and the resizes are PyTorch's, as that runtime crashes now and then), and in the half types against those in float32. With PTE_NODES=DIR it writes the programs there.
+// testdata/nodes.json (those of conv, conv_one_sided and the resizes are PyTorch's, as that runtime crashes now and then;
+// average_pooling_one_sided is the mean in double precision), and in the half types against those in float32. With
+// PTE_NODES=DIR it writes the programs there.
 func TestNodes(t *testing.T) {
 	want := map[string][][]float64{}
 	b, err := os.ReadFile("testdata/nodes.json")

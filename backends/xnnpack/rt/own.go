@@ -2,6 +2,7 @@ package rt
 
 import (
 	"math"
+	"strconv"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/runtime/backend"
@@ -43,38 +44,60 @@ func leading(c *ownCall) error {
 	return nil
 }
 
-// hardswishPart is how many elements go through all steps of hardswish at a time.
-const hardswishPart = 2048
-
 // hardswish is x·clamp(x+3, 0, 6)/6.
-func hardswish(tier kernel.Tier) func(*ownCall) error {
-	return func(c *ownCall) error {
-		n, err := c.like()
-		if err != nil {
-			return err
-		}
-		x, o := sliceOf[float32](c.args[0].Data, n), sliceOf[float32](c.outs[0].Data, n)
-		for len(x) > 0 {
-			k := min(len(x), hardswishPart)
-			hardswishOf(tier, o[:k], x[:k])
-			x, o = x[k:], o[k:]
-		}
-		return nil
+func hardswish(c *ownCall) error {
+	n, err := c.like()
+	if err != nil {
+		return err
 	}
-}
-
-// The numbers of hardswish, as operands.
-var three, sixth = []float32{3}, []float32{1.0 / 6}
-
-func hardswishOf(tier kernel.Tier, o, x []float32) {
-	if kernel.AddF32(tier, o, x, three) {
-		kernel.ClampF32(tier, o, o, [2]float32{0, 6})
-		kernel.MulF32(tier, o, o, x)
-		kernel.MulF32(tier, o, o, sixth)
-		return
+	x, o := sliceOf[float32](c.args[0].Data, n), sliceOf[float32](c.outs[0].Data, n)
+	if kernel.HardswishF32(c.tier, o, x) {
+		return nil
 	}
 	for i, v := range x {
 		o[i] = v * min(max(v+3, 0), 6) / 6
+	}
+	return nil
+}
+
+// preluPart is about how many elements of PReLU are computed together.
+const preluPart = 1024
+
+// prelu is x where x > 0, else slope·x; there is a slope for each of the last dimension's elements, or one.
+func prelu(c *ownCall) error {
+	n, err := c.like()
+	if err != nil || n == 0 {
+		return err
+	}
+	slopes, channels := c.args[1].Numel(), int(c.args[0].Sizes[len(c.args[0].Sizes)-1])
+	if slopes != 1 && slopes != channels {
+		return backend.Fail(pte.InvalidArgument, strconv.Itoa(slopes), " slopes for ", strconv.Itoa(channels), " channels")
+	}
+	part := min(n, (preluPart+slopes-1)/slopes*slopes)
+	space, err := c.alloc(4 * part)
+	if err != nil {
+		return err
+	}
+	x, o, y := sliceOf[float32](c.args[0].Data, n), sliceOf[float32](c.outs[0].Data, n), sliceOf[float32](space, part)
+	for at := 0; at < part; {
+		at += copy(y[at:], sliceOf[float32](c.args[1].Data, slopes))
+	}
+	for ; len(x) > 0; x, o = x[part:], o[part:] {
+		part = min(part, len(x))
+		preluOf(c.tier, o[:part], x[:part], y[:part])
+	}
+	return nil
+}
+
+func preluOf(tier kernel.Tier, o, x, y []float32) {
+	if kernel.PReluF32(tier, o, x, y) {
+		return
+	}
+	for i, v := range x {
+		if !(v > 0) {
+			v *= y[i]
+		}
+		o[i] = v
 	}
 }
 

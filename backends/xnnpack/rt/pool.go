@@ -24,26 +24,26 @@ type pool struct {
 }
 
 // maxPool gives the largest element of each window; padding counts as -Inf.
-func maxPool(p blob.Pool, tier kernel.Tier) func(*ownCall) error {
+func maxPool(p blob.Pool) func(*ownCall) error {
 	return func(c *ownCall) error {
-		j := pool{Pool: p, tier: tier, combine: largest, padding: float32(math.Inf(-1))}
+		j := pool{Pool: p, tier: c.tier, combine: largest, padding: float32(math.Inf(-1))}
 		return j.run(c, false)
 	}
 }
 
 // avgPool gives the mean of each window's elements; padding does not count.
-func avgPool(p blob.Pool, tier kernel.Tier) func(*ownCall) error {
+func avgPool(p blob.Pool) func(*ownCall) error {
 	return func(c *ownCall) error {
-		j := pool{Pool: p, tier: tier, combine: sum, mean: true}
+		j := pool{Pool: p, tier: c.tier, combine: sum, mean: true}
 		return j.run(c, false)
 	}
 }
 
 // globalAvgPool gives the mean of each channel of an image; its two dimensions are dropped unless keep is set.
-func globalAvgPool(keep bool, tier kernel.Tier) func(*ownCall) error {
+func globalAvgPool(keep bool) func(*ownCall) error {
 	return func(c *ownCall) error {
 		size := c.args[0].Sizes
-		j := pool{tier: tier, combine: sum, mean: true}
+		j := pool{tier: c.tier, combine: sum, mean: true}
 		j.Pool = blob.Pool{Height: int(size[1]), Width: int(size[2]), StrideHeight: 1, StrideWidth: 1, DilationHeight: 1, DilationWidth: 1}
 		return j.run(c, !keep)
 	}
@@ -72,7 +72,8 @@ func (j *pool) run(c *ownCall, flat bool) error {
 	}
 	both := sliceOf[float32](space, 2*size)
 	j.line, j.other = both[:size], both[size:]
-	fill(j.line, j.padding)
+	fill(j.line[:j.Left*j.c], j.padding)
+	fill(j.line[size-j.Right*j.c:], j.padding)
 	x, o := sliceOf[float32](in.Data, in.Numel()), sliceOf[float32](out.Data, out.Numel())
 	for n := range int(in.Sizes[0]) {
 		j.x, j.o = x[n*j.h*j.w*j.c:], o[n*j.outH*j.outW*j.c:]
