@@ -80,6 +80,9 @@ func (m *Method) setInputs(inputs []Value) error {
 	if len(inputs) != len(want) {
 		return fail(pte.InvalidArgument, "got ", itoa(len(inputs)), " inputs, want ", itoa(len(want)))
 	}
+	if err := m.m.checkGuards(inputs); err != nil {
+		return err
+	}
 	for i := range inputs {
 		if err := m.setInput(i, &inputs[i]); err != nil {
 			return err

@@ -38,6 +38,7 @@ type method struct {
 	steps       []step
 	// writesBack lists the inputs whose bytes the method writes.
 	writesBack []bool
+	guards     []guard
 }
 
 // loadValues makes vals and place of the plan's values.
@@ -59,7 +60,7 @@ func (m *method) loadValues() error {
 			return wrap(pte.InvalidProgram, "load value "+itoa(i), err)
 		}
 	}
-	return nil
+	return m.loadGuards()
 }
 
 func (m *method) loadValue(i int) error {

@@ -89,6 +89,15 @@ type EValue struct {
 	Doubles []float64 // DoubleList
 }
 
+// GuardsPrefix begins a String value of a plan, used by no instruction, that says what the sizes and integers of the
+// method's inputs must be; other runtimes pass over it. A line for each number follows, its fields between tabs:
+//
+//	input, dimension ("" of an int), the input's name, smallest and largest value, what it equals, text of that
+//
+// Fields after the name may be empty. What it equals is in postfix notation: numbers, i2.0 for the size of dimension 0
+// of input 2, i3 for the int input 3, and the operators + - * / % max min, of which / and % round as Python's.
+const GuardsPrefix = "rules_pte.guards\n"
+
 // Dynamism says how a tensor's shape may change.
 type Dynamism int8
 

@@ -215,6 +215,7 @@ func (e *emitter) method() error {
 	e.keepOld()
 	e.writeBack()
 	e.outputs()
+	e.guards()
 	if len(e.errs) > 0 {
 		return errors.Join(e.errs...)
 	}
