@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -86,7 +87,21 @@ func Main(b Backends) {
 			os.Exit(exitUser)
 		}
 	}
+	collectFrom(32 << 20)
 	os.Exit(Run(b, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// collectFrom has no garbage collected before there are that many bytes, which most commands never have, unless the
+// environment says when to. After that it is collected as always.
+func collectFrom(bytes int64) {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(bytes)
+	runtime.AddCleanup(new([64]byte), func(percent int) { // in the first collection
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}, percent)
 }
 
 // Run is the whole tool but for the process around it; it gives the exit code.

@@ -5,25 +5,17 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// wholes make all results of an operator at once; a result that must be made anew later follows its view alone.
-var wholes = map[string]func(s *state, n *exir.Node, src *exir.Value){}
-
-func init() {
-	for name := range views {
-		if isSplit(name) {
-			wholes[name] = splitAll
-		}
-	}
-	wholes["aten::unbind.int"] = unbindAll
-}
-
-func isSplit(name string) bool {
-	switch exir.MustSchema(name).Base() {
+// whole makes all results of a view at once, where there are several; a result that must be made anew later follows its view
+// alone. It is nil for other views.
+func whole(op *exir.Schema) func(s *state, n *exir.Node, src *exir.Value) {
+	switch op.Base() {
 	case "split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit",
 		"unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk":
-		return true
+		return splitAll
+	case "unbind":
+		return unbindAll
 	}
-	return false
+	return nil
 }
 
 // splitDim is the dimension that n splits.

@@ -57,8 +57,8 @@ func (s *state) view(n *exir.Node, rule viewRule) error {
 	in := n.Args[0].Value
 	src := s.cell(in)
 	now := s.content(src)
-	all, whole := wholes[n.Op.Name]
-	if whole {
+	all := whole(n.Op)
+	if all != nil {
 		all(s, n, now)
 	}
 	for i, out := range n.Outs {
@@ -77,7 +77,7 @@ func (s *state) view(n *exir.Node, rule viewRule) error {
 			s.emitTo([]*exir.Value{out}, how.op, append([]exir.Arg{value(now)}, how.args...)...)
 			s.fresh(out)
 			continue
-		case !whole:
+		case all == nil:
 			s.emitTo([]*exir.Value{out}, how.op, append([]exir.Arg{value(now)}, how.args...)...)
 		}
 		s.cells[out] = &cell{val: out, stamp: src.store.version, store: src.store, src: src, how: how}
