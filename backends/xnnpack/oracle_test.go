@@ -59,26 +59,78 @@ func TestOptionsOnOfficialRuntime(t *testing.T) {
 			}
 		}
 	}
+	for i, a := range ask(t, python, &jobs, len(names)) {
+		t.Log(names[i], a.Steps)
+		if a.Reason != "" || len(a.Steps) != 1 || a.Steps[0] > 2 {
+			t.Errorf("%s: %q, %v steps apart, want at most 2", names[i], a.Reason, a.Steps)
+		}
+	}
+}
+
+// TestBranchOnOfficialRuntime runs there what the official partitioner fails on: linear layers inside branches.
+func TestBranchOnOfficialRuntime(t *testing.T) {
+	python := os.Getenv("PTE_ORACLE")
+	if python == "" {
+		t.Skip("PTE_ORACLE is not set")
+	}
+	models, err := filepath.Abs("../backendtest/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	program, spec := filepath.Join(dir, "branch.pte"), filepath.Join(dir, "branch.cue")
+	write(t, spec, fmt.Sprintf(branchSpec, filepath.Join(models, "linear_branch.pt2")))
+	lower(t, "-o", program, spec)
+	write(t, filepath.Join(dir, "case.json"), fmt.Sprintf(branchCase, filepath.Join(models, "linear_branch_in.npy"), filepath.Join(models, "linear_branch_out.npy")))
+	var job bytes.Buffer
+	if err := json.NewEncoder(&job).Encode(map[string]any{"pte": program, "folder": dir}); err != nil {
+		t.Fatal(err)
+	}
+	if a := ask(t, python, &job, 1); a[0].Reason != "" {
+		t.Error(a[0].Reason)
+	}
+}
+
+// branchSpec wants a partition in each branch.
+const branchSpec = `package p
+
+import (
+	"github.com/rules-pte/rules_pte/backends/xnnpack"
+	"github.com/rules-pte/rules_pte/cue/lower"
+)
+
+lower.#Program & {
+	methods: forward: model: %q
+	partition: [xnnpack.#Backend]
+	expect: delegation: XnnpackBackend: {partitions: 2, macs: 1}
+}
+`
+
+const branchCase = `{"methods": {"forward": {}}, "rtol": 1e-5, "cases": [{"calls": [{"method": "forward", "inputs": [{"npy": %q}], "outputs": [{"npy": %q, "atol": 1e-6}]}]}]}`
+
+// answer is one of tools/oracle/official.py.
+type answer struct {
+	Reason string
+	Steps  []float64
+}
+
+// ask gives the answers to n jobs.
+func ask(t *testing.T, python string, jobs *bytes.Buffer, n int) []answer {
+	t.Helper()
 	cmd := exec.Command(python, "../../tools/oracle/official.py")
-	cmd.Stdin, cmd.Stderr = &jobs, os.Stderr
+	cmd.Stdin, cmd.Stderr = jobs, os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers := json.NewDecoder(bytes.NewReader(out))
-	for _, name := range names {
-		var a struct {
-			Reason string
-			Steps  []float64
-		}
-		if err := answers.Decode(&a); err != nil {
+	answers := make([]answer, n)
+	d := json.NewDecoder(bytes.NewReader(out))
+	for i := range answers {
+		if err := d.Decode(&answers[i]); err != nil {
 			t.Fatal(err)
 		}
-		t.Log(name, a.Steps)
-		if a.Reason != "" || len(a.Steps) != 1 || a.Steps[0] > 2 {
-			t.Errorf("%s: %q, %v steps apart, want at most 2", name, a.Reason, a.Steps)
-		}
 	}
+	return answers
 }
 
 // optionJob lowers the model in folder without XNNPACK and by spec, and gives the job that compares them.
@@ -86,14 +138,23 @@ func optionJob(t *testing.T, folder, spec string) map[string]any {
 	t.Helper()
 	dir := t.TempDir()
 	plain, narrow, file := filepath.Join(dir, "plain.pte"), filepath.Join(dir, "narrow.pte"), filepath.Join(dir, "p.cue")
-	if err := os.WriteFile(file, []byte(spec), 0o600); err != nil {
+	write(t, file, spec)
+	lower(t, "-o", plain, filepath.Join(folder, "model.pt2"))
+	lower(t, "-o", narrow, file)
+	return map[string]any{"pte": plain, "folder": folder, "programs": []string{narrow}, "results": []string{}}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"-o", plain, filepath.Join(folder, "model.pt2")}, {"-o", narrow, file}} {
-		var out bytes.Buffer
-		if code := pte.Run(pte.Backends{AOT: []backend.Backend{aot.Backend{}}}, append([]string{"lower"}, args...), &out, &out); code != 0 {
-			t.Fatalf("pte lower %v: %s", args, &out)
-		}
+}
+
+func lower(t *testing.T, args ...string) {
+	t.Helper()
+	var out bytes.Buffer
+	if code := pte.Run(pte.Backends{AOT: []backend.Backend{aot.Backend{}}}, append([]string{"lower"}, args...), &out, &out); code != 0 {
+		t.Fatalf("pte lower %v: %s", args, &out)
 	}
-	return map[string]any{"pte": plain, "folder": folder, "programs": []string{narrow}, "results": []string{}}
 }

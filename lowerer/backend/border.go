@@ -121,6 +121,7 @@ func (c *clusters) delay(values []crossing) {
 // note fills what b knows of a value.
 func (b *border) note(at int32) {
 	x := &b.values[at]
+	b.count(1 + len(x.readers))
 	b.readers[at], b.seen[at] = map[int32]int32{}, -1
 	if x.maker >= 0 {
 		b.touched[x.maker] = append(b.touched[x.maker], at)
@@ -134,6 +135,7 @@ func (b *border) note(at int32) {
 // settle gives unsupported nodes the levels that they have after parts were lifted.
 func (c *clusters) settle() {
 	for i, preds := range c.preds {
+		c.count(1 + len(preds))
 		for _, p := range preds {
 			if !c.supported[i] {
 				c.level[i] = max(c.level[i], c.level[p])
@@ -150,6 +152,7 @@ func (b *border) try(members []int32, to int32) int64 {
 	}
 	var values []int32
 	for _, i := range members {
+		b.count(1 + len(b.touched[i]))
 		for _, at := range b.touched[i] {
 			if b.seen[at] != members[0] {
 				b.seen[at], values = members[0], append(values, at)
@@ -169,6 +172,7 @@ func (b *border) try(members []int32, to int32) int64 {
 // shift moves members and counts them as readers at the level to.
 func (b *border) shift(members []int32, to int32) {
 	for _, i := range members {
+		b.count(1 + len(b.touched[i]))
 		for _, at := range b.touched[i] {
 			if b.values[at].maker == i {
 				continue
@@ -185,6 +189,7 @@ func (b *border) shift(members []int32, to int32) {
 
 // cost is the bytes of values that go into partitions and out of them.
 func (b *border) cost(values []int32) (bytes int64) {
+	b.count(len(values))
 	for _, at := range values {
 		x := &b.values[at]
 		times := len(b.readers[at])

@@ -124,7 +124,7 @@ func TestBorderIsNoMore(t *testing.T) {
 	for range 500 {
 		preds, supported := randomGraph(r, 60)
 		values := valuesOf(r, preds, supported)
-		early, late := layers(preds, supported, nil), layers(preds, supported, values)
+		early, late := layers(preds, supported, nil, nil), layers(preds, supported, values, nil)
 		was, is := crossed(values, early), crossed(values, late)
 		if is > was || slices.Max(late) > slices.Max(early) {
 			t.Fatalf("%d bytes in %d parts, were %d in %d: producers %v", is, slices.Max(late)+1, was, slices.Max(early)+1, preds)

@@ -95,8 +95,8 @@ func newClusters(preds [][]int32, supported []bool, steps *int) *clusters {
 
 // layers is cluster with all nodes of a level as one part, whether connected or not: no path from one of them to another
 // leaves the level. Nodes go to later levels where fewer bytes of values cross the border then.
-func layers(preds [][]int32, supported []bool, values []crossing) []int32 {
-	c := newClusters(preds, supported, nil)
+func layers(preds [][]int32, supported []bool, values []crossing, steps *int) []int32 {
+	c := newClusters(preds, supported, steps)
 	c.delay(values)
 	parts := make([]int32, len(preds))
 	numbers := map[int32]int32{}

@@ -30,7 +30,7 @@ func TestCluster(t *testing.T) {
 		if c.layers == nil {
 			c.layers = c.want
 		}
-		if got := layers(c.preds, supported, nil); !slices.Equal(got, c.layers) {
+		if got := layers(c.preds, supported, nil, nil); !slices.Equal(got, c.layers) {
 			t.Errorf("%s: got layers %v, want %v", c.name, got, c.layers)
 		}
 		if got := cluster(c.preds, supported, nil); !slices.Equal(got, c.want) {
@@ -59,7 +59,7 @@ func TestClusterIsAcyclic(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
 		preds, supported := randomGraph(r, 60)
-		for _, part := range [][]int32{cluster(preds, supported, nil), layers(preds, supported, nil), layers(preds, supported, valuesOf(r, preds, supported))} {
+		for _, part := range [][]int32{cluster(preds, supported, nil), layers(preds, supported, nil, nil), layers(preds, supported, valuesOf(r, preds, supported), nil)} {
 			if unit := cycle(preds, part); unit >= 0 {
 				t.Fatalf("unit %d lies on a cycle: producers %v, parts %v", unit, preds, part)
 			}
@@ -108,24 +108,36 @@ func cycle(preds [][]int32, part []int32) int {
 	return -1
 }
 
-// TestClusterIsLinear counts the steps on graphs of 10,000 and 100,000 nodes: ten times the nodes take ten times the
+// TestPartitioningIsLinear counts the steps on graphs of 10,000 and 100,000 nodes: ten times the nodes take ten times the
 // steps.
-func TestClusterIsLinear(t *testing.T) {
-	steps := func(n int) (count, size int) {
-		preds, supported := randomGraph(rand.New(rand.NewPCG(3, 4)), n)
-		size = n
-		for _, p := range preds {
-			size += len(p)
+func TestPartitioningIsLinear(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		perEdge   int // steps at most for a node or an edge
+		partition func(r *rand.Rand, preds [][]int32, supported []bool, steps *int)
+	}{
+		{"cluster", 10, func(_ *rand.Rand, preds [][]int32, supported []bool, steps *int) { cluster(preds, supported, steps) }},
+		{"layers", 20, func(r *rand.Rand, preds [][]int32, supported []bool, steps *int) {
+			layers(preds, supported, valuesOf(r, preds, supported), steps)
+		}},
+	} {
+		steps := func(n int) (count, size int) {
+			r := rand.New(rand.NewPCG(3, 4))
+			preds, supported := randomGraph(r, n)
+			size = n
+			for _, p := range preds {
+				size += len(p)
+			}
+			c.partition(r, preds, supported, &count)
+			return count, size
 		}
-		cluster(preds, supported, &count)
-		return count, size
-	}
-	small, _ := steps(10_000)
-	large, size := steps(100_000)
-	if large > 11*small {
-		t.Errorf("%d steps for 100,000 nodes, %d for 10,000", large, small)
-	}
-	if large > 10*size {
-		t.Errorf("%d steps for a graph of %d nodes and edges", large, size)
+		small, _ := steps(10_000)
+		large, size := steps(100_000)
+		if large > 11*small {
+			t.Errorf("%s: %d steps for 100,000 nodes, %d for 10,000", c.name, large, small)
+		}
+		if large > c.perEdge*size {
+			t.Errorf("%s: %d steps for a graph of %d nodes and edges", c.name, large, size)
+		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // cross the border then. A set that cannot be convex, since a path leaves it and comes back, is refused with that reason,
 // and so is one with a node that is not offered.
 func PartitionByGroups(p *TaggedProgram, spec DelegationSpec, groups func(g *exir.Graph) [][]*exir.Node) *PartitionResult {
-	return partitionUnits(p, spec, groups, func(c *contraction) []int32 { return layers(c.preds, c.supported, c.crossings()) })
+	return partitionUnits(p, spec, groups, func(c *contraction) []int32 { return layers(c.preds, c.supported, c.crossings(), nil) })
 }
 
 // PartitionEachGroup is PartitionByGroups with a partition for every set.

@@ -33,6 +33,8 @@ func TestMappingMisuse(t *testing.T) {
 		{"no handle", false, false, Entry{Nodes: []*exir.Node{node(0)}, ID: one}, ErrNoHandle},
 		{"append without", false, true, Entry{Handles: []int{1}}, ErrIdentifierMissing},
 		{"append unknown", false, true, Entry{Handles: []int{1}, ID: one}, ErrIdentifierUnknown},
+		{"append both", false, true, Entry{Handles: []int{1}, Nodes: []*exir.Node{node(1)}, ID: ptr(IntID(0))}, ErrNodesAndHandles},
+		{"append no handle", false, true, Entry{Handles: []int{0}, ID: ptr(IntID(0))}, ErrNoHandle},
 		{"append neither", false, true, Entry{ID: ptr(IntID(0))}, ErrNoNodesOrHandles},
 	} {
 		b := NewDelegateMappingBuilder(c.generated)

@@ -39,6 +39,18 @@ class Branch(nn.Module):
         return torch.cond(x.sum() > 0, lambda y: torch.relu(self.conv1(y)).flatten(), lambda y: torch.tan(self.conv2(y)).flatten(), (x,))
 
 
+class LinearBranch(nn.Module):
+    """Linear layers in both branches of a cond, with weights from outside: the official XNNPACK partitioner fails on them."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear1 = nn.Linear(3, 4)
+        self.linear2 = nn.Linear(3, 4)
+
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda y: torch.relu(self.linear1(y)), lambda y: torch.sigmoid(self.linear2(y)), (x,))
+
+
 class Rows(nn.Module):
     """relu and tan in the body of a map."""
 
@@ -81,12 +93,13 @@ def main():
         ("rows", Rows(), (torch.randn(3, 4),), None),
         ("state", State(), (torch.randn(3),), None),
         ("dynamic", Dynamic().eval(), (torch.randn(2, 2, 8, 4),), ({**dims},)),
+        ("linear_branch", LinearBranch().eval(), (torch.randn(2, 3),), None),
     ]:
         torch._dynamo.reset()
         torch.export.save(torch.export.export(model, inputs, dynamic_shapes=dynamic), name + ".pt2")
-        if name == "chain":
-            numpy.save("chain_in.npy", inputs[0].numpy())
-            numpy.save("chain_out.npy", model(*inputs).detach().numpy())
+        if name in ("chain", "linear_branch"):
+            numpy.save(name + "_in.npy", inputs[0].numpy())
+            numpy.save(name + "_out.npy", model(*inputs).detach().numpy())
 
 
 main()

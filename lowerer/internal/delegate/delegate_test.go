@@ -172,6 +172,44 @@ func TestRules(t *testing.T) {
 	}
 }
 
+const branches = `method forward
+input %x: f32[3]
+input %flag: bool
+%tan: f32[3] = aten::tan(%x)  # 1 model.py:10
+%y: f32[3] = higher_order::cond(%flag, graph, graph, [%tan]) as cond  # 2 model.py:11
+  graph:
+    input %a: f32[3]
+    %sin: f32[3] = aten::sin(%a)  # 3 model.py:12
+    return [%sin]
+  graph:
+    input %b: f32[3]
+    %cos: f32[3] = aten::cos(%b)  # 4 model.py:13
+    return [%cos]
+output %y
+`
+
+// TestNestedGraphs checks that a partition lies in one graph, whichever that is.
+func TestNestedGraphs(t *testing.T) {
+	for _, c := range []struct {
+		tags map[string]string
+		want string
+	}{
+		{map[string]string{"tan": "a", "sin": "b", "cos": "c"}, ""},
+		{map[string]string{"tan": "a", "sin": "a"}, `B: partition "a" has nodes in two graphs, node tan in the second`},
+		{map[string]string{"sin": "a", "cos": "a"}, `B: partition "a" has nodes in two graphs, node cos in the second`},
+	} {
+		r, err := Run(program(t, branches), entriesOf(tags(c.tags, nil)), &backend.Context{})
+		var list diag.List
+		list.Add("", err)
+		switch {
+		case c.want == "" && (err != nil || len(r.Modules) != 3):
+			t.Errorf("%v: got %v, want three modules", c.tags, err)
+		case c.want != "" && (len(list) != 1 || list[0].Code != diag.NotConvex || !strings.Contains(list[0].Error(), c.want)):
+			t.Errorf("%v: got %v, want %s", c.tags, err, c.want)
+		}
+	}
+}
+
 // TestOwnedBuffer checks that a buffer which a backend owns leaves the program, and that its uses outside are errors.
 func TestOwnedBuffer(t *testing.T) {
 	own := func(byName map[string]string) *stub {
