@@ -98,6 +98,9 @@ type InitContext struct {
 	// Share returns what was made before for this key in the same program, or makes it: for packed weights,
 	// which instances share and nobody writes. make may call Share with other keys.
 	Share func(key string, make func() (any, error)) (any, error)
+	// Release says that a constant's bytes, which lie in the program's file or its named data, are not needed any more, as they were
+	// packed: their memory goes back to the system if the file is mapped, and is read anew if they are used again. It may be nil.
+	Release func(b []byte)
 	// MaxMemory is the program's memory limit in bytes, for memory that does not come from Alloc.
 	MaxMemory int64
 	// Threads is how many threads Parallel uses at most.

@@ -465,3 +465,25 @@ func TestDynamicSizes(t *testing.T) {
 		}
 	}
 }
+
+// TestRelease gives back the bytes of constants that were packed, and only what lies in the mapped file.
+func TestRelease(t *testing.T) {
+	file := make([]byte, 100)
+	var got []int
+	p := &Program{mapped: mapping{data: file[10:90:90], release: func(b []byte) { got = append(got, len(b)) }}, packs: map[packKey]any{}}
+	p.opts.MaxMemory = 1 << 20
+	for _, b := range [][]byte{file[10:90], file[12:20], file[:20], file[80:], file[10:10], make([]byte, 8)} {
+		p.release(b)
+	}
+	if want := []int{80, 8}; !slices.Equal(got, want) {
+		t.Errorf("released %v bytes, want %v", got, want)
+	}
+	weights := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Byte, Sizes: []tensor.Dim{7}}, Data: file[20:27]}
+	for range 2 {
+		p.pack(weights, "rows", func() any { return "packed" })
+	}
+	if want := []int{80, 8, 7}; !slices.Equal(got, want) {
+		t.Errorf("released %v bytes, want %v", got, want)
+	}
+	(&Program{}).release(file)
+}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -319,10 +320,22 @@ func (p *Program) pack(t *tensor.Tensor, layout string, make func() any) any {
 		panic(err)
 	}
 	v = make()
+	p.release(t.Data)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.packs[key] = v
 	return v
+}
+
+// release is backend.InitContext.Release. Bytes that lie elsewhere than in the mapped file stay.
+func (p *Program) release(b []byte) {
+	if p.mapped.release == nil || len(b) == 0 {
+		return
+	}
+	file, at := uintptr(unsafe.Pointer(unsafe.SliceData(p.mapped.data))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	if at >= file && at-file+uintptr(len(b)) <= uintptr(len(p.mapped.data)) {
+		p.mapped.release(b)
+	}
 }
 
 // errSharedPanic stays in an entry whose maker panicked.

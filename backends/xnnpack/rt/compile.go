@@ -308,8 +308,18 @@ func (c *compiler) pack(t *tensor.Tensor, layout string, build func() any) any {
 	for _, d := range t.Sizes {
 		key += " " + strconv.FormatInt(d, 10)
 	}
-	v, _ := c.ctx.Share(key, func() (any, error) { return build(), nil })
+	v, _ := c.ctx.Share(key, func() (any, error) {
+		defer c.release(t.Data)
+		return build(), nil
+	})
 	return v
+}
+
+// release lets go of the bytes of a constant that was packed.
+func (c *compiler) release(b []byte) {
+	if c.ctx.Release != nil {
+		c.ctx.Release(b)
+	}
 }
 
 // place gives the slots that are neither constants nor arguments their places in the workspace.

@@ -71,6 +71,7 @@ func (c *compiler) floatConstant(v *value) {
 	key := "xnnpack float " + address(raw) + " " + v.Type.String() + " " + strconv.Itoa(int(v.Quant.ZeroPoint)) + " " +
 		strconv.Itoa(int(v.Quant.ChannelDim)) + " " + strconv.Itoa(int(v.Quant.GroupSize)) + " " + dimsText(v.Dims) + string(bytesOfFloats(scales))
 	made, err := c.ctx.Share(key, func() (any, error) {
+		defer c.release(raw)
 		out := make([]float32, v.Numel())
 		dequantizeConstant(out, raw, v.Value, scales)
 		return out, nil

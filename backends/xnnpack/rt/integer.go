@@ -121,7 +121,10 @@ func (c *compiler) addWeights(p *product, n *blob.Node, w *value) {
 		groups = n.Conv().Groups
 	}
 	key := "xnnpack integers " + address(raw) + " " + w.Type.String() + " " + dimsText(w.Dims) + itoa(uint32(groups)) + " " + itoa(uint32(p.blocks))
-	made, err := c.ctx.Share(key, func() (any, error) { return p.pack(raw, w.Value, groups), nil })
+	made, err := c.ctx.Share(key, func() (any, error) {
+		defer c.release(raw)
+		return p.pack(raw, w.Value, groups), nil
+	})
 	if err != nil {
 		c.err = err
 		return
