@@ -8,6 +8,8 @@ import (
 	"github.com/rules-pte/rules_pte/backends/xnnpack/rt"
 )
 
+//bazel:data //backends/backendtest:testdata
+
 // TestSuite holds delegated programs against the same ones without delegates.
 func TestSuite(t *testing.T) {
 	s := backendtest.Suite{AOT: aot.Backend{}, Runtime: rt.New(), Models: []string{
