@@ -326,20 +326,26 @@ func TestPins(t *testing.T) {
 // all is a stub that preprocesses everything at once.
 type all struct {
 	*stub
-	drop bool
+	// specs and results, if not nil, change what goes in and what comes out.
+	specs   func(specs map[string][][]backend.CompileSpec)
+	results func(results map[string][]*backend.PreprocessResult)
 }
 
 func (a *all) PreprocessMultiMethod(_ *backend.Context, programs map[string][]*exir.EdgeProgram, specs map[string][][]backend.CompileSpec) (map[string][]*backend.PreprocessResult, error) {
-	if a.drop {
-		delete(specs, "method1")
+	if a.specs != nil {
+		a.specs(specs)
 	}
-	return backend.PreprocessEach(programs, specs, func(p *exir.EdgeProgram, _ []backend.CompileSpec) (*backend.PreprocessResult, error) {
+	results, err := backend.PreprocessEach(programs, specs, func(p *exir.EdgeProgram, _ []backend.CompileSpec) (*backend.PreprocessResult, error) {
 		return &backend.PreprocessResult{ProcessedBytes: []byte(p.Methods[0].Name)}, nil
 	})
+	if a.results != nil {
+		a.results(results)
+	}
+	return results, err
 }
 
-// TestMultiMethod checks that results map one to one onto partitions, and that a missing list of specs is an error that
-// names the method.
+// TestMultiMethod checks that results map one to one onto partitions, and that a missing list or a wrong number of specs or
+// results is an error that names the method.
 func TestMultiMethod(t *testing.T) {
 	a := &all{stub: takes("A", "aten::relu", "aten::tan")}
 	r, err := Run(program(t, text, text), []Entry{{Backend: a, Partitioner: a}}, &backend.Context{})
@@ -353,10 +359,21 @@ func TestMultiMethod(t *testing.T) {
 	if strings.Join(got, " ") != "forward forward method1 method1" {
 		t.Errorf("got %v", got)
 	}
-	a.drop = true
-	_, err = Run(program(t, text, text), []Entry{{Backend: a, Partitioner: a}}, &backend.Context{})
-	if err == nil || !strings.Contains(err.Error(), "method method1 has no compile specs") {
-		t.Errorf("got %v", err)
+	for _, c := range []struct {
+		all  all
+		want string
+	}{
+		{all{specs: func(s map[string][][]backend.CompileSpec) { delete(s, "method1") }}, "method method1 has no compile specs"},
+		{all{specs: func(s map[string][][]backend.CompileSpec) { s["method1"] = s["method1"][1:] }},
+			"method method1 has 1 lists of compile specs for 2 partitions"},
+		{all{results: func(r map[string][]*backend.PreprocessResult) { r["method1"] = r["method1"][1:] }},
+			"method method1: A: preprocess gave 1 results for 2 partitions"},
+	} {
+		c.all.stub = a.stub
+		_, err = Run(program(t, text, text), []Entry{{Backend: &c.all, Partitioner: a}}, &backend.Context{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
 	}
 }
 
