@@ -40,7 +40,8 @@ def goproxy(rctx):
         value = result.stdout.strip() if result.return_code == 0 else ""
     return value
 
-def _platform(rctx):
+def _machine(rctx):
+    """The platform of the machine, as GOOS-GOARCH."""
     name = rctx.os.name
     goos = "darwin" if name.startswith("mac") else "windows" if name.startswith("windows") else "linux"
     arch = rctx.execute(["uname", "-m"]).stdout.strip()
@@ -61,8 +62,7 @@ def _host_goroot(rctx):
         fail("PTE_GOROOT=%s: want go%s, got %s" % (wanted, GO_VERSION, lines[0] if lines else result.stderr))
     return None
 
-def _download(rctx):
-    platform = _platform(rctx)
+def _download(rctx, platform):
     if platform not in _ZIPS:
         fail("no Go SDK for %s is known here: put go %s on PATH or set PTE_GOROOT" % (platform, GO_VERSION))
     proxies = [p for p in goproxy(rctx).replace("|", ",").split(",") if p not in ["", "direct", "off"]]
@@ -92,11 +92,13 @@ find goroot -name '*_test.go' -delete
         fail("unpack the Go SDK: " + result.stderr)
 
 def _pte_go_sdk_impl(rctx):
-    goroot = _host_goroot(rctx)
+    machine = _machine(rctx)
+    platform = rctx.attr.platform or machine
+    goroot = _host_goroot(rctx) if platform == machine else None
     if goroot:
         rctx.symlink(goroot, "goroot")
     else:
-        _download(rctx)
+        _download(rctx, platform)
     rctx.file("BUILD.bazel", """
 package(default_visibility = ["//visibility:public"])
 
@@ -107,5 +109,8 @@ exports_files(["goroot"])
 pte_go_sdk = repository_rule(
     implementation = _pte_go_sdk_impl,
     doc = "The machine's Go SDK if it is version GO_VERSION, else the official one from the module proxy.",
+    attrs = {
+        "platform": attr.string(doc = "GOOS-GOARCH of the machines that run actions, by default of this one."),
+    },
     environ = ["GOPROXY", "PATH", "PTE_GOROOT"],
 )

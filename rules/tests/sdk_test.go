@@ -1,0 +1,60 @@
+package tests
+
+import (
+	"debug/elf"
+	"debug/macho"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSDKs loads the SDK of every platform that can run actions, and checks that its programs are for that platform.
+func TestSDKs(t *testing.T) {
+	w := newWorkspace(t, "remote")
+	list := string(w.read("WORKSPACE")) + "load(\"@rules_pte//rules/go:sdk.bzl\", \"pte_go_sdk\")\n"
+	for _, p := range []string{"linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64", "plan9-386"} {
+		list += fmt.Sprintf("pte_go_sdk(name = \"sdk_%s\", platform = %q)\n", p, p)
+	}
+	w.write("WORKSPACE", list)
+	for p, machine := range map[string]string{
+		"linux-amd64": "EM_X86_64", "linux-arm64": "EM_AARCH64", "darwin-amd64": "CpuAmd64", "darwin-arm64": "CpuArm64",
+	} {
+		if out, err := w.bazel("build", "@sdk_"+p+"//:goroot"); err != nil {
+			t.Errorf("%s: %v\n%s", p, err, out)
+			continue
+		}
+		base, err := w.bazel("info", "--noshow_progress", "--ui_event_filters=-info,-stderr", "output_base")
+		if err != nil {
+			t.Fatalf("output base: %v\n%s", err, base)
+		}
+		goroot := filepath.Join(strings.TrimSpace(base), "external", "sdk_"+p, "goroot")
+		for _, name := range []string{"bin/go", "pkg/tool/" + strings.Replace(p, "-", "_", 1) + "/compile"} {
+			if got := machineOf(filepath.Join(goroot, name)); got != machine {
+				t.Errorf("%s: %s is for %s, want %s", p, name, got, machine)
+			}
+		}
+	}
+	want := "no Go SDK for plan9-386 is known here: put go "
+	if out, err := w.bazel("build", "@sdk_plan9-386//:goroot"); err == nil || !strings.Contains(out, want) {
+		t.Errorf("plan9-386: %v, want %s\n%s", err, want, out)
+	}
+}
+
+// machineOf is the machine that can run a file, or what is wrong with the file.
+func machineOf(name string) string {
+	if info, err := os.Stat(name); err != nil || info.Mode()&0o111 == 0 {
+		return fmt.Sprintf("nothing, not executable: %v", err)
+	}
+	if f, err := elf.Open(name); err == nil {
+		defer f.Close()
+		return f.Machine.String()
+	}
+	f, err := macho.Open(name)
+	if err != nil {
+		return err.Error()
+	}
+	defer f.Close()
+	return f.Cpu.String()
+}
