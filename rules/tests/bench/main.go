@@ -3,8 +3,8 @@
 //
 //	go run ./rules/tests/bench
 //
-// It prints the seconds and the actions of each step, the step's target, and whether it was met. It exits with 1 if one
-// was not. -keep leaves the folder with clone and output base; PTE_BAZEL names the Bazel.
+// It prints the seconds of each step, those of all cores on Linux, the actions, the step's target, and whether it was met. It exits
+// with 1 if one was not. -keep leaves the folder with clone and output base; PTE_BAZEL names the Bazel.
 package main
 
 import (
@@ -52,6 +52,7 @@ var steps = []step{
 type bench struct {
 	dir, clone string
 	seed       uint32
+	cpu        float64 // seconds of all cores up to here
 }
 
 func main() {
@@ -79,7 +80,7 @@ func run(keep bool) (err error) {
 	if out, err := exec.Command("git", "clone", "-q", ".", b.clone).CombinedOutput(); err != nil {
 		return fmt.Errorf("clone: %w\n%s", err, out)
 	}
-	fmt.Printf("%-36s %8s %8s  %s\n", "step", "seconds", "actions", "target")
+	fmt.Printf("%-36s %8s %8s %8s  %s\n", "step", "seconds", "CPU", "actions", "target")
 	var missed []error
 	for _, s := range steps {
 		if err := b.step(&s); errors.Is(err, errMissed) {
@@ -104,6 +105,8 @@ func (b *bench) step(s *step) error {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
 	seconds := time.Since(began).Seconds()
+	before := b.cpu
+	b.cpu = b.used()
 	target, verdict := "", error(nil)
 	if s.within > 0 {
 		target = fmt.Sprintf("< %v s", s.within)
@@ -111,8 +114,31 @@ func (b *bench) step(s *step) error {
 			target, verdict = target+", missed", errMissed
 		}
 	}
-	fmt.Printf("%-36s %8.2f %8d  %s\n", s.name, seconds, actions(out), target)
+	fmt.Printf("%-36s %8.2f %8.2f %8d  %s\n", s.name, seconds, b.cpu-before, actions(out), target)
 	return verdict
+}
+
+// used is the CPU time of Bazel's server and of the actions that it has run, 0 where there is no /proc.
+func (b *bench) used() float64 {
+	pid, err := b.bazel("info", "--noshow_progress", "--ui_event_filters=-info,-stderr", "server_pid")
+	if err != nil {
+		return 0
+	}
+	stat, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(pid), "stat"))
+	if err != nil {
+		return 0
+	}
+	return cpuTime(string(stat))
+}
+
+// cpuTime adds the times of a process and of its children, in user mode and in the system's, in ticks of 1/100 s.
+func cpuTime(stat string) (seconds float64) {
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	for _, f := range fields[11:15] {
+		ticks, _ := strconv.ParseFloat(f, 64)
+		seconds += ticks / 100
+	}
+	return seconds
 }
 
 func (b *bench) bazel(args ...string) (string, error) {

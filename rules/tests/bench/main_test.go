@@ -14,3 +14,9 @@ func TestActions(t *testing.T) {
 		}
 	}
 }
+
+func TestCPUTime(t *testing.T) {
+	if got := cpuTime("7 (bazel (clone)) S 1 7 7 0 -1 4194304 1 2 3 4 150 25 1000 200 20 0 80 0 5"); got != 13.75 {
+		t.Errorf("got %v s, want 13.75", got)
+	}
+}
