@@ -132,6 +132,26 @@ func TestOwnBackend(t *testing.T) {
 	}
 }
 
+// TestContract checks that a build fails at the line of the spec that the delegation misses, with the nodes and why they
+// were left, and that it builds once the contract holds.
+func TestContract(t *testing.T) {
+	w := backendsWorkspace(t)
+	contract := "[demo.#Backend & {skip: op: \"aten.tan.default\"}]\n\texpect: delegation: BackendWithDelegateMappingDemo: nodes: 1"
+	w.replace("demo.pte.cue", "[demo.#Backend]", contract)
+	out, err := w.bazel("build", "//:demo_pte")
+	for _, want := range []string{
+		"demo.pte.cue:11:54: expect.delegation.BackendWithDelegateMappingDemo.nodes: got 0.8, want 1 [PTE1010]",
+		"forward: tan = aten.tan.default: BackendWithDelegateMappingDemo: the spec skips it",
+		"models.py:18",
+	} {
+		if err == nil || !strings.Contains(out, want) {
+			t.Errorf("got %v, want %s\n%s", err, want, out)
+		}
+	}
+	w.replace("demo.pte.cue", "{skip: op: \"aten.tan.default\"}", "{}")
+	w.build("//:demo_pte")
+}
+
 // platforms are what a runtime is built for, and how it is run here; nil for one that is only built.
 var platforms = []struct {
 	name, file string

@@ -218,7 +218,8 @@ type workTracer struct {
 
 func (tr *workTracer) LogWork(w backend.Work) { tr.work = append(tr.work, w) }
 
-// TestSharedProgram makes two instances: the graph is compiled and its weights are packed once.
+// TestSharedProgram makes two instances: the graph is compiled and its weights are packed once. Another method's payload
+// with the same weights does not pack them again.
 func TestSharedProgram(t *testing.T) {
 	c := caseNamed("conv")
 	g, named := c.graph(blob.FP32)
@@ -259,6 +260,13 @@ func TestSharedProgram(t *testing.T) {
 	}
 	if first.(*instance).prog != second.(*instance).prog || len(made) != 2 {
 		t.Errorf("two handles have different programs, or %d things were made, want the graph and the packed weights", len(made))
+	}
+	other, err := b.Init(ctx, backend.NewFreeableBuffer(slices.Clone(payload), nil), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other.(*instance).prog == first.(*instance).prog || len(made) != 3 {
+		t.Errorf("another payload has the same program, or %d things were made, want another graph with the same packed weights", len(made))
 	}
 }
 
