@@ -338,8 +338,7 @@ func convolve[T number](call *Call, c conv, x, w []T) error {
 	case c.byRows():
 		return convRows(call, &j)
 	case c.segmented():
-		convSegments(call, &j)
-		return nil
+		return convSegments(call, &j)
 	}
 	return convGemm(call, j)
 }

@@ -31,6 +31,8 @@ var convCases = []convCase{
 	{"1-D transposed", dims{1, 4, 5}, dims{4, 3, 3}, dims{2}, dims{1}, dims{1}, dims{1}, true, 1},
 	{"2-D transposed", dims{2, 4, 5, 3}, dims{4, 3, 3, 2}, dims{2, 3}, dims{1, 0}, dims{2, 1}, dims{1, 2}, true, 1},
 	{"2-D transposed groups", dims{1, 4, 3, 3}, dims{4, 2, 3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, dims{0, 0}, true, 2},
+	{"1-D wide kernel", dims{2, 3, 20}, dims{5, 3, 9}, dims{1}, dims{4}, dims{1}, dims{0}, false, 1},
+	{"2-D wide kernel", dims{2, 4, 9, 11}, dims{6, 2, 7, 5}, dims{1, 2}, dims{3, 2}, dims{1, 1}, dims{0, 0}, false, 2},
 	{"2-D wide", dims{1, 5, 9, 37}, dims{19, 5, 3, 3}, dims{1, 1}, dims{1, 1}, dims{1, 1}, dims{0, 0}, false, 1},
 	{"2-D wide strides", dims{2, 3, 33, 35}, dims{40, 3, 3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, dims{0, 0}, false, 1},
 	{"2-D wide groups", dims{1, 8, 11, 13}, dims{36, 4, 2, 3}, dims{1, 3}, dims{2, 1}, dims{2, 1}, dims{0, 0}, false, 2},

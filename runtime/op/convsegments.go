@@ -24,8 +24,11 @@ const (
 )
 
 // convSegments computes a convolution that is segmented.
-func convSegments[T number](call *Call, j *convJob[T]) {
+func convSegments[T number](call *Call, j *convJob[T]) error {
 	s := segments[T]{convJob: *j, split: 1}
+	if err := s.frame(call); err != nil {
+		return err
+	}
 	if s.pointwise() {
 		s.flatten()
 	}
@@ -37,12 +40,71 @@ func convSegments[T number](call *Call, j *convJob[T]) {
 	pieces := s.out.batch * s.groups * s.down * s.across
 	if call.Parallel == nil || s.work() < gemmParallelMin {
 		s.parts(0, pieces)
-		return
+		return nil
 	}
 	if pieces < convWorkers {
 		s.split = min(s.panels(s.outPer), (convWorkers+pieces-1)/pieces)
 	}
 	share(call, &s, pieces*s.split, 1)
+	return nil
+}
+
+// frame puts zeros around the input where that costs less than the tiles of positions that see but some taps: they have few
+// rows, and a wide kernel has many of them.
+func (s *segments[T]) frame(call *Call) error {
+	if s.pad == (triple{}) || s.framedCost() >= s.borderCost() {
+		return nil
+	}
+	in := s.in
+	for i := range in.size {
+		in.size[i] += 2 * s.pad[i]
+	}
+	in.step[2] = in.channels
+	in.step[1] = in.size[2] * in.step[2]
+	in.sn = in.size[1] * in.step[1]
+	x, err := tempOf[T](call, in.batch*in.sn)
+	if err != nil {
+		return err
+	}
+	clear(x)
+	for n := range in.batch {
+		for h := range s.in.size[1] {
+			from, to := n*s.in.sn+h*s.in.step[1], n*in.sn+(h+s.pad[1])*in.step[1]+s.pad[2]*in.step[2]
+			for range s.in.size[2] {
+				copy(x[to:to+in.channels], s.x[from:from+in.channels])
+				from, to = from+s.in.step[2], to+in.step[2]
+			}
+		}
+	}
+	s.x, s.in, s.pad = x, in, triple{}
+	return nil
+}
+
+// tileLeast is as how many rows a tile counts that has fewer: it reads as much of the weights.
+const tileLeast = 5
+
+// lineCost is what n positions side by side cost, in rows of tiles.
+func (c *conv) lineCost(n int) int {
+	rows := balanced(n, c.micro.Rows)
+	return (n + rows - 1) / max(rows, 1) * max(rows, tileLeast)
+}
+
+// borderCost is what the positions of an image cost as they are, in rows of tiles of one tap.
+func (c *conv) borderCost() (cost int) {
+	h, w := c.out.size[1], c.out.size[2]
+	for v := c.stretchAt(1, 0, h); v.from < v.to; v = c.stretchAt(1, v.to, h) {
+		for u := c.stretchAt(2, 0, w); u.from < u.to; u = c.stretchAt(2, u.to, w) {
+			cost += c.lineCost(max(u.len(), v.len())) * min(u.len(), v.len()) * u.taps() * v.taps()
+		}
+	}
+	return cost
+}
+
+// framedCost is borderCost of the input with a frame, and the copy.
+func (c *conv) framedCost() int {
+	h, w := c.out.size[1], c.out.size[2]
+	copied := (c.in.size[1] + 2*c.pad[1]) * (c.in.size[2] + 2*c.pad[2])
+	return c.lineCost(max(h, w))*min(h, w)*c.taps() + copied/c.panels(c.outPer)
 }
 
 // flatten sees the rows of an image as one.
