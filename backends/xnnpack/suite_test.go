@@ -13,7 +13,8 @@ import (
 // TestSuite holds delegated programs against the same ones without delegates.
 func TestSuite(t *testing.T) {
 	s := backendtest.Suite{AOT: aot.Backend{}, Runtime: rt.New(), Models: []string{
-		"testdata/channels_last.pt2", "testdata/convs.pt2", "testdata/norms.pt2", "../backendtest/testdata/linear_branch.pt2",
+		"testdata/channels_last.pt2", "testdata/convs.pt2", "testdata/norms.pt2", "testdata/unfolded.pt2",
+		"../backendtest/testdata/linear_branch.pt2",
 	}, Skips: map[string]string{"specs": "XNNPACK has no compile specs"}}
 	s.Run(t)
 }

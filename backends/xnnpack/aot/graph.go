@@ -3,6 +3,7 @@ package aot
 import (
 	"math"
 
+	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/lowerer/backend"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -56,12 +57,26 @@ func (g *graph) activation(v *exir.Value) (n *exir.Node, low, high float64) {
 	return nil, 0, 0
 }
 
-// normalization is the batch norm that can be folded into the convolution or linear layer that makes v, or nil.
-func (g *graph) normalization(v *exir.Value) *exir.Node {
-	if n := g.only(v); n != nil && n.Op.Name == batchNorm && g.normalizes(n) == "" {
-		return n
+// normalization is the batch norm that can be folded into n, a convolution or linear layer, or nil: the outputs of n's
+// weights are its channels, and n computes in floats.
+func (g *graph) normalization(n *exir.Node) *exir.Node {
+	norm := g.only(n.Outs[0])
+	if norm == nil || norm.Op.Name != batchNorm || g.normalizes(norm) != "" || !g.steady(n.Args[1].Value) || !outputsFirst(n) {
+		return nil
 	}
-	return nil
+	if q := dequantized(n.Args[0].Value); q != nil && q.kind == blob.PerToken {
+		return nil
+	}
+	return norm
+}
+
+// outputsFirst reports a layer whose filter has all of its outputs along one dimension, which are dimension 1 of its result.
+func outputsFirst(n *exir.Node) bool {
+	if n.Op.Name == "aten::linear" {
+		return n.Outs[0].Spec.Rank() == 2
+	}
+	a := attributesOf(n)
+	return !a.transposed || a.groups == 1
 }
 
 // normalizes says why n, a batch norm, is no multiplication by constants, or "".

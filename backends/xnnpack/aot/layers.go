@@ -36,9 +36,7 @@ func (c *compiler) foldNorm(w *weights, n *exir.Node, axis int) {
 		sizes[i] = 1
 	}
 	sizes[axis] = int64(scale.Spec.Numel())
-	if axis > 0 || w.filter.Spec.Sizes[axis] == sizes[axis] {
-		w.filter = c.of("aten::mul.Tensor", w.filter, c.of("aten::view_copy", scale, sizes))
-	}
+	w.filter = c.of("aten::mul.Tensor", w.filter, c.of("aten::view_copy", scale, sizes))
 	if w.bias != nil {
 		shift = c.of("aten::add.Tensor", c.of("aten::mul.Tensor", w.bias, scale), shift)
 	}
@@ -79,7 +77,7 @@ func (c *compiler) layerInput(p *plan, w *weights, in *exir.Value, image bool, t
 
 // layerPlan is begin for a layer: it computes in 8 bits only if its filter is quantized in a way that allows it.
 func (c *compiler) layerPlan(n *exir.Node, in, filter *exir.Value) plan {
-	if q := dequantized(filter); q == nil || q.kind == blob.PerGroup || q.bits4() || c.normalization(n.Outs[0]) != nil {
+	if q := dequantized(filter); q == nil || q.kind == blob.PerGroup || q.bits4() || c.normalization(n) != nil {
 		return c.begin(n) // without inputs: in floats
 	}
 	return c.begin(n, in)

@@ -21,8 +21,8 @@ type plan struct {
 // planOf finds what can be computed with n: a batch norm, an activation, and quantization where in are all dequantized.
 func (g *graph) planOf(n *exir.Node, r *rule, in ...*exir.Value) plan {
 	p := plan{out: n.Outs[0]}
-	if r.normalizes && g.steady(n.Args[1].Value) {
-		if p.norm = g.normalization(p.out); p.norm != nil {
+	if r.normalizes {
+		if p.norm = g.normalization(n); p.norm != nil {
 			p.take(p.norm)
 		}
 	}
