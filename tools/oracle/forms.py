@@ -76,7 +76,13 @@ def loops(x):
     return rows, powers, while_loop(lambda i, x: i < 4, lambda i, x: (i + 1, step(x)), (zero(), x))
 
 
+def splits(x, at):
+    rows = torch.unique_consecutive((x > 0).sum(0, keepdim=True), return_inverse=True, return_counts=True, dim=-1)
+    return torch.tensor_split(x, at), torch.tensor_split(x, torch.tensor(4), 1), torch.where(x > 0), rows
+
+
 def programs(feature):
+    feature("splits", "", splits, lambda: [(randn(6, 5), torch.tensor([1, 3])), (randn(6, 5), torch.tensor([2, 9]))])
     feature("associative", "", associative, lambda: [(randn(2, 6), randn(2, 6))])
     feature("vmap", "", vmap, lambda: [(randn(n, 3), randn(4, 3)) for n in (5, 2)], dynamic=({0: Dim("n", min=2, max=9)}, None))
     feature("loops", "", loops, lambda: [(randn(4, 3),)])

@@ -30,7 +30,7 @@ func init() {
 		"aten::replication_pad2d": padByIndex, "aten::replication_pad3d": padByIndex,
 		"aten::roll": roll, "aten::rot90": rot90, "aten::meshgrid": meshgrid, "aten::meshgrid.indexing": meshgrid,
 		"aten::take_along_dim": takeAlongDim, "aten::diag": diagonal, "aten::diag_embed": diagEmbed,
-		"aten::diagonal_scatter": diagonalScatter, "aten::nonzero_numpy": nonzeroNumpy,
+		"aten::diagonal_scatter": diagonalScatter, "aten::nonzero_numpy": nonzeroNumpy, "aten::where": nonzeroNumpy,
 		"aten::broadcast_tensors": broadcastTensors, "aten::im2col": im2col,
 		"aten::grid_sampler":           gridSampler,
 		"aten::upsample_nearest1d.vec": resampleLine, "aten::upsample_nearest1d": resampleLine,

@@ -236,7 +236,7 @@ func diagonalScatter(c *call) []*exir.Value {
 
 // nonzeroNumpy is one column of nonzero for each dimension.
 func nonzeroNumpy(c *call) []*exir.Value {
-	x := c.t("self")
+	x := c.t(c.s.Args[0].Name)
 	at := c.op("nonzero", x)
 	if len(c.outs) > 0 && c.outs[0] != nil {
 		at.Spec.Sizes = []int64{size(c.outs[0], 0), int64(rank(x))}

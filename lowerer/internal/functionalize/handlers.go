@@ -2,6 +2,7 @@ package functionalize
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -14,7 +15,9 @@ func init() {
 	handlers = map[string]func(s *state, n *exir.Node) error{
 		"aten::copy_": copyInto, "aten::fill_.Tensor": copyInto, "aten::fill_.Scalar": fillWith, "aten::zero_": fillWith,
 		"aten::fill_diagonal_": fillDiagonal, "aten::as_strided": strided, "aten::as_strided_": strided,
-		"aten::resize_": resized, "aten::resize_as_": resized, "aten::lift_fresh": lifted, "aten::lift_fresh_copy": lifted, "aten::contiguous": contiguous,
+		"aten::tensor_split.tensor_indices_or_sections": splitByTensor,
+		"aten::unique_consecutive":                      uniqueAlong,
+		"aten::resize_":                                 resized, "aten::resize_as_": resized, "aten::lift_fresh": lifted, "aten::lift_fresh_copy": lifted, "aten::contiguous": contiguous,
 		"aten::to.dtype": converted, "aten::to.device": converted, "aten::to.dtype_layout": converted,
 		"aten::to.other": converted, "aten::to.prim_Device": converted, "aten::to.prim_dtype": converted,
 		"aten::to.prim_other": converted, "aten::type_as": converted, "aten::_to_copy": converted, "aten::cpu": converted,
@@ -36,6 +39,22 @@ func init() {
 func lifted(s *state, n *exir.Node) error {
 	s.copied(n.Outs[0], n.Args[0].Value)
 	return nil
+}
+
+// uniqueAlong puts the sizes of the result along a negative dimension d right, for which torch.export has all of the
+// argument's behind the new one, and of those the last one for the counts (_unique in torch/_subclasses/fake_impls.py).
+func uniqueAlong(s *state, n *exir.Node) error {
+	x, out, along := self(n), n.Outs[0], argOf(n, "dim")
+	if along.Kind == exir.ArgInt && along.Int < 0 && out != nil {
+		d := x.Rank() + int(along.Int)
+		if d >= 0 && len(out.Spec.Sizes) > x.Rank() {
+			out.Spec.Sizes = slices.Concat(out.Spec.Sizes[:d+1], x.Sizes[d+1:])
+			if counts := n.Outs[2]; counts != nil && counts.Spec.Rank() == 1 {
+				counts.Spec.Sizes = out.Spec.Sizes[d : d+1]
+			}
+		}
+	}
+	return s.plain(n)
 }
 
 // resized makes a tensor of the new sizes. What the argument shares memory with does not see later writes.

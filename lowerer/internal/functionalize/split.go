@@ -1,6 +1,9 @@
 package functionalize
 
 import (
+	"errors"
+	"math"
+
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -59,4 +62,58 @@ func unbindAll(s *state, n *exir.Node, src *exir.Value) {
 
 func unbound(_ *state, n *exir.Node, i int) (view, error) {
 	return choice(dimOf(n, "dim", self(n).Rank()), integer(int64(i))), nil
+}
+
+// splitByTensor makes slices of a split at the indices in a tensor, or into as many sections as the program has results
+// where that is a tensor of no dimensions.
+func splitByTensor(s *state, n *exir.Node) error {
+	symbols, ok := s.shapes.Table.(exir.Symbols)
+	at := n.Args[1].Value
+	if !ok || at == nil || len(n.Outs) == 0 || at.Spec.Rank() > 1 {
+		return errors.New("rewrite split: nothing says where to split")
+	}
+	dim := splitDim(n)
+	ends := make([]exir.Arg, len(n.Outs))
+	for i := range len(ends) - 1 {
+		if at.Spec.Rank() == 0 {
+			ends[i] = integer(s.sectionEnd(self(n).Sizes[dim], i+1, len(ends)))
+			continue
+		}
+		var err error
+		if ends[i], err = s.element(symbols, at, i); err != nil {
+			return err
+		}
+	}
+	start := integer(0)
+	for i, out := range n.Outs {
+		args := []exir.Arg{n.Args[0], integer(int64(dim)), start, ends[i], integer(1)}
+		if err := s.node(&exir.Node{Name: s.name("slice"), Op: exir.MustSchema("aten::slice.Tensor"), Args: args, Outs: []*exir.Value{out}, Origin: n.Origin}); err != nil {
+			return err
+		}
+		start = ends[i]
+	}
+	return nil
+}
+
+// sectionEnd is where the first i of k sections of n elements end: the first n mod k sections have one element more.
+func (s *state) sectionEnd(n tensor.Dim, i, k int) tensor.Dim {
+	d, m := tensor.Dim(i), tensor.Dim(k)
+	return s.shapes.Add(s.shapes.Mul(s.shapes.FloorDiv(n, m), d), s.shapes.Min(s.shapes.Mod(n, m), d))
+}
+
+// element is the integer at index i of a tensor of one dimension.
+func (s *state) element(symbols exir.Symbols, v *exir.Value, i int) (exir.Arg, error) {
+	one := &exir.Value{Name: s.name("index"), Spec: tensor.Meta{DType: v.Spec.DType}}
+	number := &exir.Value{Name: s.name("split_at"), Kind: exir.SymInt}
+	number.Sym = symbols.Symbol(number.Name, math.MinInt64, math.MaxInt64, 0)
+	for _, n := range []*exir.Node{
+		{Name: one.Name, Op: exir.MustSchema("aten::select.int"), Args: []exir.Arg{value(v), integer(0), integer(int64(i))}, Outs: []*exir.Value{one}},
+		{Name: number.Name, Op: exir.MustSchema("aten::item"), Args: []exir.Arg{value(one)}, Outs: []*exir.Value{number}},
+	} {
+		n.Origin, n.Outs[0].Node = s.at.Origin, n
+		if err := s.node(n); err != nil {
+			return exir.Arg{}, err
+		}
+	}
+	return value(number), nil
 }

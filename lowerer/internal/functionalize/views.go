@@ -49,6 +49,11 @@ func Views() []string {
 	for name := range views {
 		names = append(names, name)
 	}
+	for name := range handlers {
+		if s := exir.LookupSchema(name); s != nil && s.Kind == "view" {
+			names = append(names, name)
+		}
+	}
 	return names
 }
 
