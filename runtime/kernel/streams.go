@@ -74,6 +74,27 @@ func narrow(t Tier, o []uint16, x []float32, vectors int, numbers [4]uint32, kin
 	return s.run(t, kind, len(o), vectors*lanesOf(t), [2]int{4, 2})
 }
 
+// WidenF32 is WidenF16 of float32 to float64.
+func WidenF32(t Tier, o []float64, x []float32) int {
+	if t == Scalar {
+		return 0
+	}
+	s := stream{x: first(x, len(o)), out: first(o, len(o))}
+	return s.run(t, streamWidenF32, len(o), streamVectors*lanesOf(t)/2, [2]int{4, 8})
+}
+
+// ZeroF32 sets o to 1 where x is 0, or, if not is set, to 1 where it is not, and else to 0; see WidenF16 for how many.
+func ZeroF32(t Tier, o []uint8, x []float32, not bool) int {
+	if t == Scalar {
+		return 0
+	}
+	s := stream{x: first(x, len(o)), out: first(o, len(o))}
+	if not {
+		s.numbers[0] = 1
+	}
+	return s.run(t, streamZeroF32, len(o), streamVectors*lanesOf(t), [2]int{4, 1})
+}
+
 // SumF32 adds elements of x in float64, as many as it says, from the first on: none in a tier without a kernel, else all
 // but the last few.
 func SumF32(t Tier, x []float32) (sum float64, n int) { return sums(t, x, [4]uint32{}, streamSumF32) }

@@ -134,3 +134,30 @@ func TestSums(t *testing.T) {
 		}
 	}
 }
+
+// TestZeros has numbers that are 0 in every place of a vector, and some that are almost 0.
+func TestZeros(t *testing.T) {
+	x := make([]float32, 1000)
+	for i := range x {
+		x[i] = []float32{0, 1, float32(math.Copysign(0, -1)), 0x1p-149, float32(math.NaN()), float32(math.Inf(-1)), -2}[i*i%23%7]
+	}
+	for _, tier := range tiers() {
+		for _, not := range []bool{false, true} {
+			o, wide := make([]uint8, len(x)), make([]float64, len(x))
+			n, m := ZeroF32(tier, o, x, not), WidenF32(tier, wide, x)
+			if len(x)-n >= 64 || len(x)-m >= 32 {
+				t.Fatalf("%v: %d and %d of %d elements", tier, n, m, len(x))
+			}
+			for i, got := range o[:n] {
+				if want := (x[i] == 0) != not; (got == 1) != want || got > 1 {
+					t.Errorf("%v: element %d, %v: got %d, want %v", tier, i, x[i], got, want)
+				}
+			}
+			for i, got := range wide[:m] {
+				if want := float64(x[i]); got != want && want == want || math.Signbit(got) != math.Signbit(want) {
+					t.Errorf("%v: element %d: got %v, want %v", tier, i, got, want)
+				}
+			}
+		}
+	}
+}

@@ -329,6 +329,12 @@ func widenBF16AVX2(a *stream)
 func narrowBF16AVX2(a *stream)
 
 //go:noescape
+func widenF32AVX2(a *stream)
+
+//go:noescape
+func zeroF32AVX2(a *stream)
+
+//go:noescape
 func sumF32AVX2(a *stream)
 
 //go:noescape

@@ -344,6 +344,12 @@ func widenBF16AVX512(a *stream)
 func narrowBF16AVX512(a *stream)
 
 //go:noescape
+func widenF32AVX512(a *stream)
+
+//go:noescape
+func zeroF32AVX512(a *stream)
+
+//go:noescape
 func sumF32AVX512(a *stream)
 
 //go:noescape

@@ -344,6 +344,12 @@ func widenBF16NEON(a *stream)
 func narrowBF16NEON(a *stream)
 
 //go:noescape
+func widenF32NEON(a *stream)
+
+//go:noescape
+func zeroF32NEON(a *stream)
+
+//go:noescape
 func sumF32NEON(a *stream)
 
 //go:noescape

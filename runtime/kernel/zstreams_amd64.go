@@ -10,9 +10,11 @@ const (
 	streamNarrowF16     = 1
 	streamWidenBF16     = 2
 	streamNarrowBF16    = 3
-	streamSumF32        = 4
-	streamSquaresF32    = 5
-	streamAccumulateF64 = 6
+	streamWidenF32      = 4
+	streamZeroF32       = 5
+	streamSumF32        = 6
+	streamSquaresF32    = 7
+	streamAccumulateF64 = 8
 )
 
 // hasHalves says that tiers but Scalar have streams of float16.
@@ -50,6 +52,20 @@ func (s *stream) call(t Tier, kind int) {
 			narrowBF16AVX512(s)
 		case AVX2:
 			narrowBF16AVX2(s)
+		}
+	case streamWidenF32:
+		switch t.float() {
+		case AVX512:
+			widenF32AVX512(s)
+		case AVX2:
+			widenF32AVX2(s)
+		}
+	case streamZeroF32:
+		switch t.float() {
+		case AVX512:
+			zeroF32AVX512(s)
+		case AVX2:
+			zeroF32AVX2(s)
 		}
 	case streamSumF32:
 		switch t.float() {

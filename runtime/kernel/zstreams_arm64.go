@@ -10,9 +10,11 @@ const (
 	streamNarrowF16     = 1
 	streamWidenBF16     = 2
 	streamNarrowBF16    = 3
-	streamSumF32        = 4
-	streamSquaresF32    = 5
-	streamAccumulateF64 = 6
+	streamWidenF32      = 4
+	streamZeroF32       = 5
+	streamSumF32        = 6
+	streamSquaresF32    = 7
+	streamAccumulateF64 = 8
 )
 
 // hasHalves says that tiers but Scalar have streams of float16.
@@ -42,6 +44,16 @@ func (s *stream) call(t Tier, kind int) {
 		switch t.float() {
 		case NEON:
 			narrowBF16NEON(s)
+		}
+	case streamWidenF32:
+		switch t.float() {
+		case NEON:
+			widenF32NEON(s)
+		}
+	case streamZeroF32:
+		switch t.float() {
+		case NEON:
+			zeroF32NEON(s)
 		}
 	case streamSumF32:
 		switch t.float() {

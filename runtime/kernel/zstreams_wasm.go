@@ -10,9 +10,11 @@ const (
 	streamNarrowF16     = 1
 	streamWidenBF16     = 2
 	streamNarrowBF16    = 3
-	streamSumF32        = 4
-	streamSquaresF32    = 5
-	streamAccumulateF64 = 6
+	streamWidenF32      = 4
+	streamZeroF32       = 5
+	streamSumF32        = 6
+	streamSquaresF32    = 7
+	streamAccumulateF64 = 8
 )
 
 // hasHalves says that tiers but Scalar have streams of float16.
@@ -32,6 +34,16 @@ func (s *stream) call(t Tier, kind int) {
 		switch t.float() {
 		case WASM:
 			narrowBF16WASM(s)
+		}
+	case streamWidenF32:
+		switch t.float() {
+		case WASM:
+			widenF32WASM(s)
+		}
+	case streamZeroF32:
+		switch t.float() {
+		case WASM:
+			zeroF32WASM(s)
 		}
 	case streamSumF32:
 		switch t.float() {

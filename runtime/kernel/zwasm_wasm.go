@@ -570,6 +570,18 @@ func narrowBF16WASMImport(a unsafe.Pointer)
 
 func narrowBF16WASM(a *stream) { narrowBF16WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte widenF32WASM
+//go:noescape
+func widenF32WASMImport(a unsafe.Pointer)
+
+func widenF32WASM(a *stream) { widenF32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte zeroF32WASM
+//go:noescape
+func zeroF32WASMImport(a unsafe.Pointer)
+
+func zeroF32WASM(a *stream) { zeroF32WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte sumF32WASM
 //go:noescape
 func sumF32WASMImport(a unsafe.Pointer)

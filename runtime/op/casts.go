@@ -86,7 +86,14 @@ func castDirect(dst []byte, dt tensor.ScalarType, src []byte, st tensor.ScalarTy
 	case tensor.Long:
 		return castFrom(dst, dt, sliceOf[int64](src, n))
 	case tensor.Float:
-		return castFromFloat(dst, dt, sliceOf[float32](src, n))
+		x, done := sliceOf[float32](src, n), 0
+		switch dt {
+		case tensor.Double:
+			done = kernel.WidenF32(castTier(), sliceOf[float64](dst, n), x)
+		case tensor.Bool:
+			done = kernel.ZeroF32(castTier(), dst[:n], x, true)
+		}
+		return castFromFloat(dst[done*dt.Size():], dt, x[done:])
 	case tensor.Double:
 		return castFromFloat(dst, dt, sliceOf[float64](src, n))
 	}

@@ -84,10 +84,13 @@ func batchOf(out, in []tensor.Dim, i int) int {
 
 // distance is the p-norm of x - y.
 func distance[T float](x, y []T, p float64) float64 {
-	sum := 0.0
-	if p == 2 {
+	switch p {
+	case 1:
+		return absoluteDistance(x, y)
+	case 2:
 		return math.Sqrt(squaredDistance(x, y))
 	}
+	sum := 0.0
 	for i := range x {
 		d := math.Abs(float64(x[i] - y[i]))
 		switch {
@@ -95,15 +98,13 @@ func distance[T float](x, y []T, p float64) float64 {
 			if d != 0 {
 				sum++
 			}
-		case p == 1:
-			sum += d
 		case math.IsInf(p, 1):
 			sum = max(sum, d)
 		default:
 			sum += scalarmath.Pow(d, p)
 		}
 	}
-	if p == 0 || p == 1 || math.IsInf(p, 1) {
+	if p == 0 || math.IsInf(p, 1) {
 		return sum
 	}
 	return scalarmath.Pow(sum, 1/p)
@@ -111,16 +112,32 @@ func distance[T float](x, y []T, p float64) float64 {
 
 // squaredDistance adds in four lanes.
 func squaredDistance[T float](x, y []T) float64 {
-	var s [4]float64
+	var s0, s1, s2, s3 float64
 	for ; len(x) >= 4 && len(y) >= 4; x, y = x[4:], y[4:] {
-		for k := range s {
-			d := float64(x[k] - y[k])
-			s[k] += float64(d * d)
-		}
+		a, b, c, d := float64(x[0]-y[0]), float64(x[1]-y[1]), float64(x[2]-y[2]), float64(x[3]-y[3])
+		s0 += float64(a * a)
+		s1 += float64(b * b)
+		s2 += float64(c * c)
+		s3 += float64(d * d)
 	}
 	for i := range x {
 		d := float64(x[i] - y[i])
-		s[i] += float64(d * d)
+		s0 += float64(d * d)
 	}
-	return (s[0] + s[1]) + (s[2] + s[3])
+	return (s0 + s1) + (s2 + s3)
+}
+
+// absoluteDistance adds in four lanes.
+func absoluteDistance[T float](x, y []T) float64 {
+	var s0, s1, s2, s3 float64
+	for ; len(x) >= 4 && len(y) >= 4; x, y = x[4:], y[4:] {
+		s0 += math.Abs(float64(x[0] - y[0]))
+		s1 += math.Abs(float64(x[1] - y[1]))
+		s2 += math.Abs(float64(x[2] - y[2]))
+		s3 += math.Abs(float64(x[3] - y[3]))
+	}
+	for i := range x {
+		s0 += math.Abs(float64(x[i] - y[i]))
+	}
+	return (s0 + s1) + (s2 + s3)
 }

@@ -159,8 +159,9 @@ func dequantizeTensor[T integer](c *Call) error {
 	return nil
 }
 
-// channels runs f on each run of elements of one channel along the axis, argument 3.
-func channels(c *Call, a affine, f func(c *Call, lo, hi int, a affine)) error {
+// channels runs f on each run of elements of one channel along the axis, argument 3, or each on lines of elements that
+// have a channel each.
+func channels(c *Call, a affine, f func(c *Call, lo, hi int, a affine), each func(c *Call, lo int, as []affine)) error {
 	out := c.Out[0]
 	axis, err := WrapDim(c.Args[3].Int, len(out.Sizes))
 	if err != nil || len(out.Sizes) == 0 {
@@ -176,6 +177,17 @@ func channels(c *Call, a affine, f func(c *Call, lo, hi int, a affine)) error {
 	var strides [tensor.MaxRank]int
 	stridesOf(&out.Meta, &strides)
 	run, total := strides[axis], out.Numel()
+	if run == 1 {
+		as, err := tempOf[affine](c, n)
+		for i := range as {
+			as[i] = a
+			as[i].set(&c.Args[1], &c.Args[2], i)
+		}
+		for lo := 0; lo < total && n > 0; lo += n {
+			each(c, lo, as)
+		}
+		return err
+	}
 	for lo, i := 0, 0; lo < total; lo, i = lo+run, i+1 {
 		a.set(&c.Args[1], &c.Args[2], i%n)
 		f(c, lo, lo+run, a)
@@ -183,8 +195,34 @@ func channels(c *Call, a affine, f func(c *Call, lo, hi int, a affine)) error {
 	return nil
 }
 
-func quantizeChannels[T float](c *Call, f func(c *Call, lo, hi int, a affine)) error {
-	return channels(c, affine{low: c.Args[4].Scalar(), high: c.Args[5].Scalar()}, f)
+func quantizeChannels[T float](c *Call) error {
+	return channels(c, affine{low: c.Args[4].Scalar(), high: c.Args[5].Scalar()}, quantizeRun[T], quantizeEach[T])
+}
+
+func dequantizeChannels[T integer](c *Call) error {
+	return channels(c, affine{}, dequantizeRun[T], dequantizeEach[T])
+}
+
+// quantizeEach quantizes an element by each of as.
+func quantizeEach[T float](c *Call, lo int, as []affine) {
+	x, out := elems[T](c.Args[0].Tensor)[lo:lo+len(as)], c.Out[0]
+	for i := range as {
+		putFloat(out, lo+i, as[i].quantize(float32(x[i])))
+	}
+}
+
+func dequantizeEach[T integer](c *Call, lo int, as []affine) {
+	x, out := elems[T](c.Args[0].Tensor)[lo:lo+len(as)], c.Out[0]
+	if out.DType != tensor.Float {
+		for i := range as {
+			putFloat(out, lo+i, float64((float32(x[i])-as[i].zero)*as[i].scale))
+		}
+		return
+	}
+	o := elems[float32](out)[lo : lo+len(as)]
+	for i := range as {
+		o[i] = (float32(x[i]) - as[i].zero) * as[i].scale
+	}
 }
 
 // chooseQparams gives the scale and the zero point by which the range of argument 0 fits, as affine per tensor.

@@ -77,6 +77,10 @@ func (a *axes) dense() bool {
 
 // seek goes to out i.
 func (r *reducer[T]) seek(i int) {
+	if r.kept.n == 1 {
+		r.at, r.base = i*r.kept.out[0], i*r.kept.step[0]
+		return
+	}
 	r.at, r.base = 0, 0
 	for d := r.kept.n - 1; d >= 0; d-- {
 		k := i % r.kept.size[d]
@@ -349,7 +353,7 @@ func anyOf[T number]() fold[T, int64] {
 	}, line: func(_ kernel.Tier, acc []int64, x []T) {
 		acc = acc[:len(x)]
 		for i, v := range x {
-			acc[i] |= int64(toBool(v != 0))
+			acc[i] |= truth(v)
 		}
 	}}
 }
@@ -365,9 +369,18 @@ func allOf[T number]() fold[T, int64] {
 	}, line: func(_ kernel.Tier, acc []int64, x []T) {
 		acc = acc[:len(x)]
 		for i, v := range x {
-			acc[i] &= int64(toBool(v != 0))
+			acc[i] &= truth(v)
 		}
 	}}
+}
+
+// truth is 1 of what is not 0, without a branch.
+func truth[T number](v T) int64 {
+	b := uint64(int64(v))
+	if isFloat[T]() {
+		b = math.Float64bits(float64(v)) << 1
+	}
+	return int64((b | -b) >> 63)
 }
 
 // byRow is a fold that needs all elements of an out at once.
@@ -381,18 +394,17 @@ func sumRow[T number](t kernel.Tier, row []T) float64 {
 	if isFloat32[T]() {
 		sum, n = kernel.SumF32(t, floats(row))
 	}
-	row = row[n:]
-	var s [4]float64
-	for ; len(row) >= 4; row = row[4:] {
-		s[0] += float64(row[0])
-		s[1] += float64(row[1])
-		s[2] += float64(row[2])
-		s[3] += float64(row[3])
+	var s0, s1, s2, s3 float64 // an array would lie in memory
+	for row = row[n:]; len(row) >= 4; row = row[4:] {
+		s0 += float64(row[0])
+		s1 += float64(row[1])
+		s2 += float64(row[2])
+		s3 += float64(row[3])
 	}
-	for i, x := range row {
-		s[i] += float64(x)
+	for _, x := range row {
+		s0 += float64(x)
 	}
-	return sum + ((s[0] + s[1]) + (s[2] + s[3]))
+	return sum + ((s0 + s1) + (s2 + s3))
 }
 
 func sumLine[T number](t kernel.Tier, acc []float64, x []T) {
@@ -408,20 +420,20 @@ func sumLine[T number](t kernel.Tier, acc []float64, x []T) {
 
 // prodRow multiplies in float64: in four lanes, or in order where one lane overflows and another one vanishes.
 func prodRow[T float](_ kernel.Tier, row []T) float64 {
-	p, all := [4]float64{1, 1, 1, 1}, row
-	for ; len(row) >= 4; row = row[4:] {
-		p[0] *= float64(row[0])
-		p[1] *= float64(row[1])
-		p[2] *= float64(row[2])
-		p[3] *= float64(row[3])
+	p0, p1, p2, p3, rest := 1.0, 1.0, 1.0, 1.0, row
+	for ; len(rest) >= 4; rest = rest[4:] {
+		p0 *= float64(rest[0])
+		p1 *= float64(rest[1])
+		p2 *= float64(rest[2])
+		p3 *= float64(rest[3])
 	}
-	for i, x := range row {
-		p[i] *= float64(x)
+	for _, x := range rest {
+		p0 *= float64(x)
 	}
-	product := (p[0] * p[1]) * (p[2] * p[3])
+	product := (p0 * p1) * (p2 * p3)
 	if product != product {
 		product = 1
-		for _, x := range all {
+		for _, x := range row {
 			product *= float64(x)
 		}
 	}

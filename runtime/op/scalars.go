@@ -153,8 +153,12 @@ func rsqrtOf[T float](x T) T { return T(1 / math.Sqrt(float64(x))) }
 // floorDivFloat is Python's floor division.
 func floorDivFloat[T float](x, y T) T {
 	a, b := float64(x), float64(y)
+	q := a / b
 	if b == 0 {
-		return T(a / b)
+		return T(q)
+	}
+	if exactQuotient[T](q, b) {
+		return T(math.Floor(q))
 	}
 	mod := float64(modOf(x, y))
 	div := (a - mod) / b
@@ -162,7 +166,7 @@ func floorDivFloat[T float](x, y T) T {
 		div--
 	}
 	if div == 0 {
-		return T(math.Copysign(0, a/b))
+		return T(math.Copysign(0, q))
 	}
 	floor := math.Floor(div)
 	if div-floor > 0.5 {
@@ -185,15 +189,16 @@ func floorDivInt[T integer](x, y T) T {
 // modOf is what C's fmod gives.
 func modOf[T float](x, y T) T {
 	a, b := float64(x), float64(y)
-	if q := a / b; isFloat32[T]() && q < 1<<28 && q > -(1<<28) {
-		// The quotient of float32 is no closer than 2^-25 to an integer that it is not, and the product is exact.
-		q = math.Trunc(q)
-		if q == 0 {
-			return x
-		}
-		return T(math.Copysign(a-float64(q*b), a))
+	if q := a / b; exactQuotient[T](q, b) {
+		return T(math.Copysign(a-float64(math.Trunc(q)*b), a))
 	}
 	return T(math.Mod(a, b))
+}
+
+// exactQuotient reports whether the integers next to q, the quotient of a float32 by b, are those next to the true one, and
+// their products with b exact: the quotient of float32 is no closer than 2^-25 to an integer that it is not.
+func exactQuotient[T float](q, b float64) bool {
+	return isFloat32[T]() && math.Abs(q) < 1<<28 && math.Abs(b) <= math.MaxFloat32
 }
 
 // small reports whether x and y are from 0 to below 2^31, where dividing takes less time.
@@ -202,10 +207,10 @@ func small[T integer](x, y T) bool { return uint64(x|y)>>31 == 0 }
 // remainderFloat has the sign of y.
 func remainderFloat[T float](x, y T) T {
 	mod := modOf(x, y)
-	if mod != 0 && (y < 0) != (mod < 0) {
-		mod += y
-	}
-	return mod
+	// What has the sign is chosen by bits, without a branch.
+	bits, other := math.Float64bits(float64(mod)), math.Float64bits(float64(mod+y))
+	negative := uint64(truth(mod)) & (math.Float64bits(float64(mod)*float64(y)) >> 63)
+	return T(math.Float64frombits(bits ^ (bits^other)&-negative))
 }
 
 // remainderInt has the sign of y.

@@ -50,6 +50,7 @@ func TestTiers(t *testing.T) {
 		{&ClampTensorF32, func(n int64) []any { return []any{mixed(float, 1, n), mixed(float, 2, n), mixed(float, 3, n)} }},
 		{&GluF32, func(n int64) []any { return []any{finite(2*n, 3), 0} }},
 		{&GluF32, func(n int64) []any { return []any{finite(3, 2*n), 1} }},
+		{&LogicalNotF32, func(n int64) []any { return []any{mixed(float, 1, n)} }},
 		{&LogitF32, func(n int64) []any { return []any{mixed(float, 1, n), nil} }},
 		{&SumIntListF32, func(n int64) []any { return []any{iota32(3, n), []int64{0}, false, nil} }},
 		{&SumIntListF32, func(n int64) []any { return []any{mixed(float, 1, n, 3), []int64{0}, false, nil} }},
@@ -255,6 +256,24 @@ func TestRemainders(t *testing.T) {
 		}
 		if got, want := floorDivInt(c[0], c[1]), (c[0]-c[2])/c[1]; got != want {
 			t.Errorf("floor of %v / %v: got %v, want %v", c[0], c[1], got, want)
+		}
+	}
+}
+
+// TestFloorDivision holds quotients of float32 against those of float64, whose definition has no short cuts.
+func TestFloorDivision(t *testing.T) {
+	for i := range 3000 {
+		x, y := elems[float32](mixed(tensor.Float, uint32(i), 1))[0], elems[float32](mixed(tensor.Float, uint32(i)*7+1, 1))[0]
+		if i%5 == 0 {
+			y = float32(inf) * float32(1-i%2*2)
+		}
+		got, want := float64(floorDivFloat(x, y)), float64(float32(floorDivFloat(float64(x), float64(y))))
+		if !near(got, want, 0) || math.Signbit(got) != math.Signbit(want) && want == want {
+			t.Fatalf("floor of %v / %v: got %v, want %v", x, y, got, want)
+		}
+		rest, wanted := float64(remainderFloat(x, y)), float64(float32(remainderFloat(float64(x), float64(y))))
+		if !near(rest, wanted, 1e-7) || math.Signbit(rest) != math.Signbit(wanted) && wanted == wanted {
+			t.Fatalf("remainder of %v and %v: got %v, want %v", x, y, rest, wanted)
 		}
 	}
 }

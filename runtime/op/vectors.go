@@ -172,3 +172,15 @@ func clamps(t kernel.Tier, o, x, low, high []float32) bool {
 func gates(t kernel.Tier, o, x, y []float32) bool {
 	return kernel.SigmoidF32(t, o, y) && kernel.MulF32(t, o, o, x)
 }
+
+// whereZero sets o to 1 where a is 0, and else to 0; it reports whether t has a kernel.
+func whereZero(t kernel.Tier, o []uint8, a []float32) bool {
+	if len(a) != len(o) {
+		return false
+	}
+	n := kernel.ZeroF32(t, o, a, false)
+	for i := n; i < len(o) && n > 0; i++ {
+		o[i] = toBool(a[i] == 0)
+	}
+	return n > 0
+}

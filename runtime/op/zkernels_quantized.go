@@ -29,16 +29,16 @@ var QuantizePerTensorTensorF16 = Kernel{Def: &QuantizePerTensorTensor, DType: te
 var QuantizePerTensorTensorBF16 = Kernel{Def: &QuantizePerTensorTensor, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return quantizeTensor[float32](c) }}
 
 // QuantizePerChannelF32 runs QuantizePerChannel in Float.
-var QuantizePerChannelF32 = Kernel{Def: &QuantizePerChannel, DType: tensor.Float, Run: func(c *Call, _ State) error { return quantizeChannels[float32](c, quantizeRun[float32]) }}
+var QuantizePerChannelF32 = Kernel{Def: &QuantizePerChannel, DType: tensor.Float, Run: func(c *Call, _ State) error { return quantizeChannels[float32](c) }}
 
 // QuantizePerChannelF64 runs QuantizePerChannel in Double.
-var QuantizePerChannelF64 = Kernel{Def: &QuantizePerChannel, DType: tensor.Double, Run: func(c *Call, _ State) error { return quantizeChannels[float64](c, quantizeRun[float64]) }}
+var QuantizePerChannelF64 = Kernel{Def: &QuantizePerChannel, DType: tensor.Double, Run: func(c *Call, _ State) error { return quantizeChannels[float64](c) }}
 
 // QuantizePerChannelF16 runs QuantizePerChannel in Half.
-var QuantizePerChannelF16 = Kernel{Def: &QuantizePerChannel, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return quantizeChannels[float32](c, quantizeRun[float32]) }}
+var QuantizePerChannelF16 = Kernel{Def: &QuantizePerChannel, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return quantizeChannels[float32](c) }}
 
 // QuantizePerChannelBF16 runs QuantizePerChannel in BFloat16.
-var QuantizePerChannelBF16 = Kernel{Def: &QuantizePerChannel, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return quantizeChannels[float32](c, quantizeRun[float32]) }}
+var QuantizePerChannelBF16 = Kernel{Def: &QuantizePerChannel, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return quantizeChannels[float32](c) }}
 
 // DequantizePerTensorI64 runs DequantizePerTensor in Long.
 var DequantizePerTensorI64 = Kernel{Def: &DequantizePerTensor, DType: tensor.Long, Run: func(c *Call, _ State) error { return dequantizeTensor[int64](c) }}
@@ -71,19 +71,19 @@ var DequantizePerTensorTensorI8 = Kernel{Def: &DequantizePerTensorTensor, DType:
 var DequantizePerTensorTensorU8 = Kernel{Def: &DequantizePerTensorTensor, DType: tensor.Byte, Run: func(c *Call, _ State) error { return dequantizeTensor[uint8](c) }}
 
 // DequantizePerChannelI64 runs DequantizePerChannel in Long.
-var DequantizePerChannelI64 = Kernel{Def: &DequantizePerChannel, DType: tensor.Long, Run: func(c *Call, _ State) error { return channels(c, affine{}, dequantizeRun[int64]) }}
+var DequantizePerChannelI64 = Kernel{Def: &DequantizePerChannel, DType: tensor.Long, Run: func(c *Call, _ State) error { return dequantizeChannels[int64](c) }}
 
 // DequantizePerChannelI32 runs DequantizePerChannel in Int.
-var DequantizePerChannelI32 = Kernel{Def: &DequantizePerChannel, DType: tensor.Int, Run: func(c *Call, _ State) error { return channels(c, affine{}, dequantizeRun[int32]) }}
+var DequantizePerChannelI32 = Kernel{Def: &DequantizePerChannel, DType: tensor.Int, Run: func(c *Call, _ State) error { return dequantizeChannels[int32](c) }}
 
 // DequantizePerChannelI16 runs DequantizePerChannel in Short.
-var DequantizePerChannelI16 = Kernel{Def: &DequantizePerChannel, DType: tensor.Short, Run: func(c *Call, _ State) error { return channels(c, affine{}, dequantizeRun[int16]) }}
+var DequantizePerChannelI16 = Kernel{Def: &DequantizePerChannel, DType: tensor.Short, Run: func(c *Call, _ State) error { return dequantizeChannels[int16](c) }}
 
 // DequantizePerChannelI8 runs DequantizePerChannel in Char.
-var DequantizePerChannelI8 = Kernel{Def: &DequantizePerChannel, DType: tensor.Char, Run: func(c *Call, _ State) error { return channels(c, affine{}, dequantizeRun[int8]) }}
+var DequantizePerChannelI8 = Kernel{Def: &DequantizePerChannel, DType: tensor.Char, Run: func(c *Call, _ State) error { return dequantizeChannels[int8](c) }}
 
 // DequantizePerChannelU8 runs DequantizePerChannel in Byte.
-var DequantizePerChannelU8 = Kernel{Def: &DequantizePerChannel, DType: tensor.Byte, Run: func(c *Call, _ State) error { return channels(c, affine{}, dequantizeRun[uint8]) }}
+var DequantizePerChannelU8 = Kernel{Def: &DequantizePerChannel, DType: tensor.Byte, Run: func(c *Call, _ State) error { return dequantizeChannels[uint8](c) }}
 
 // ChooseQparamsF32 runs ChooseQparams in Float.
 var ChooseQparamsF32 = Kernel{Def: &ChooseQparams, DType: tensor.Float, Run: func(c *Call, _ State) error { return chooseQparams[float32](c) }}

@@ -1469,6 +1469,9 @@ func rowNot[T integer](o []T, a []T, p par) {
 
 func rowLogicalNot[T number](o []uint8, a []T, p par) {
 
+	if isFloat32[T]() && whereZero(p.tier, o, floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {

@@ -222,9 +222,9 @@ var reductions = []kernel{
 var quantized = []kernel{
 	{"QuantizePerTensor", floats, "quantizeTensor[$T](c)"},
 	{"QuantizePerTensorTensor", floats, "quantizeTensor[$T](c)"},
-	{"QuantizePerChannel", floats, "quantizeChannels[$T](c, quantizeRun[$T])"},
+	{"QuantizePerChannel", floats, "quantizeChannels[$T](c)"},
 	{"DequantizePerTensor", ints, "dequantizeTensor[$T](c)"},
 	{"DequantizePerTensorTensor", ints, "dequantizeTensor[$T](c)"},
-	{"DequantizePerChannel", ints, "channels(c, affine{}, dequantizeRun[$T])"},
+	{"DequantizePerChannel", ints, "dequantizeChannels[$T](c)"},
 	{"ChooseQparams", floats, "chooseQparams[$T](c)"},
 }

@@ -60,6 +60,21 @@ var streams = []flow{
 		g.choose(v, u, t)
 		g.storeWords(streamOut, g.at(2, j), v)
 	}},
+	{name: "widenF32", x: 4, out: 8, short: true, unroll: 4, emit: func(g *streamer, j int) {
+		g.loadWide(g.v(j), streamX, g.at(4, j))
+		g.store(streamOut, g.at(8, j), g.v(j))
+	}},
+	{name: "zeroF32", x: 4, out: 1, unroll: 4, start: func(g *streamer) { // 1 in both cases, or in neither
+		g.bitwise('^', 0, 0, 0)
+		g.broadcast(1, args, streamNumbers)
+	}, emit: func(g *streamer, j int) {
+		v, t := g.v(j), g.v(j+4)
+		g.load(v, streamX, g.at(4, j))
+		g.compare('=', v, v, 0)
+		g.shift('>', v, v, 31)
+		g.bitwise('^', v, v, 1)
+		g.machine.(integers).storeBytes(streamOut, g.at(1, j), v, t)
+	}},
 	{name: "sumF32", x: 4, short: true, unroll: 4, start: zeroSums, finish: storeSums, emit: func(g *streamer, j int) {
 		g.loadWide(g.v(4+j), streamX, g.at(4, j))
 		g.arithWide('+', g.v(j), g.v(j), g.v(4+j))
