@@ -125,38 +125,45 @@ func (l *loader) loadSchema() error {
 	overlay := map[string]load.Source{}
 	l.layOut(overlay, schemaDir, schemaDir)
 	overlay[filepath.Join(schemaDir, "cue.mod", "module.cue")] = load.FromString(moduleText(schema.Module + "@v0"))
-	for _, def := range []struct {
-		pkg, path string
-		dst       *cue.Value
-	}{{"lower", "#Program", &l.schema}, {"report", "#Report", &l.report}, {"targets", "any", &l.anyTarget}, {"targets", "", &l.targets}} {
+	packages := []string{"./cue/lower", "./cue/report", "./cue/targets"}
+	own := len(packages)
+	for _, b := range l.backends {
+		pkg := b.Schema().ImportPath
+		if below, ok := strings.CutPrefix(pkg, schema.Module+"/"); ok {
+			pkg = "./" + below
+		}
+		packages = append(packages, pkg)
+	}
+	// Together, so that what several import is read once.
+	insts := load.Instances(packages, &load.Config{Dir: schemaDir, Overlay: overlay, Registry: registry{}})
+	for i, def := range []struct {
+		path string
+		dst  *cue.Value
+	}{{"#Program", &l.schema}, {"#Report", &l.report}, {"", &l.targets}} {
 		var err error
-		if *def.dst, err = l.buildPackage(overlay, "./cue/"+def.pkg, def.path); err != nil {
+		if *def.dst, err = l.buildPackage(insts[i], def.path); err != nil {
 			return err
 		}
 	}
-	return l.loadBackends(overlay)
+	l.anyTarget = l.targets.LookupPath(cue.ParsePath("any"))
+	return l.loadBackends(insts[own:])
 }
 
 // buildPackage is the value at path of an embedded package.
-func (l *loader) buildPackage(overlay map[string]load.Source, pkg, path string) (cue.Value, error) {
-	insts := load.Instances([]string{pkg}, &load.Config{Dir: schemaDir, Overlay: overlay, Registry: registry{}})
-	v := l.ctx.BuildInstance(insts[0]).LookupPath(cue.ParsePath(path))
+func (l *loader) buildPackage(inst *build.Instance, path string) (cue.Value, error) {
+	v := l.ctx.BuildInstance(inst).LookupPath(cue.ParsePath(path))
 	if err := v.Err(); err != nil {
-		return v, fmt.Errorf("build schema %s: %w", pkg, err)
+		return v, fmt.Errorf("build schema %s: %w", inst.ImportPath, err)
 	}
 	return v, nil
 }
 
 // loadBackends builds the schemas of the linked backends.
-func (l *loader) loadBackends(overlay map[string]load.Source) error {
+func (l *loader) loadBackends(insts []*build.Instance) error {
 	l.entries = make([]cue.Value, len(l.backends))
 	for i, b := range l.backends {
-		pkg := b.Schema().ImportPath
-		if own, ok := strings.CutPrefix(pkg, schema.Module+"/"); ok {
-			pkg = "./" + own
-		}
 		var err error
-		if l.entries[i], err = l.buildPackage(overlay, pkg, "#Backend"); err != nil {
+		if l.entries[i], err = l.buildPackage(insts[i], "#Backend"); err != nil {
 			return fmt.Errorf("backend %s: %w", b.ID(), err)
 		}
 	}
