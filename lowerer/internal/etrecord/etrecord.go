@@ -1,4 +1,4 @@
-// Package etrecord writes ETRecord files, which ExecuTorch's Inspector reads beside an ETDump: the graph of the Edge
+// Package etrecord writes and reads ETRecord files, which ExecuTorch's Inspector reads beside an ETDump: the graph of the Edge
 // dialect before anything was delegated, and from which of its nodes each instruction came. Format: executorch's
 // devtools/etrecord/_etrecord.py and exir/serde, schema 5.4.
 package etrecord
@@ -23,6 +23,17 @@ type methodGraph struct {
 	method  string
 	program *exportedProgram
 }
+
+// The names of members.
+const (
+	handleMap   = "debug_handle_map"
+	delegateMap = "delegate_map"
+	outsMap     = "instruction_id_to_num_outs_map"
+	edgeProgram = "edge_dialect_exported_program"
+)
+
+// parts follow the name of a graph: the members with its tensors.
+var parts = []string{"_state_dict", "_constants", "_example_inputs"}
 
 // member is a file in an ETRecord: JSON, or empty.
 type member struct {
@@ -56,14 +67,13 @@ func (r *Record) Write(w io.Writer, d *debuginfo.File) error {
 
 // members are the files in r. A graph has no values of weights and no example inputs.
 func (r *Record) members(d *debuginfo.File) []member {
-	list := []member{
-		{"ETRECORD_V0", nil}, {"debug_handle_map", d.Handles}, {"delegate_map", d.Delegates},
-		{"instruction_id_to_num_outs_map", d.Outs}, {"export_graph_id", 0},
-	}
+	list := []member{{"ETRECORD_V0", nil}, {handleMap, d.Handles}, {delegateMap, d.Delegates}, {outsMap, d.Outs}, {"export_graph_id", 0}}
 	for _, g := range r.graphs {
-		name := "edge_dialect_exported_program/" + g.method
-		list = append(list, member{name, g.program}, member{name + "_state_dict", nil}, member{name + "_constants", nil},
-			member{name + "_example_inputs", nil})
+		name := edgeProgram + "/" + g.method
+		list = append(list, member{name, g.program})
+		for _, part := range parts {
+			list = append(list, member{name + part, nil})
+		}
 	}
 	return list
 }

@@ -60,14 +60,19 @@ func record(t *testing.T, method string) []byte {
 	var r Record
 	r.Add(&exir.Program{Methods: []*exir.Method{m}}, func(d tensor.Dim) int64 { return table.Eval(d, nil) })
 	d := debuginfo.New()
-	d.Handles["forward"] = map[int][]int{0: {1, 2}, 3: {4}}
-	d.Outs["forward"] = map[int]int{0: 1, 3: 2}
-	d.Delegates["forward"] = map[int]*debuginfo.Delegate{0: {Name: "B", Map: map[string][]int{"0": {1, 2}}, Outputs: []int{2}}}
+	fill(d)
 	var b bytes.Buffer
 	if err := r.Write(&b, d); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// fill notes the instructions of the method.
+func fill(d *debuginfo.File) {
+	d.Handles["forward"] = map[int][]int{0: {1, 2}, 3: {4}}
+	d.Outs["forward"] = map[int]int{0: 1, 3: 2}
+	d.Delegates["forward"] = map[int]*debuginfo.Delegate{0: {Name: "B", Map: map[string][]int{"0": {1, 2}}, Outputs: []int{2}}}
 }
 
 // text is the members of a record, graphs with a line for each node and tensor.

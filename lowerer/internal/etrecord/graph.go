@@ -60,9 +60,12 @@ func isEdge(n *exir.Node) bool {
 		!slices.ContainsFunc(n.Outs, func(v *exir.Value) bool { return v != nil && v.Kind != exir.TensorValue })
 }
 
+// edgeOps is before the name of an operator.
+const edgeOps = "executorch.exir.dialects.edge.ops."
+
 // node appends n.
 func (w *writer) node(n *exir.Node) {
-	x := node{Name: n.Name, Target: "executorch.exir.dialects.edge.ops." + exir.PythonName(n.Op.Name), Inputs: []namedArgument{},
+	x := node{Name: n.Name, Target: edgeOps + exir.PythonName(n.Op.Name), Inputs: []namedArgument{},
 		Outputs: []union{}, Metadata: metadata(n)}
 	for i := range n.Op.Args {
 		x.Inputs = append(x.Inputs, namedArgument{n.Op.Args[i].Name, w.argument(&n.Args[i], n.Op.Args[i].Type)})
@@ -90,7 +93,11 @@ func metadata(n *exir.Node) map[string]string {
 	}
 	var stack strings.Builder
 	for _, f := range n.Frames {
-		stack.WriteString("  File \"" + f.File + "\", line " + strconv.Itoa(f.Line) + ", in " + f.Func + "\n    " + f.Text + "\n")
+		stack.WriteString("  File \"" + f.File + "\", line " + strconv.Itoa(f.Line))
+		if f.Func != "" {
+			stack.WriteString(", in " + f.Func)
+		}
+		stack.WriteString("\n    " + f.Text + "\n")
 	}
 	if stack.Len() > 0 {
 		m["stack_trace"] = stack.String()

@@ -100,7 +100,7 @@ func (s *scope) fault(j *nodeJSON, err error) error {
 func (s *scope) readNode(j *nodeJSON) error {
 	s.handle++
 	n := &exir.Node{Origin: exir.Origin{Method: s.method, DebugHandle: s.handle, Frames: s.framesOf(j.Metadata["stack_trace"]),
-		Module: modulePath(j.Metadata["nn_module_stack"]), SourceName: j.Name}}
+		Module: ModulePath(j.Metadata["nn_module_stack"]), SourceName: j.Name}}
 	s.node = n
 	if j.Target == "" || len(j.Target) > maxTarget {
 		return fmt.Errorf("target %.80q is no name of an operator", j.Target)
@@ -124,7 +124,7 @@ func (s *scope) readNode(j *nodeJSON) error {
 func (l *loader) framesOf(trace string) []exir.Frame {
 	f, ok := l.frames[trace]
 	if !ok {
-		f = parseFrames(trace)
+		f = ParseFrames(trace)
 		l.frames[trace] = f
 	}
 	return f

@@ -7,8 +7,8 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 )
 
-// parseFrames reads a Python stack trace, outermost frame first.
-func parseFrames(trace string) []exir.Frame {
+// ParseFrames reads a Python stack trace, outermost frame first.
+func ParseFrames(trace string) []exir.Frame {
 	var frames []exir.Frame
 	for line := range strings.SplitSeq(trace, "\n") {
 		text := strings.TrimSpace(line)
@@ -36,8 +36,8 @@ func parseFrame(text string) (exir.Frame, bool) {
 	return exir.Frame{File: file, Line: line, Func: fn}, err == nil
 }
 
-// modulePath is the path in the last entry (key,path,type) of an nn_module_stack.
-func modulePath(stack string) string {
+// ModulePath is the path in the last entry (key,path,type) of an nn_module_stack.
+func ModulePath(stack string) string {
 	last := stack[strings.LastIndexByte(stack, ';')+1:]
 	parts := splitOutside(last)
 	if len(parts) < 2 {

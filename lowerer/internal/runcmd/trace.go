@@ -13,6 +13,7 @@ import (
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/internal/debuginfo"
+	"github.com/rules-pte/rules_pte/lowerer/internal/etrecord"
 	"github.com/rules-pte/rules_pte/lowerer/internal/output"
 	"github.com/rules-pte/rules_pte/runtime/etdump"
 	"github.com/rules-pte/rules_pte/runtime/pte"
@@ -218,10 +219,15 @@ func debugPath(given, program string) string {
 	return strings.TrimSuffix(program, ".pte") + ".debug.json"
 }
 
-// readDebug is the debug file of a program; without one that was given and without one beside the program it is nil.
+// readDebug is the debug file of a program, or its ETRecord; without one that was given and without one beside the program
+// it is nil.
 func readDebug(given, program string, file *pte.Program) (*debuginfo.File, error) {
 	path := debugPath(given, program)
-	f, err := debuginfo.Read(path)
+	read := debuginfo.Read
+	if etrecord.Is(path) {
+		read = etrecord.Read
+	}
+	f, err := read(path)
 	if err != nil {
 		if given == "" && errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
