@@ -467,6 +467,25 @@ func TestDynamicSizes(t *testing.T) {
 	}
 }
 
+// TestPackShapes packs bytes that several constants have for each of them, and for one constant once.
+func TestPackShapes(t *testing.T) {
+	data := make([]byte, 24)
+	p := &Program{packs: map[packKey]any{}}
+	p.opts.MaxMemory = 1 << 20
+	made := 0
+	for range 2 {
+		for _, m := range []tensor.Meta{
+			{DType: tensor.Float, Sizes: []tensor.Dim{2, 3}}, {DType: tensor.Float, Sizes: []tensor.Dim{3, 2}},
+			{DType: tensor.Float, Sizes: []tensor.Dim{2, 3}, DimOrder: []uint8{1, 0}}, {DType: tensor.Double, Sizes: []tensor.Dim{3}},
+		} {
+			p.pack(&tensor.Tensor{Meta: m, Data: data}, "panels", func() any { made++; return made })
+		}
+	}
+	if made != 4 {
+		t.Errorf("packed %d times, want once for each of 4 constants", made)
+	}
+}
+
 // TestRelease gives back the bytes of constants that were packed, and only what lies in the mapped file.
 func TestRelease(t *testing.T) {
 	file := make([]byte, 100)

@@ -82,11 +82,13 @@ type sharedEntry struct {
 	err   error
 }
 
-// packKey is a packed constant: where its bytes lie, how many they are, and the layout.
+// packKey is a packed constant: where its bytes lie, the tensor that they are, and the layout. Constants of the same bytes
+// lie in one place, whatever their sizes are.
 type packKey struct {
-	data   *byte
-	size   int
-	layout string
+	data         *byte
+	dtype        tensor.ScalarType
+	sizes, order string
+	layout       string
 }
 
 // mapping is the bytes of a file; release and unmap are nil unless they are mapped.
@@ -309,7 +311,7 @@ func (p *Program) pack(t *tensor.Tensor, layout string, make func() any) any {
 	if len(t.Data) == 0 {
 		return make()
 	}
-	key := packKey{&t.Data[0], len(t.Data), layout}
+	key := packKey{&t.Data[0], t.DType, op.SizesText(t.Sizes), string(t.DimOrder), layout}
 	p.mu.Lock()
 	v, ok := p.packs[key]
 	p.mu.Unlock()

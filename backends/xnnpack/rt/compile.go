@@ -304,10 +304,7 @@ func (c *compiler) tensorOf(o *operand) *tensor.Tensor {
 
 // pack is op.Prep.Pack: what was made of a constant is shared in the program.
 func (c *compiler) pack(t *tensor.Tensor, layout string, build func() any) any {
-	key := "xnnpack packed " + address(t.Data) + " " + layout
-	for _, d := range t.Sizes {
-		key += " " + strconv.FormatInt(d, 10)
-	}
+	key := "xnnpack packed " + address(t.Data) + " " + layout + " " + op.SizesText(t.Sizes) + string(t.DimOrder)
 	v, _ := c.ctx.Share(key, func() (any, error) {
 		defer c.release(t.Data)
 		return build(), nil

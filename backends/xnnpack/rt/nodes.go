@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
+	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -416,7 +417,7 @@ func (c *compiler) groupedFilter(w int, k *blob.Conv) int {
 		c.fail(pte.NotSupported, "a filter of groups that is not constant")
 		return w
 	}
-	made, _ := c.ctx.Share("xnnpack grouped "+address(s.data)+" "+itoa(uint32(k.Groups)), func() (any, error) {
+	made, _ := c.ctx.Share("xnnpack grouped "+address(s.data)+" "+itoa(uint32(k.Groups))+" "+op.SizesText(d), func() (any, error) {
 		return regroup(sliceOf[float32](s.data, len(s.data)/4), k, int(d[1]*d[2])), nil
 	})
 	out := c.newSlot(tensor.Float, []tensor.Dim{tensor.Dim(k.Groups * k.GroupInputs), tensor.Dim(k.GroupOutputs), d[1], d[2]})
