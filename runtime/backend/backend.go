@@ -118,7 +118,8 @@ type ExecuteContext struct {
 	Parallel func(n, grain int, f func(lo, hi int))
 	// Alloc gives n bytes of any content, 64-byte aligned, valid until Execute returns.
 	Alloc func(n int) ([]byte, error)
-	// Resize sets the sizes of an output, whose rank cannot change; an error if they exceed its capacity.
+	// Resize sets the sizes of an output, whose rank cannot change; an error if they exceed its capacity, or if the output is
+	// a constant of the file, whose memory may be read-only: call it before anything is written.
 	Resize func(t *tensor.Tensor, sizes []tensor.Dim) error
 }
 

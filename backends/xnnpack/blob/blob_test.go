@@ -141,6 +141,10 @@ var faults = []struct {
 	{"node 0 (FullyConnected): its least result", func(g *Graph) { g.Nodes[0].Min, g.Nodes[0].Max = 2, 1 }},
 	{"node 1 (StaticTranspose): its list is no permutation", func(g *Graph) { g.Nodes[1].Lists[0] = []uint32{1, 1} }},
 	{"node 1 (StaticTranspose): its list is no permutation", func(g *Graph) { g.Nodes[1].Params[0] = 3 }},
+	{"node 0 (MaxPooling2d): a window, stride, dilation or number", func(g *Graph) {
+		n := &g.Nodes[0]
+		n.Type, n.Inputs, n.Params = MaxPooling2d, n.Inputs[:1], []uint32{0, 0, 0, 0, 1, 1, 1, 1, 1, 0}
+	}},
 	{"node 1: a list has 7 members", func(g *Graph) { g.Nodes[1].Lists[0] = make([]uint32, 7) }},
 	{"node 0: it has no operator", func(g *Graph) { g.Nodes[0].Type = NoNode }},
 	{"XNode.xnode_union at byte", func(g *Graph) { g.Nodes[0].Type = numNodeTypes }},

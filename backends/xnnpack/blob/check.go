@@ -241,8 +241,10 @@ func checkParams(n *Node) string {
 		}
 	case Conv2d, DepthwiseConv2d, ConvTranspose2d:
 		return checkPositive(n.Params[4:13])
-	case AvgPooling2d, MaxPooling2d:
+	case AvgPooling2d: // has no dilation
 		return checkPositive(n.Params[4:8])
+	case MaxPooling2d:
+		return checkPositive(n.Params[4:10])
 	case ArgMaxPooling2d:
 		return checkPositive(n.Params[4:6])
 	}

@@ -157,7 +157,7 @@ func (c *compiler) measure(t *traced, n *blob.Node) {
 	}
 	t.integers = quantized == 2
 	per, of := n.MACs(func(id uint32) *blob.Value { return c.values[id].Value })
-	if per > 0 {
+	if per > 0 && of.Constant == 0 {
 		t.perElement, t.elements = per, c.values[of.ID].slot
 	}
 }

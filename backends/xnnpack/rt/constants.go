@@ -64,6 +64,9 @@ func (c *compiler) floatConstant(v *value) {
 		return
 	}
 	raw, scales := c.bytesOf(v.Constant, v.Bytes()), c.scales(v)
+	if scales == nil && v.Type != blob.FP16 && v.Type != blob.BF16 {
+		c.fail(pte.NotImplemented, "constant of type ", v.Type.String())
+	}
 	if c.err != nil {
 		v.float = c.newSlot(tensor.Float, dimsOf(v.Dims))
 		return
@@ -84,12 +87,14 @@ func (c *compiler) floatConstant(v *value) {
 	c.out.slots[v.float].data = bytesOfFloats(made.([]float32))
 }
 
-// scales are the scales of a quantized constant; one for PerTensor, nil for what is not quantized.
+// scales are the scales of a constant of integers; one for PerTensor and Int32, nil for other types.
 func (c *compiler) scales(v *value) []float32 {
 	q := &v.Quant
 	switch {
 	case q.Kind == blob.PerTensor:
 		return []float32{q.Scale}
+	case v.Type == blob.Int32:
+		return []float32{1}
 	case q.Kind != blob.PerChannel && q.Kind != blob.PerGroup:
 		return nil
 	case len(q.Scales) > 0:

@@ -78,6 +78,74 @@ func withPayload(t testing.TB, file, payload []byte, named []pte.NamedData) []by
 	return b.Bytes()
 }
 
+// TestConstantOperands has constants where there are values of the run in most graphs.
+func TestConstantOperands(t *testing.T) {
+	for _, test := range []struct {
+		node string
+		vars int
+		edit func(g *blob.Graph)
+		code pte.Code
+	}{
+		{"add", 1, func(g *blob.Graph) { g.Values[1].Type = blob.Int32 }, pte.Ok},
+		{"add", 1, func(g *blob.Graph) { g.Values[1].Type = blob.PFP32 }, pte.NotImplemented},
+		{"add", 1, func(g *blob.Graph) {
+			g.Values[1].Type, g.Values[1].Quant = blob.QDInt8, blob.Quant{Kind: blob.PerToken, NonbatchDims: 1}
+		}, pte.NotImplemented},
+		{"conv_transpose", 0, func(*blob.Graph) {}, pte.Ok},
+		{"fully_connected", 0, func(g *blob.Graph) {
+			g.Nodes[0].Inputs[2] = blob.InvalidID
+			for _, i := range []int{0, 1, 3} {
+				g.Values[i].Type, g.Values[i].Quant = blob.QInt8, blob.Quant{Kind: blob.PerTensor, Scale: 1}
+			}
+		}, pte.Ok},
+	} {
+		c := *caseNamed(test.node)
+		c.vars = test.vars
+		g, named := c.graph(blob.FP32)
+		test.edit(g)
+		_, err := run(t, programOf(t, g, named), executor.LoadOptions{Tracer: &workTracer{}}, c.inputs()...)
+		if executor.CodeOf(err) != test.code {
+			t.Errorf("%s of constants of types %v, %v: got %v", test.node, g.Values[0].Type, g.Values[1].Type, err)
+		}
+	}
+}
+
+// TestBadArguments gives a delegate a result that is a constant, which stays as it is, and an input in an unknown order.
+func TestBadArguments(t *testing.T) {
+	c := caseNamed("negate")
+	g, _ := c.graph(blob.FP32)
+	content := bytes.Repeat([]byte{7}, 4*numel(c.out[0]))
+	for want, edit := range map[string]func(p *pte.Program, values []pte.EValue){
+		"the output is a constant": func(p *pte.Program, values []pte.EValue) {
+			p.ConstantBuffers = append(p.ConstantBuffers, content)
+			values[1].Tensor.Allocation, values[1].Tensor.DataBufferIdx, values[1].Tensor.Dynamism = nil, 1, pte.Static
+		},
+		"argument 0 is neither contiguous nor channels-last": func(_ *pte.Program, values []pte.EValue) {
+			slices.Reverse(values[0].Tensor.DimOrder)
+		},
+	} {
+		p, err := pte.Read(programOf(t, g, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		edit(p, p.Plans[0].Values)
+		var b bytes.Buffer
+		if err := pte.Write(&b, p); err != nil {
+			t.Fatal(err)
+		}
+		file, in := b.Bytes(), c.inputs()[0]
+		for _, d := range p.Plans[0].Values[0].Tensor.DimOrder {
+			in.DimOrder = append(in.DimOrder, d)
+		}
+		if _, err = run(t, file, executor.LoadOptions{}, in); executor.CodeOf(err) != pte.InvalidArgument || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+		if strings.Contains(want, "constant") && !bytes.Contains(file, content) {
+			t.Error("the constant was written")
+		}
+	}
+}
+
 func TestOtherVersions(t *testing.T) {
 	c := caseNamed("abs")
 	g, _ := c.graph(blob.FP32)

@@ -279,9 +279,12 @@ func (in *instance) setArgument(k, slot int, input bool, arg *tensor.Tensor) err
 	if len(arg.Sizes) != len(t.Sizes) && !(len(arg.Sizes) == 0 && len(t.Sizes) == 1) {
 		return backend.Fail(pte.InvalidArgument, "argument ", strconv.Itoa(k), " has rank ", strconv.Itoa(len(arg.Sizes)), ", want ", strconv.Itoa(len(t.Sizes)))
 	}
+	if !channelsLast(arg) && !arg.Contiguous() {
+		return backend.Fail(pte.InvalidArgument, "argument ", strconv.Itoa(k), " is neither contiguous nor channels-last")
+	}
 	if !input {
 		t.Data = arg.Data[:cap(arg.Data):cap(arg.Data)]
-		return nil
+		return in.ctx.Resize(arg, arg.Sizes) // an error for what may not be written
 	}
 	switch {
 	case channelsLast(arg):

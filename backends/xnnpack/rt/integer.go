@@ -34,14 +34,14 @@ type product struct {
 }
 
 // integers makes a product of a node, or nil if the node is not one: inputs have to be int8, with static parameters and
-// int8 results or with dynamic ones and float32 results; weights have to be constant.
+// int8 results or with dynamic ones and float32 results; weights have to be constant, and inputs may not be.
 func (c *compiler) integers(n *blob.Node) *product {
 	x, w, out := c.values[n.Inputs[0]], c.values[n.Inputs[1]], c.values[n.Outputs[0]]
 	p := &product{tier: c.ctx.Tier, static: x.Type == blob.QInt8, blocks: 1}
 	switch {
 	case !(x.Type == blob.QInt8 && out.Type == blob.QInt8) && !(x.Type == blob.QDInt8 && out.Type == blob.FP32):
 		return nil
-	case w.Constant == 0 || !integerWeights(w, n) || n.Flags&blob.TransposeWeights != 0 || len(w.Dims) == 0 || w.Numel() == 0:
+	case x.Constant != 0 || w.Constant == 0 || !integerWeights(w, n) || n.Flags&blob.TransposeWeights != 0 || len(w.Dims) == 0 || w.Numel() == 0:
 		return nil
 	case n.Type == blob.DepthwiseConv2d && !p.static || w.Quant.Kind == blob.PerGroup && p.static:
 		return nil
