@@ -111,8 +111,14 @@ func runCat[T word](c *Call, _ State) error {
 		if legacyEmpty(t) {
 			continue
 		}
-		v := placeMove(&t.Meta, &out.Meta, dim, at)
-		moveStrided(elems[T](out), elems[T](t), &v)
+		if t.Contiguous() && out.Contiguous() {
+			outer, inner := outerInner(&out.Meta, dim)
+			run, step := int(t.Sizes[dim])*inner, int(out.Sizes[dim])*inner
+			copyRuns(elems[T](out), elems[T](t), &runs{outer, run, step, run, at * inner, 0})
+		} else {
+			v := placeMove(&t.Meta, &out.Meta, dim, at)
+			moveStrided(elems[T](out), elems[T](t), &v)
+		}
 		at += int(t.Sizes[dim])
 	}
 	return nil
@@ -153,6 +159,11 @@ func runStack[T word](c *Call, _ State) error {
 		return err
 	}
 	for i, t := range c.Args[0].Tensors {
+		if t.Contiguous() && out.Contiguous() {
+			outer, run := outerInner(&out.Meta, dim)
+			copyRuns(elems[T](out), elems[T](t), &runs{outer, run, int(out.Sizes[dim]) * run, run, i * run, 0})
+			continue
+		}
 		v := planeMove(&t.Meta, &out.Meta, dim, i)
 		moveStrided(elems[T](out), elems[T](t), &v)
 	}
@@ -255,6 +266,13 @@ func runSplit[T word](c *Call, _ State) error {
 	}
 	at := 0
 	for _, out := range c.Out {
+		if t.Contiguous() && out.Contiguous() {
+			outer, inner := outerInner(&t.Meta, dim)
+			run, step := int(out.Sizes[dim])*inner, int(t.Sizes[dim])*inner
+			copyRuns(elems[T](out), elems[T](t), &runs{outer, run, run, step, 0, at * inner})
+			at += int(out.Sizes[dim])
+			continue
+		}
 		v := stepMove(&t.Meta, &out.Meta, dim, at, 1)
 		moveStrided(elems[T](out), elems[T](t), &v)
 		at += int(out.Sizes[dim])
@@ -285,6 +303,11 @@ func runUnbind[T word](c *Call, _ State) error {
 		return err
 	}
 	for i, out := range c.Out {
+		if t.Contiguous() && out.Contiguous() {
+			outer, run := outerInner(&t.Meta, dim)
+			copyRuns(elems[T](out), elems[T](t), &runs{outer, run, run, int(t.Sizes[dim]) * run, 0, i * run})
+			continue
+		}
 		v := planeMove(&out.Meta, &t.Meta, dim, i)
 		v.src, v.dst, v.srcOff, v.dstOff = v.dst, v.src, v.dstOff, 0
 		moveStrided(elems[T](out), elems[T](t), &v)
