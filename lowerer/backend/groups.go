@@ -36,7 +36,7 @@ func partitionUnits(p *TaggedProgram, spec DelegationSpec, groups func(g *exir.G
 		u := newUnits(p, g, groups(g))
 		order := u.order()
 		if len(order) < u.count {
-			u.splitCycles(p, g, order)
+			u.splitCycles(p, g)
 			order = u.order()
 		}
 		c := u.contracted(order)
@@ -87,13 +87,27 @@ func newUnits(p *TaggedProgram, g *exir.Graph, groups [][]*exir.Node) *units {
 		u.of[i] = parent.root(int32(i))
 		u.taken[u.of[i]] = in[i]
 	}
-	for i, node := range g.Nodes {
-		if in[i] && !p.Offered(node) {
-			u.taken[u.of[i]] = false
-		}
-	}
+	u.dropKeptAway(p, g)
 	u.collect()
 	return u
+}
+
+// dropKeptAway leaves groups with a node that is not offered. The others of its nodes are refused for that.
+func (u *units) dropKeptAway(p *TaggedProgram, g *exir.Graph) {
+	kept := map[int32]*exir.Node{} // by unit
+	for i, node := range g.Nodes {
+		if u.taken[u.of[i]] && !p.Offered(node) {
+			kept[u.of[i]] = node
+		}
+	}
+	for i, node := range g.Nodes {
+		if other := kept[u.of[i]]; other != nil {
+			u.taken[u.of[i]] = false
+			if p.Offered(node) {
+				p.Refuse(node, "it is only taken together with node %s: %s", other.Name, p.Reasons(other)[0])
+			}
+		}
+	}
 }
 
 // collect lists the members of every unit.
@@ -107,15 +121,25 @@ func (u *units) collect() {
 	}
 }
 
-// order lists the units such that producers come first; those on cycles and after them are left out.
-func (u *units) order() []int32 {
-	waits, after := make([]int, len(u.of)), make([][]int32, len(u.of))
+// after are, for each unit, those that use its results, once for each use.
+func (u *units) after() [][]int32 {
+	after := make([][]int32, len(u.of))
 	for i, preds := range u.preds {
 		for _, p := range preds {
 			if from, to := u.of[p], u.of[i]; from != to {
-				waits[to]++
 				after[from] = append(after[from], to)
 			}
+		}
+	}
+	return after
+}
+
+// order lists the units such that producers come first; those on cycles and after them are left out.
+func (u *units) order() []int32 {
+	waits, after := make([]int, len(u.of)), u.after()
+	for _, users := range after {
+		for _, to := range users {
+			waits[to]++
 		}
 	}
 	var order []int32
@@ -134,14 +158,11 @@ func (u *units) order() []int32 {
 	return order
 }
 
-// splitCycles makes single nodes, which are not taken, of the groups that no order reaches.
-func (u *units) splitCycles(p *TaggedProgram, g *exir.Graph, order []int32) {
-	reached := make([]bool, len(u.of))
-	for _, at := range order {
-		reached[at] = true
-	}
+// splitCycles makes single nodes, which are not taken, of the groups that lie on cycles.
+func (u *units) splitCycles(p *TaggedProgram, g *exir.Graph) {
+	cyclic := cycles(u.after())
 	for at, members := range u.members {
-		if reached[at] || len(members) < 2 {
+		if !cyclic[at] || len(members) < 2 {
 			continue
 		}
 		u.taken[at] = false
@@ -151,6 +172,52 @@ func (u *units) splitCycles(p *TaggedProgram, g *exir.Graph, order []int32) {
 		}
 	}
 	u.collect()
+}
+
+// cycles reports for each node of a graph, given by its edges, whether it lies on a cycle: whether its strongly connected
+// component (Tarjan, 1972) has several nodes.
+func cycles(edges [][]int32) []bool {
+	w := &walk{edges: edges, number: make([]int32, len(edges)), low: make([]int32, len(edges)), open: make([]bool, len(edges)),
+		cyclic: make([]bool, len(edges))}
+	for at := range edges {
+		if w.number[at] == 0 {
+			w.visit(int32(at))
+		}
+	}
+	return w.cyclic
+}
+
+// walk is Tarjan's depth-first search.
+type walk struct {
+	edges  [][]int32
+	number []int32 // in the order of visits, from 1
+	low    []int32 // the least number that is reached from here, of nodes in open components
+	open   []bool  // the node is in stack
+	stack  []int32
+	last   int32
+	cyclic []bool
+}
+
+func (w *walk) visit(at int32) {
+	w.last++
+	w.number[at], w.low[at], w.open[at] = w.last, w.last, true
+	first := len(w.stack)
+	w.stack = append(w.stack, at)
+	for _, to := range w.edges[at] {
+		if w.number[to] == 0 {
+			w.visit(to)
+			w.low[at] = min(w.low[at], w.low[to])
+		} else if w.open[to] {
+			w.low[at] = min(w.low[at], w.number[to])
+		}
+	}
+	if w.low[at] < w.number[at] {
+		return
+	}
+	for _, i := range w.stack[first:] {
+		w.open[i], w.cyclic[i] = false, len(w.stack) > first+1
+	}
+	w.stack = w.stack[:first]
 }
 
 // contraction is a graph with units for nodes, in an order in which they can run.
