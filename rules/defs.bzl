@@ -200,6 +200,8 @@ def pte_web(name, programs, pages = [], backends = [], embed = True, **kwargs):
 def pte_test(name, program, cases, data = [], **kwargs):
     """Runs the calls of case files and compares the outputs with the expected ones.
 
+    A program of a pte_lowerer is run by that, and so with its backends.
+
     Args:
       name: the target's name.
       program: a pte_program target.

@@ -32,6 +32,7 @@ PteProgramInfo = provider(
         "backends": "list of PteBackendInfo: what it may have been lowered for",
         "data": "list of File: the program's data files (.ptd)",
         "label": "string: the target's label",
+        "lowerer": "File: the pte_lowerer that made it, or None if another tool did",
         "manifest": "File: JSON that names the kernels and backends of the program",
         "name": "string: the name of the program's file without .pte",
         "program": "File: the .pte",

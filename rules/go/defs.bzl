@@ -3,7 +3,7 @@
 `go run ./tools/gobuild` writes their BUILD files.
 """
 
-load("//rules/go:action.bzl", "GO_ATTRS", "collect", "go_action", "go_srcs")
+load("//rules/go:action.bzl", "GO_ATTRS", "collect", "go_action", "go_srcs", "src_path")
 load("//rules/go:providers.bzl", "GoCacheInfo", "GoInfo")
 
 _MODULE = "github.com/rules-pte/rules_pte"
@@ -35,6 +35,9 @@ def _dir(ctx):
     return ctx.attr.dir or ctx.label.package
 
 def _pte_go_library_impl(ctx):
+    for f in ctx.files.srcs if ctx.attr.importpath else []:
+        if f.extension == "go" and "/" in src_path(ctx.label.package, f):
+            fail("%s: %s does not lie in the folder of the BUILD file: each Go package has one of its own" % (ctx.label, f.short_path))
     below = collect(ctx.attr.deps + ctx.attr.caches)
     srcs = depset(go_srcs(ctx, _dir(ctx), ctx.files.srcs), transitive = below.srcs)
     files = depset(ctx.files.srcs, transitive = below.files)

@@ -181,6 +181,7 @@ def _pte_program_impl(ctx):
             backends = _backends(ctx),
             data = packed.data,
             label = str(ctx.label),
+            lowerer = ctx.executable.lowerer if PteLowererInfo in ctx.attr.lowerer else None,
             name = ctx.attr.out,
             program = packed.out,
             manifest = packed.manifest,

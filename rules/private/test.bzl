@@ -13,17 +13,20 @@ exit $status
 """
 
 def _pte_test_impl(ctx):
-    program = ctx.attr.program[PteProgramInfo].program
-    data = ctx.attr.program[PteProgramInfo].data
+    info = ctx.attr.program[PteProgramInfo]
+    program, data = info.program, info.data
+
+    # Only a pte_lowerer has the backends that it lowers for.
+    runner = ctx.executable.runner or info.lowerer or ctx.executable._pte
     script = ctx.actions.declare_file(ctx.label.name)
     ctx.actions.write(script, _RUN.format(
         workspace = ctx.workspace_name,
         cases = " ".join(["'%s'" % f.short_path for f in ctx.files.cases]),
-        runner = ctx.executable.runner.short_path,
+        runner = runner.short_path,
         data = "".join([" --data '%s'" % f.short_path for f in data]),
         program = program.short_path,
     ), is_executable = True)
-    files = [program] + data + [ctx.executable.runner] + ctx.files.cases + ctx.files.data
+    files = [program] + data + [runner] + ctx.files.cases + ctx.files.data
     return [DefaultInfo(executable = script, runfiles = ctx.runfiles(files))]
 
 pte_test = rule(
@@ -32,7 +35,8 @@ pte_test = rule(
         "cases": attr.label_list(allow_files = [".json"], mandatory = True),
         "data": attr.label_list(allow_files = True),
         "program": attr.label(providers = [PteProgramInfo], mandatory = True),
-        "runner": attr.label(default = Label("//lowerer/cmd/pte"), executable = True, cfg = "target"),
+        "runner": attr.label(executable = True, cfg = "target"),
+        "_pte": attr.label(default = Label("//lowerer/cmd/pte"), executable = True, cfg = "target"),
     },
     test = True,
 )

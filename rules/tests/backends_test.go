@@ -24,7 +24,9 @@ var npuNames = strings.NewReplacer(
 func backendsWorkspace(t *testing.T) *workspace {
 	t.Helper()
 	w := newWorkspace(t, "backends")
-	w.copy("chain.pt2", "../../backends/backendtest/testdata/chain.pt2", nil)
+	for _, f := range []string{"chain.pt2", "chain_in.npy", "chain_out.npy"} {
+		w.copy(f, "../../backends/backendtest/testdata/"+f, nil)
+	}
 	for _, dir := range []string{".", "aot", "rt", "blob"} {
 		found, err := filepath.Glob(filepath.Join("..", "..", "backends", "demo", dir, "*"))
 		if err != nil {
@@ -102,6 +104,7 @@ func TestRefused(t *testing.T) {
 	for _, c := range []struct{ target, want string }{
 		{"two_pte", "models: //bad:two is 2 files, want one"},
 		{"same_name", `//bad:same_name: programs //bad:plain_pte and //:plain_pte are both called "plain": set ` + "`out` of one"},
+		{"below", "//bad:below: bad/below/below.go does not lie in the folder of the BUILD file: each Go package has one of its own"},
 		{"no_half", "//bad:no_half: a backend needs aot, rt or both"},
 		{"no_backend", "in backends attribute of pte_runtime rule //bad:no_backend: '//bad:two' does not have mandatory providers: 'PteBackendInfo'"},
 		{"no_program", "in programs attribute of pte_runtime rule //bad:no_program: '//bad:two' does not have mandatory providers: 'PteProgramInfo'"},
@@ -114,7 +117,7 @@ func TestRefused(t *testing.T) {
 }
 
 // TestOwnBackend builds a tool and a runtime with a backend of the user's workspace, whose Go module path is its own, and
-// checks that a manifest with a wrong id is refused.
+// checks that pte_test runs with it and that a manifest with a wrong id is refused.
 func TestOwnBackend(t *testing.T) {
 	w := backendsWorkspace(t)
 	w.build("//:npu")
@@ -124,6 +127,9 @@ func TestOwnBackend(t *testing.T) {
 	}
 	if out, err := exec.Command(w.bin("npu")).CombinedOutput(); err != nil {
 		t.Errorf("run: %v\n%s", err, out)
+	}
+	if out, err := w.bazel("test", "--test_output=errors", "//:npu_test"); err != nil {
+		t.Errorf("pte_test: %v\n%s", err, out)
 	}
 	w.replace("npu.json", `"NpuBackend"`, `"TpuBackend"`)
 	want := `//:npu_pte_tool: backend //:npu_backend: its manifest has id "TpuBackend" for aot = "Backend{}", whose ID() is "NpuBackend"`
