@@ -89,6 +89,15 @@ func model(t *testing.T, name string) string {
 	return file
 }
 
+func absolute(t *testing.T, file string) string {
+	t.Helper()
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return abs
+}
+
 // modelNames are those of the suite with a method forward.
 var modelNames = []string{"chain", "gap", "branch", "rows", "state", "dynamic"}
 
@@ -100,11 +109,7 @@ func (s *Suite) each(t *testing.T, f func(t *testing.T, forward map[string]strin
 	}
 	for _, file := range s.Models {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			abs, err := filepath.Abs(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f(t, map[string]string{"forward": abs})
+			f(t, map[string]string{"forward": absolute(t, file)})
 		})
 	}
 }

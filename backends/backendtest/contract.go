@@ -34,8 +34,15 @@ func ids(t *testing.T, s *Suite) {
 
 // takes: there is a model of which it takes something.
 func takes(t *testing.T, s *Suite) {
+	var files []string
 	for _, name := range modelNames {
-		if len(s.lower(t, map[string]string{"forward": model(t, name)}, true).modules) > 0 {
+		files = append(files, model(t, name))
+	}
+	for _, file := range s.Models {
+		files = append(files, absolute(t, file))
+	}
+	for _, file := range files {
+		if len(s.lower(t, map[string]string{"forward": file}, true).modules) > 0 {
 			return
 		}
 	}
