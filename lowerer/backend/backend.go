@@ -58,7 +58,8 @@ type Narrower interface {
 type Options struct {
 	// CompileSpecs are the entry's compile_specs in the order of the backend's schema.
 	CompileSpecs []CompileSpec
-	// Partitioner is the entry's `partitioner` as JSON, "{}" where it has none; it fits the backend's schema.
+	// Partitioner is the entry's `partitioner` as JSON, "{}" where it has none; it fits the backend's schema. Other
+	// text than JSON is an error.
 	Partitioner []byte
 }
 

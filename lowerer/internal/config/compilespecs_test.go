@@ -1,8 +1,11 @@
 package config
 
+//bazel:data //docs:pages
+
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -100,5 +103,69 @@ lower.#Program & {
 		if got, err := textOf(c.id, c.key, []byte(c.value)); got != c.want || err != nil {
 			t.Errorf("%s %s = %q has the text %q, error %v, want %q", c.id, c.key, c.value, got, err, c.want)
 		}
+	}
+}
+
+// bare is a backend whose #Backend lacks what every entry has.
+type bare struct{ kinds }
+
+func (bare) Schema() backend.Schema {
+	files := fstest.MapFS{"backend.cue": {Data: []byte("package kinds\n\n#Backend: {id: \"Kinds\", compile_specs: on: *true | bool}\n")}}
+	return backend.Schema{ImportPath: "example.com/kinds", Files: files}
+}
+
+// TestBareBackend checks that such a schema is said to be the fault, and not the user's `skip`.
+func TestBareBackend(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.cue")
+	text := "package p\n\nimport \"github.com/rules-pte/rules_pte/cue/lower\"\n\nlower.#Program & {methods: forward: model: \"m.pt2\"}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := "backend Kinds: #Backend of example.com/kinds does not embed backend.#Backend of github.com/rules-pte/rules_pte/cue/backend"
+	if _, err := Load(path, Options{Backends: []backend.Backend{bare{}}}); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// page is a backend with the schema that docs/add-a-backend.md shows.
+type page struct {
+	kinds
+	schema string
+}
+
+func (page) ID() string { return "NpuBackend" }
+func (p page) Schema() backend.Schema {
+	return backend.Schema{ImportPath: "example.com/npu", Files: fstest.MapFS{"backend.cue": {Data: []byte(p.schema)}}}
+}
+
+// TestBackendPage lowers with the schema of docs/add-a-backend.md and the entry that the page has of it.
+func TestBackendPage(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/add-a-backend.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), "```cue\npackage npu\n")
+	schema, after, _ := strings.Cut(after, "```")
+	_, after, _ = strings.Cut(after, "```cue\nimport \"example.com/npu\"\n")
+	entry, _, ok := strings.Cut(after, "```")
+	if !ok {
+		t.Fatal("the page has no such blocks")
+	}
+	path := filepath.Join(t.TempDir(), "p.cue")
+	spec := "package p\n\nimport \"example.com/npu\"\nimport \"github.com/rules-pte/rules_pte/cue/lower\"\n\nlower.#Program & {methods: forward: model: \"m.pt2\"" + entry +
+		"}\nlower.#Program & {partition: [{compile_specs: tile: 258}]}\n"
+	if err := os.WriteFile(path, []byte(spec), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Load(path, Options{Backends: []backend.Backend{page{schema: "package npu\n" + schema}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := s.Partition[0]
+	if specs := got.Options.CompileSpecs; len(specs) != 1 || specs[0].Key != "tile" || string(specs[0].Value) != "\x02\x01\x00\x00" {
+		t.Errorf("compile specs %q", specs)
+	}
+	if len(got.Skip) != 1 || got.Skip[0].Module != "decoder" {
+		t.Errorf("skip %+v", got.Skip)
 	}
 }

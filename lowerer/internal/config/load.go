@@ -166,6 +166,9 @@ func (l *loader) loadBackends(insts []*build.Instance) error {
 		if l.entries[i], err = l.buildPackage(insts[i], "#Backend"); err != nil {
 			return fmt.Errorf("backend %s: %w", b.ID(), err)
 		}
+		if !l.entries[i].LookupPath(cue.MakePath(cue.Str("skip").Optional())).Exists() {
+			return fmt.Errorf("backend %s: #Backend of %s does not embed backend.#Backend of %s/cue/backend", b.ID(), b.Schema().ImportPath, schema.Module)
+		}
 	}
 	return nil
 }
