@@ -3,6 +3,7 @@ package config
 //bazel:data //docs:pages
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"testing/fstest"
 
 	"github.com/rules-pte/rules_pte/lowerer/backend"
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 )
 
@@ -167,5 +169,21 @@ func TestBackendPage(t *testing.T) {
 	}
 	if len(got.Skip) != 1 || got.Skip[0].Module != "decoder" {
 		t.Errorf("skip %+v", got.Skip)
+	}
+}
+
+// TestUnknownSpec checks that the hint has the fields of the backend's schema.
+func TestUnknownSpec(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.cue")
+	text := "package p\n\nimport \"github.com/rules-pte/rules_pte/cue/lower\"\n\n" +
+		"p: lower.#Program & {\n\tmethods: forward: model: \"m.pt2\"\n\tpartition: [{id: \"Kinds\", compile_specs: numbr: 1}]\n}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Load(path, Options{Backends: []backend.Backend{kinds{}}})
+	var list diag.List
+	if !errors.As(err, &list) || len(list) != 1 || list[0].Msg != `unknown field "numbr" in partition.0.compile_specs` ||
+		!strings.HasPrefix(list[0].Hint, `did you mean "number"? allowed: blob, `) {
+		t.Errorf("%+v", err)
 	}
 }

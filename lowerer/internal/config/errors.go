@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -143,11 +144,12 @@ func (l *loader) convert(e errors.Error, code diag.Code, schema cue.Value) *diag
 	d := &diag.Error{Code: code, Where: l.where(l.bestPos(e)), Msg: msg, Err: e}
 	switch {
 	case strings.Contains(msg, "field not allowed") && len(path) > 0:
+		program := e.Path()[:len(e.Path())-len(path)]
 		if outer := known(path, schema) + 1; outer < len(path) {
-			d.Where = l.where(l.around(e.Path()[:len(e.Path())-len(path)+outer]))
+			d.Where = l.where(l.around(e.Path()[:len(program)+outer]))
 			path = path[:outer]
 		}
-		l.unknownField(d, path, schema)
+		l.unknownField(d, program, path, schema)
 		return d
 	case strings.Contains(msg, "undefined field"), strings.HasPrefix(msg, "reference"):
 		l.unknownReference(d, msg)
@@ -213,7 +215,23 @@ func known(path []string, schema cue.Value) int {
 	return len(path)
 }
 
-func (l *loader) unknownField(d *diag.Error, path []string, schema cue.Value) {
+// entryFields are the fields around path's last, which lies in an entry of `partition` of the program at outer, as the
+// schema of the entry's backend has them; nil if none is linked.
+func (l *loader) entryFields(outer, path []string) []string {
+	n, err := strconv.Atoi(path[1])
+	if err != nil {
+		return nil
+	}
+	entry := l.root.LookupPath(cuePath(outer)).LookupPath(cue.MakePath(cue.Str(path[0]), cue.Index(n), cue.Str("id")))
+	id, err := entry.String()
+	if at := l.linked(id); err == nil && at >= 0 {
+		return fieldNames(descend(l.entries[at], path[2:len(path)-1]))
+	}
+	return nil
+}
+
+// unknownField says which fields there are in place of path's last, in the program at outer.
+func (l *loader) unknownField(d *diag.Error, outer, path []string, schema cue.Value) {
 	name := path[len(path)-1]
 	parent := strings.Join(path[:len(path)-1], ".")
 	d.Code = diag.UnknownField
@@ -222,6 +240,9 @@ func (l *loader) unknownField(d *diag.Error, path []string, schema cue.Value) {
 		d.Msg += " in " + parent
 	}
 	allowed := fieldNames(descend(schema, path[:len(path)-1]))
+	if len(allowed) == 0 && len(path) > 2 && path[0] == "partition" {
+		allowed = l.entryFields(outer, path)
+	}
 	if len(allowed) == 0 {
 		return
 	}
