@@ -81,7 +81,14 @@ def splits(x, at):
     return torch.tensor_split(x, at), torch.tensor_split(x, torch.tensor(4), 1), torch.where(x > 0), rows
 
 
+def unknown_sizes(x):
+    """Rules that ask whether a tensor is empty, which is known only at run time."""
+    n = x.shape[0]
+    return x.median(), x.nanmedian(), x.logsumexp(0), x.logsumexp(1), torch.eye(n), torch.eye(3, n, dtype=torch.int64)
+
+
 def programs(feature):
+    feature("unknown_sizes", "", unknown_sizes, sizes(4, 5, 1, 2, 12), dynamic=({0: Dim("n", min=0, max=12)},))
     feature("splits", "", splits, lambda: [(randn(6, 5), torch.tensor([1, 3])), (randn(6, 5), torch.tensor([2, 9]))])
     feature("associative", "", associative, lambda: [(randn(2, 6), randn(2, 6))])
     feature("vmap", "", vmap, lambda: [(randn(n, 3), randn(4, 3)) for n in (5, 2)], dynamic=({0: Dim("n", min=2, max=9)}, None))

@@ -35,11 +35,15 @@ func linspace(c *call) []*exir.Value {
 
 // eye is the identity matrix.
 func eye(c *call) []*exir.Value {
-	n := c.n("n")
-	m := n
+	rows, columns := c.i("n"), c.i("n")
 	if c.s.Arg("m") >= 0 {
-		m = c.n("m")
+		columns = c.i("m")
 	}
+	if tensor.IsSymbol(rows) || tensor.IsSymbol(columns) {
+		on := c.op("eq.Tensor", c.unsqueeze(c.arange(rows), 1), c.arange(columns))
+		return one(c.to(on, c.dtype("dtype", tensor.Float)))
+	}
+	n, m := int(rows), int(columns)
 	elements := make([]float64, n*m)
 	for i := range min(n, m) {
 		elements[i*m+i] = 1
