@@ -84,7 +84,7 @@ func (b *FreeableBuffer) Free() {
 type InitContext struct {
 	// Method is the name of the method that the delegate belongs to.
 	Method string
-	// Args are the arguments of the first call of the delegate, tensors with their largest sizes.
+	// Args are the arguments of the first call of the delegate, tensors with their largest sizes. All calls have as many.
 	Args []*Value
 	// Options are the run-time options that the program was loaded with for this backend.
 	Options []Option

@@ -144,6 +144,32 @@ func TestDelegates(t *testing.T) {
 	}
 }
 
+// TestDelegateCallsDiffer refuses a delegate whose calls have different numbers of arguments, and destroys what it made.
+func TestDelegateCallsDiffer(t *testing.T) {
+	file, err := pte.Read(delegated(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := file.Plans[0].Chains[0].Instructions
+	calls[2].Args = calls[2].Args[:1]
+	var b bytes.Buffer
+	if err := pte.Write(&b, file); err != nil {
+		t.Fatal(err)
+	}
+	n := newNegator()
+	p, err := Load(b.Bytes(), LoadOptions{Backends: []backend.Backend{n}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if _, err := p.NewInstance(); CodeOf(err) != pte.InvalidProgram || !strings.Contains(err.Error(), "delegate 1 is called with 2 arguments and with 1") {
+		t.Errorf("got %v", err)
+	}
+	if want := []string{"init forward first", "init forward second", "destroy", "destroy"}; !slices.Equal(n.log, want) {
+		t.Errorf("log %q, want %q", n.log, want)
+	}
+}
+
 type tracer struct{ log []string }
 
 func (tr *tracer) StartProfilingDelegate(name string, id int64) backend.EventTracerEntry {

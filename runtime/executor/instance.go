@@ -59,6 +59,7 @@ type call struct {
 type delegate struct {
 	backend backend.Backend
 	handle  backend.Handle
+	args    int // how many each call has
 }
 
 // NewInstance makes an instance with its mutable state as the file has it.
@@ -279,6 +280,9 @@ func (m *Method) bindStep(s *step) (call, error) {
 // initDelegate is the handle of the delegate that s calls; the first call of a delegate makes it.
 func (m *Method) initDelegate(s *step, args []*op.Value) (backend.Handle, error) {
 	if d := m.delegates[s.a]; d != nil {
+		if len(args) != d.args {
+			return nil, fail(pte.InvalidProgram, "delegate ", itoa(s.a), " is called with ", itoa(d.args), " arguments and with ", itoa(len(args)))
+		}
 		return d.handle, nil
 	}
 	p, d := m.m.prog, &m.m.plan.Delegates[s.a]
@@ -290,7 +294,7 @@ func (m *Method) initDelegate(s *step, args []*op.Value) (backend.Handle, error)
 	if err != nil {
 		return nil, wrap(pte.DelegateInvalidCompatibility, "init backend "+s.name, err)
 	}
-	m.delegates[s.a] = &delegate{s.backend, h}
+	m.delegates[s.a] = &delegate{s.backend, h, len(args)}
 	return h, nil
 }
 

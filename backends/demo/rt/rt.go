@@ -3,6 +3,7 @@ package rt
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"unsafe"
 
@@ -62,11 +63,11 @@ func (Backend) Init(ctx *backend.InitContext, processed *backend.FreeableBuffer,
 	for _, in := range b.Instructions {
 		s := step{Instruction: in}
 		if c := in.Conv; c != nil {
-			if s.weight, err = weights(ctx, c.Weight, c.Sizes[0]*c.Sizes[1]*c.Sizes[2]*c.Sizes[3]); err != nil {
+			if s.weight, err = weights(ctx, c.Weight, c.Sizes[:]); err != nil {
 				return nil, err
 			}
 			if c.Bias != "" {
-				if s.bias, err = weights(ctx, c.Bias, c.Sizes[0]); err != nil {
+				if s.bias, err = weights(ctx, c.Bias, c.Sizes[:1]); err != nil {
 					return nil, err
 				}
 			}
@@ -77,17 +78,27 @@ func (Backend) Init(ctx *backend.InitContext, processed *backend.FreeableBuffer,
 	return p, nil
 }
 
-// weights is the named data of this key as n floats.
-func weights(ctx *backend.InitContext, key string, n int64) ([]float32, error) {
+// weights is the named data of this key as floats of these sizes.
+func weights(ctx *backend.InitContext, key string, sizes []tensor.Dim) ([]float32, error) {
 	data := ctx.NamedData(key)
 	if data == nil {
 		return nil, backend.Fail(pte.NotFound, "no named data ", key)
 	}
-	if int64(len(data)) != 4*n {
+	if want, err := bytesFor(sizes); err != nil || len(data) != want {
 		return nil, backend.Fail(pte.DelegateInvalidCompatibility, "named data ", key, " has ", strconv.Itoa(len(data)), " bytes, want ",
-			strconv.FormatInt(4*n, 10))
+			strconv.Itoa(want))
 	}
 	return floats(data), nil
+}
+
+// bytesFor is how many bytes floats of these sizes have.
+func bytesFor(sizes []tensor.Dim) (int, error) {
+	m := tensor.Meta{DType: tensor.Float, Sizes: sizes}
+	n, ok := m.BoundedBytes(math.MaxInt)
+	if !ok {
+		return 0, backend.Fail(pte.InvalidArgument, "a tensor is too large")
+	}
+	return int(n), nil
 }
 
 // floats views bytes, which the file's format aligns, as floats.
@@ -166,11 +177,16 @@ func (p *program) compute(ctx *backend.ExecuteContext, i int) error {
 		}
 		out.sizes = sizes
 	}
-	n := 1
-	for _, d := range out.sizes {
-		n *= int(d)
+	for _, at := range s.Args[1:] {
+		if !slices.Equal(p.values[at].sizes, x.sizes) {
+			return backend.Fail(pte.InvalidArgument, "the operands of a quotient differ in their sizes")
+		}
 	}
-	data, err := ctx.Alloc(4 * n)
+	n, err := bytesFor(out.sizes)
+	if err != nil {
+		return err
+	}
+	data, err := ctx.Alloc(n)
 	if err != nil {
 		return err
 	}
