@@ -1,5 +1,6 @@
 """pte_size_test, pte_reproducible_test, pte_closure_test and pte_contract_test: what a user's programs and runtimes promise."""
 
+load("//rules:compat.bzl", "TOOL_CFG")
 load("//rules:providers.bzl", "PteProgramInfo", "PteRuntimeInfo")
 
 _RUN = """#!/bin/sh
@@ -11,7 +12,7 @@ _TESTER = {
     "tester": attr.label(
         default = Label("//rules/tester"),
         executable = True,
-        cfg = "target",
+        cfg = TOOL_CFG,
         doc = "The tool that compares.",
     ),
 }

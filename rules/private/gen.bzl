@@ -1,5 +1,7 @@
 """pte_gen: writes the BUILD files of the workspace."""
 
+load("//rules:compat.bzl", "TOOL_CFG")
+
 _RUN = """#!/bin/sh
 exec "$0.runfiles/{workspace}/{tool}" gen {what} "$@"
 """
@@ -22,7 +24,7 @@ pte_gen = rule(
         "lowerer": attr.label(
             default = Label("//lowerer/cmd/pte"),
             executable = True,
-            cfg = "target",
+            cfg = TOOL_CFG,
             doc = "The tool that writes: `pte` with this project's backends, or a `pte_lowerer`.",
         ),
         "what": attr.string(

@@ -1,5 +1,6 @@
 """pte_test: runs a program's cases and compares with what is expected."""
 
+load("//rules:compat.bzl", "TOOL_CFG")
 load("//rules:providers.bzl", "PteProgramInfo")
 
 _RUN = """#!/bin/sh
@@ -35,8 +36,8 @@ pte_test = rule(
         "cases": attr.label_list(allow_files = [".json"], mandatory = True),
         "data": attr.label_list(allow_files = True),
         "program": attr.label(providers = [PteProgramInfo], mandatory = True),
-        "runner": attr.label(executable = True, cfg = "target"),
-        "_pte": attr.label(default = Label("//lowerer/cmd/pte"), executable = True, cfg = "target"),
+        "runner": attr.label(executable = True, cfg = TOOL_CFG),
+        "_pte": attr.label(default = Label("//lowerer/cmd/pte"), executable = True, cfg = TOOL_CFG),
     },
     test = True,
 )
