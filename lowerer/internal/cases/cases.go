@@ -3,6 +3,7 @@ package cases
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,7 +58,31 @@ func Read(path string) (*File, error) {
 	if err := json.Unmarshal(b, f); err != nil {
 		return nil, fmt.Errorf("read cases: %s: %w", path, err)
 	}
-	return f, nil
+	for _, c := range f.Cases {
+		if len(c.Calls) > 0 {
+			return f, nil
+		}
+	}
+	return nil, errors.New("the file has no call; want {\"cases\": [{\"calls\": [...]}]}")
+}
+
+// kind is what a value is called in a message.
+func kind(k executor.Kind) string {
+	switch k {
+	case executor.Tensor:
+		return "a tensor"
+	case executor.Int:
+		return "an int"
+	case executor.Float:
+		return "a float"
+	case executor.Bool:
+		return "a bool"
+	case executor.String:
+		return "a string"
+	case executor.None:
+		return "none"
+	}
+	return fmt.Sprintf("a value of kind %d", k)
 }
 
 // Load is the value with its file's tensor, in the order that v names.
@@ -116,7 +141,7 @@ func (f *File) Compare(got executor.Value, want *Value) error {
 		return err
 	}
 	if got.Kind != w.Kind {
-		return fmt.Errorf("got a value of kind %d, want %d", got.Kind, w.Kind)
+		return fmt.Errorf("got %s, want %s", kind(got.Kind), kind(w.Kind))
 	}
 	switch w.Kind {
 	case executor.Tensor:

@@ -117,8 +117,8 @@ func (r *run) benchInputs() ([]executor.Value, error) {
 	if err != nil {
 		return nil, diag.New(diag.FileRead, r.Cases, "%w", err)
 	}
-	if len(f.Cases) == 0 || len(f.Cases[0].Calls) == 0 {
-		return nil, diag.New(diag.RunInputs, r.Cases, "the file has no call")
+	if len(f.Cases[0].Calls) == 0 {
+		return nil, diag.New(diag.RunInputs, r.Cases, "the first case has no call")
 	}
 	c := &f.Cases[0].Calls[0]
 	if r.Method == "" {

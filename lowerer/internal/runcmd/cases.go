@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/internal/cases"
@@ -29,7 +28,7 @@ func (r *run) runCases() error {
 		if errors.As(err, &path) {
 			err = path.Err
 		}
-		return diag.New(diag.FileRead, r.Cases, "%w", err).WithHint("a case file is JSON as in examples/digits")
+		return diag.New(diag.FileRead, r.Cases, "%w", err).WithHint("docs/cli.md says what a case file holds; examples/digits has one")
 	}
 	var errs diag.List
 	for i := range f.Cases {
@@ -153,5 +152,8 @@ func check(f *cases.File, c *cases.Call, inputs, outs []executor.Value) (errs di
 }
 
 func name(what string, i int, v *cases.Value) string {
-	return strings.TrimSpace(fmt.Sprintf("%s %d %s", what, i, filepath.Base(v.NPY)))
+	if v.NPY == "" {
+		return fmt.Sprintf("%s %d", what, i)
+	}
+	return fmt.Sprintf("%s %d %s", what, i, filepath.Base(v.NPY))
 }
