@@ -105,9 +105,13 @@ func (l *loader) disjunction(d *diag.Error, e errors.Error, all []errors.Error, 
 		return own
 	}
 	d.Code = diag.WrongValue
-	d.Msg = fmt.Sprintf("%s: want %v", strings.Join(path, "."), descend(schema, path))
+	want := "another value"
+	if v := l.descend(path, schema); v.Exists() {
+		want = fmt.Sprint(v)
+	}
+	d.Msg = fmt.Sprintf("%s: want %s", strings.Join(path, "."), want)
 	if got := l.source(e.Path()); got != "" {
-		d.Msg = fmt.Sprintf("%s: got %s, want %v", strings.Join(path, "."), got, descend(schema, path))
+		d.Msg = fmt.Sprintf("%s: got %s, want %s", strings.Join(path, "."), got, want)
 	}
 	return d
 }
@@ -144,29 +148,63 @@ func (l *loader) convert(e errors.Error, code diag.Code, schema cue.Value) *diag
 	d := &diag.Error{Code: code, Where: l.where(l.bestPos(e)), Msg: msg, Err: e}
 	switch {
 	case strings.Contains(msg, "field not allowed") && len(path) > 0:
-		program := e.Path()[:len(e.Path())-len(path)]
-		if outer := known(path, schema) + 1; outer < len(path) {
-			d.Where = l.where(l.around(e.Path()[:len(program)+outer]))
+		if outer := l.known(path, schema) + 1; outer < len(path) {
+			d.Where = l.where(l.around(e.Path()[:len(e.Path())-len(path)+outer]))
 			path = path[:outer]
 		}
-		l.unknownField(d, program, path, schema)
+		l.unknownField(d, path, schema)
 		return d
 	case strings.Contains(msg, "undefined field"), strings.HasPrefix(msg, "reference"):
 		l.unknownReference(d, msg)
 		return d
 	case strings.Contains(msg, "is required but not present"), strings.Contains(msg, "incomplete value"):
 		d.Code = diag.MissingField
+		if len(path) == 3 && path[0] == "partition" && path[2] == "id" {
+			d.Hint = "an entry is a #Backend, such as xnnpack.#Backend"
+		}
 	case strings.HasPrefix(msg, "import failed"), strings.HasPrefix(msg, "cannot find"), strings.Contains(msg, "is not built into"):
 		d.Code = diag.UnknownImport
 		if i := strings.Index(msg, "cannot find package"); i >= 0 {
 			d.Msg, _, _ = strings.Cut(msg[i:], ": cannot find")
-			d.Hint = "a backend is linked in by its label in `backends` of pte_lowerer, another package given by --import: `pte explain PTE1008`"
+			d.Hint = "a backend is linked in by its label in `backends` of pte_lowerer, another package is a pte_spec in `deps`, or given by --import: `pte explain PTE1008`"
 		}
 	}
+	l.mismatch(d, e.Path(), path)
 	if len(path) > 0 {
 		d.Msg = strings.Join(path, ".") + ": " + d.Msg
 	}
 	return d
+}
+
+// mismatch says in a word what was wanted where CUE prints the whole definition that a value does not fit.
+func (l *loader) mismatch(d *diag.Error, full, path []string) {
+	_, types, ok := strings.Cut(d.Msg, "(mismatched types ")
+	if !strings.HasPrefix(d.Msg, "conflicting values") || !ok || len(path) == 0 {
+		return
+	}
+	one, other, _ := strings.Cut(strings.TrimSuffix(types, ")"), " and ")
+	got := l.source(full)
+	if got == "" {
+		got, _, _ = strings.Cut(strings.TrimPrefix(d.Msg, "conflicting values "), " and ")
+	}
+	want := "fields in braces"
+	if one == "list" || other == "list" {
+		want = "a list"
+	}
+	if strings.ContainsAny(got, "\n{") || want != "a list" && one != "struct" && other != "struct" {
+		return
+	}
+	switch {
+	case path[0] == "partition" && len(path) == 1 && want == "a list":
+		d.Hint = fmt.Sprintf("write partition: [%s]", got)
+	case path[0] == "partition" && len(path) == 2:
+		want, d.Hint = "a backend", "import its package: partition: [xnnpack.#Backend]"
+	case path[0] == "target" && len(path) == 1:
+		want, d.Hint = "a target", "import its package: target: targets.any"
+	case path[0] == "methods" && len(path) == 2:
+		d.Hint = fmt.Sprintf("write %s: model: %s", strings.Join(path, ": "), got)
+	}
+	d.Msg = fmt.Sprintf("got %s, want %s", got, want)
 }
 
 // relative drops the program's own name, and the schema's, from an error's path.
@@ -206,32 +244,16 @@ func deeper(p, q token.Pos) bool {
 }
 
 // known is how many of path's names the schema has, from the front.
-func known(path []string, schema cue.Value) int {
+func (l *loader) known(path []string, schema cue.Value) int {
 	for n := range path {
-		if !descend(schema, path[:n+1]).Exists() {
+		if !l.descend(path[:n+1], schema).Exists() {
 			return n
 		}
 	}
 	return len(path)
 }
 
-// entryFields are the fields around path's last, which lies in an entry of `partition` of the program at outer, as the
-// schema of the entry's backend has them; nil if none is linked.
-func (l *loader) entryFields(outer, path []string) []string {
-	n, err := strconv.Atoi(path[1])
-	if err != nil {
-		return nil
-	}
-	entry := l.root.LookupPath(cuePath(outer)).LookupPath(cue.MakePath(cue.Str(path[0]), cue.Index(n), cue.Str("id")))
-	id, err := entry.String()
-	if at := l.linked(id); err == nil && at >= 0 {
-		return fieldNames(descend(l.entries[at], path[2:len(path)-1]))
-	}
-	return nil
-}
-
-// unknownField says which fields there are in place of path's last, in the program at outer.
-func (l *loader) unknownField(d *diag.Error, outer, path []string, schema cue.Value) {
+func (l *loader) unknownField(d *diag.Error, path []string, schema cue.Value) {
 	name := path[len(path)-1]
 	parent := strings.Join(path[:len(path)-1], ".")
 	d.Code = diag.UnknownField
@@ -239,10 +261,7 @@ func (l *loader) unknownField(d *diag.Error, outer, path []string, schema cue.Va
 	if parent != "" {
 		d.Msg += " in " + parent
 	}
-	allowed := fieldNames(descend(schema, path[:len(path)-1]))
-	if len(allowed) == 0 && len(path) > 2 && path[0] == "partition" {
-		allowed = l.entryFields(outer, path)
-	}
+	allowed := fieldNames(l.descend(path[:len(path)-1], schema))
 	if len(allowed) == 0 {
 		return
 	}
@@ -250,6 +269,28 @@ func (l *loader) unknownField(d *diag.Error, outer, path []string, schema cue.Va
 	if n := diag.Nearest(name, allowed); n != "" {
 		d.Hint = fmt.Sprintf("did you mean %q? ", n) + d.Hint
 	}
+}
+
+// descend is descend from schema, or from the schema of the backend whose entry in partition path leads into.
+func (l *loader) descend(path []string, schema cue.Value) cue.Value {
+	if len(path) < 2 || path[0] != "partition" {
+		return descend(schema, path)
+	}
+	program := l.root
+	if l.prog != "" {
+		program = program.LookupPath(cue.MakePath(cue.Str(l.prog)))
+	}
+	i, err := strconv.Atoi(path[1])
+	if err != nil {
+		return descend(schema, path)
+	}
+	id, err := program.LookupPath(cue.MakePath(cue.Str("partition"), cue.Index(i), cue.Str("id"))).String()
+	for j, b := range l.backends {
+		if err == nil && b.ID() == id {
+			return descend(l.entries[j], path[2:])
+		}
+	}
+	return descend(schema, path)
 }
 
 // descend follows path in the schema, through patterns and lists where a name is the user's own.

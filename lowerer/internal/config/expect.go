@@ -198,7 +198,9 @@ func cuePath(path []string) cue.Path {
 	var sels []cue.Selector
 	for i, name := range unquoted(path) {
 		sel := cue.Str(name)
-		if strings.HasPrefix(path[i], "#") {
+		if n, err := strconv.Atoi(path[i]); err == nil && n >= 0 {
+			sel = cue.Index(n)
+		} else if strings.HasPrefix(path[i], "#") {
 			sel = cue.Def(name)
 		}
 		sels = append(sels, sel)

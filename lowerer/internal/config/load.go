@@ -96,6 +96,9 @@ func newLoader(path string, opts Options) (*loader, error) {
 		if err == nil && info.IsDir() {
 			err = errors.New("is a directory, want a .cue file")
 		}
+		if err == nil && filepath.Ext(p) != ".cue" {
+			err = fmt.Errorf("want a spec, a file that ends in .cue, not one in %q", filepath.Ext(p))
+		}
 		if err != nil {
 			return nil, diag.List{diag.New(diag.SpecRead, p, "%w", cause(err))}
 		}
