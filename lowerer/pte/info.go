@@ -26,7 +26,11 @@ func runExplain(e *env, args []string) error {
 	if len(rest) != 1 {
 		return usageError("want one code, such as PTE1002")
 	}
-	page, ok := diag.Explain(diag.Code(strings.ToUpper(rest[0])))
+	code := strings.ToUpper(rest[0])
+	if !strings.HasPrefix(code, "PTE") {
+		code = "PTE" + code
+	}
+	page, ok := diag.Explain(diag.Code(code))
 	if !ok {
 		var codes []string
 		for _, c := range diag.Codes() {
@@ -171,12 +175,18 @@ func opRows(name string) (rows []opRow) {
 		if full == "" {
 			continue
 		}
-		if name == "" || full == name || strings.HasPrefix(full, name+".") || strings.HasPrefix(full, "aten."+name+".") || full == "aten."+name {
+		if name == "" || full == name || kernelName(d.Schema) == name || strings.HasPrefix(full, name+".") || strings.HasPrefix(full, "aten."+name+".") || full == "aten."+name {
 			rows = append(rows, opRow{full, d.Schema, dtypes[d]})
 		}
 	}
 	sort.Slice(rows, func(i, j int) bool { return rows[i].Name < rows[j].Name })
 	return slices.CompactFunc(rows, func(a, b opRow) bool { return a.Schema == b.Schema })
+}
+
+// kernelName is the name of a schema as pte inspect prints it, with a dot for the colons.
+func kernelName(schema string) string {
+	name, _, _ := strings.Cut(schema, "(")
+	return strings.ReplaceAll(name, "::", ".")
 }
 
 func printJSON(e *env, v any) error {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer"
 	"github.com/rules-pte/rules_pte/lowerer/diag"
@@ -77,8 +78,10 @@ func checkGraphs(spec *config.Spec, graphs pairs) error {
 	var errs diag.List
 	for _, m := range spec.Methods {
 		if graphs[m.Model.V] == "" {
-			errs = append(errs, diag.New(diag.UnknownModel, spec.Where(m.Model.Pos), "no graph for model %q", m.Model.V).
-				WithHint("in Bazel, list the model in models; else give --graph %s=PATH", m.Model.V))
+			e := diag.New(diag.UnknownModel, spec.Where(m.Model.Pos), "no graph for model %q", m.Model.V)
+			e.WithHint("in Bazel, list the model in models, which has %s; else give --graph %s=PATH",
+				strings.Join(slices.Sorted(maps.Keys(graphs)), ", "), m.Model.V)
+			errs = append(errs, e)
 		}
 	}
 	return errs.Err()

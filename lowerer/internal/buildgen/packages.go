@@ -56,7 +56,7 @@ func Packages(opts Options) error {
 func goModule(root string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
-		return "", fmt.Errorf("read Go module: %w", err)
+		return "", fmt.Errorf("read Go module: %w; it lists the imports of Go backends, and a workspace without any needs no list", err)
 	}
 	for line := range strings.Lines(string(text)) {
 		if path, ok := strings.CutPrefix(line, "module "); ok {

@@ -103,7 +103,12 @@ func (r *outcome) fault(o *CompareOptions) error {
 // print writes a table with a line for each node, in the order in which the first program runs.
 func (c *comparison) print(w io.Writer, o *CompareOptions, handles bool) {
 	if !handles {
-		fmt.Fprintf(w, "outputs only: %s or %s is missing\n", debugPath(o.DebugA, o.A), debugPath(o.DebugB, o.B))
+		a, b := debugPath(o.DebugA, o.A), debugPath(o.DebugB, o.B)
+		if a == b {
+			fmt.Fprintf(w, "outputs only: %s is missing\n", a)
+		} else {
+			fmt.Fprintf(w, "outputs only: %s or %s is missing\n", a, b)
+		}
 	}
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
