@@ -38,16 +38,17 @@ func matches(spec *config.Spec, nodes []config.Nodes) []delegate.Match {
 }
 
 // keeps says which nodes of m backends want to see as they are: those of the operators that a partitioner names, and those
-// that it picks.
+// that it picks; not those that the spec keeps from the backend.
 func keeps(list []delegate.Entry, m *exir.Method) func(n *exir.Node) bool {
 	if len(list) == 0 {
 		return nil
 	}
 	picked := map[*exir.Node]bool{}
 	_ = m.Graph.Walk(func(g *exir.Graph) error { // f gives no error
-		for _, e := range list {
+		for i := range list {
+			e := &list[i]
 			if p, ok := e.Partitioner.(backend.Preserver); ok {
-				for _, n := range p.Preserve(g) {
+				for _, n := range p.Preserve(g, func(n *exir.Node) bool { return !e.Skips(n) }) {
 					picked[n] = true
 				}
 			}
@@ -57,7 +58,7 @@ func keeps(list []delegate.Entry, m *exir.Method) func(n *exir.Node) bool {
 	return func(n *exir.Node) bool {
 		return picked[n] || slices.ContainsFunc(list, func(e delegate.Entry) bool {
 			ops, filter := e.Partitioner.OpsToNotDecompose()
-			return slices.Contains(ops, n.Op.Name) && (filter == nil || filter(n))
+			return slices.Contains(ops, n.Op.Name) && !e.Skips(n) && (filter == nil || filter(n))
 		})
 	}
 }

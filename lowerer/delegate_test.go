@@ -93,6 +93,7 @@ func TestOddBackends(t *testing.T) {
 	}{
 		{"kept and taken", odd{keep: []string{"aten::conv2d"}, reads: true, seen: &seen}, `["aten::conv2d"]`, ""},
 		{"kept and left", odd{keep: []string{"aten::conv2d"}}, `[]`, "it was kept from decomposition, and no backend took it"},
+		{"kept and skipped", odd{keep: []string{"aten::conv2d"}}, `[], skip: op: "aten.conv2d.default"`, ""},
 		{"may not read", odd{seen: &seen}, `["aten::convolution"]`, "no way to read"},
 		{"reads", odd{reads: true, seen: &seen}, `["aten::convolution"]`, ""},
 		{"external", odd{tagged: "big"}, `["aten::convolution"]`, `in a data file "big"`},

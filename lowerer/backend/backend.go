@@ -43,9 +43,9 @@ type Partitioner interface {
 
 // Preserver is a Partitioner that wants further composite operators kept, by what is around them.
 type Preserver interface {
-	// Preserve gives the nodes of a graph of ATen operators to keep as they are. A kept node that is not delegated then is
-	// an error.
-	Preserve(g *exir.Graph) []*exir.Node
+	// Preserve gives the nodes of a graph of ATen operators to keep as they are; offered is false for those that the
+	// program's spec skips. A kept node that is not delegated then is an error.
+	Preserve(g *exir.Graph, offered func(n *exir.Node) bool) []*exir.Node
 }
 
 // Narrower is a Partitioner whose options let the backend compute in a narrower element type than the program's.

@@ -88,6 +88,8 @@ func checkPrelu(g *graph, n *exir.Node) string {
 		return "its weight is not constant"
 	case n.Outs[0].Spec.Rank() < 2:
 		return "its input has no channels"
+	case n.Outs[0].Spec.Rank() > 4 && n.Args[1].Value.Spec.Numel() > 1:
+		return "its input is no image, and its channels have slopes of their own"
 	}
 	return ""
 }
@@ -244,8 +246,8 @@ func checkAvgPool(_ *graph, n *exir.Node) string {
 		return "ceil_mode is not supported"
 	case n.Args[5].Int != 0 && p.padding != [2]int64{}:
 		return "padding counts in its average"
-	case n.Args[6].Kind != exir.ArgNone && n.Args[6].Int != p.kernel[0]*p.kernel[1]:
-		return "its divisor is not the size of its window"
+	case n.Args[6].Kind != exir.ArgNone && (n.Args[6].Int != p.kernel[0]*p.kernel[1] || p.padding != [2]int64{}):
+		return "its divisor is not the size of its window, or counts padding"
 	}
 	return ""
 }

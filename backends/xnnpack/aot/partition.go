@@ -29,16 +29,16 @@ func (p *partitioner) Tolerance() float64 {
 // OpsToNotDecompose are operators that XNNPACK has and programs do not.
 func (p *partitioner) OpsToNotDecompose() ([]string, func(n *exir.Node) bool) {
 	return []string{"aten::prelu", "aten::hardswish"}, func(n *exir.Node) bool {
-		weight := valueOf(&n.Args[len(n.Args)-1])
-		return p.checkCommon(n, rules[n.Op.Name]) == "" && n.Outs[0].Spec.Rank() >= 2 && (len(n.Args) == 1 || weight.Const != nil)
+		r, x := rules[n.Op.Name], &graph{isConstant: func(v *exir.Value) bool { return v.Const != nil }}
+		return p.enabled(float) && p.checkCommon(n, r) == "" && (r.check == nil || r.check(x, n) == "")
 	}
 }
 
 // Preserve keeps the quantization of linear layers that are taken, where programs have it decomposed.
-func (p *partitioner) Preserve(g *exir.Graph) (kept []*exir.Node) {
+func (p *partitioner) Preserve(g *exir.Graph, offered func(n *exir.Node) bool) (kept []*exir.Node) {
 	x := newGraph(g, func(v *exir.Value) bool { return v.Const != nil })
 	for _, n := range g.Nodes {
-		if r := x.rules[n.Op.Name]; r == nil || !r.weighted || p.takes(x, n) != "" {
+		if r := x.rules[n.Op.Name]; r == nil || !r.weighted || !offered(n) || p.takes(x, n) != "" {
 			continue
 		}
 		for _, m := range x.around(n) {

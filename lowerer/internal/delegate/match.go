@@ -2,6 +2,7 @@ package delegate
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,6 +46,11 @@ func (m *Match) fitsLine(n *exir.Node) bool {
 		}
 	}
 	return false
+}
+
+// Skips reports that the spec keeps n from the entry's backend.
+func (e *Entry) Skips(n *exir.Node) bool {
+	return slices.ContainsFunc(e.Skip, func(m Match) bool { return m.fits(n) })
 }
 
 // resolvePins finds the nodes that the entries' pins and skips name; one that names none is an error.
