@@ -475,11 +475,13 @@ func argMin[T number](row []T) int64 {
 }
 
 // picker finds elements.
-type picker[T any] struct {
+type picker[T number] struct {
 	// row is the place in a row; line gives best[i] and its place, if places are wanted, the better one of it and x[i], the
 	// element k.
 	row  func(row []T) int64
 	line func(best []T, place []int64, x []T, k int64)
+	// value is the element in a row of integers, where nobody asks for its place.
+	value func(row []T) T
 }
 
 func largestOf[T number]() picker[T] {
@@ -493,7 +495,7 @@ func largestOf[T number]() picker[T] {
 				}
 			}
 		}
-	}}
+	}, largestInt[T]}
 }
 
 func smallestOf[T number]() picker[T] {
@@ -507,7 +509,31 @@ func smallestOf[T number]() picker[T] {
 				}
 			}
 		}
-	}}
+	}, smallestInt[T]}
+}
+
+// largestInt compares in four lanes.
+func largestInt[T number](row []T) T {
+	a, b, c, d := row[0], row[0], row[0], row[0]
+	for ; len(row) >= 4; row = row[4:] {
+		a, b, c, d = max(a, row[0]), max(b, row[1]), max(c, row[2]), max(d, row[3])
+	}
+	for _, x := range row {
+		a = max(a, x)
+	}
+	return max(a, b, c, d)
+}
+
+// smallestInt is largestInt of the least.
+func smallestInt[T number](row []T) T {
+	a, b, c, d := row[0], row[0], row[0], row[0]
+	for ; len(row) >= 4; row = row[4:] {
+		a, b, c, d = min(a, row[0]), min(b, row[1]), min(c, row[2]), min(d, row[3])
+	}
+	for _, x := range row {
+		a = min(a, x)
+	}
+	return min(a, b, c, d)
 }
 
 // run puts for each out the element that p finds into values, and its place into places; either may be nil.
@@ -532,6 +558,10 @@ func (p *picker[T]) run(c *Call, mask uint32, values, places *tensor.Tensor) err
 	}
 	for i := range r.outs {
 		row := r.row(i)
+		if at == nil && !isFloat[T]() {
+			o[r.at] = p.value(row)
+			continue
+		}
 		k := p.row(row)
 		if o != nil {
 			o[r.at] = row[k]
@@ -579,7 +609,7 @@ func placesOf(c *Call) *tensor.Tensor {
 	return nil
 }
 
-func pickDims[T any](c *Call, p picker[T]) error {
+func pickDims[T number](c *Call, p picker[T]) error {
 	mask, err := maskOf(c.Args, len(c.Args[0].Tensor.Sizes))
 	if err != nil {
 		return err
@@ -587,9 +617,9 @@ func pickDims[T any](c *Call, p picker[T]) error {
 	return p.run(c, mask, c.Out[0], placesOf(c))
 }
 
-func pickAll[T any](c *Call, p picker[T]) error { return p.run(c, every(c), c.Out[0], placesOf(c)) }
+func pickAll[T number](c *Call, p picker[T]) error { return p.run(c, every(c), c.Out[0], placesOf(c)) }
 
-func argReduce[T any](c *Call, p picker[T]) error {
+func argReduce[T number](c *Call, p picker[T]) error {
 	if in := c.Args[0].Tensor; in.Numel() == 0 && c.Out[0].Numel() > 0 {
 		return errEmptyReduce
 	}

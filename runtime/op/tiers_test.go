@@ -159,6 +159,15 @@ func TestReduceDims(t *testing.T) {
 	}{
 		{"sum", &SumIntList, sum, []any{false, nil}},
 		{"amax", &Amax, largest, []any{false}},
+		{"amin", &Amin, func(row []float64) float64 {
+			least := row[0]
+			for _, v := range row {
+				if v < least || v != v {
+					least = v
+				}
+			}
+			return least
+		}, []any{false}},
 		{"any", &AnyDims, some, []any{false}},
 		{"all", &AllDims, every, []any{false}},
 	} {
