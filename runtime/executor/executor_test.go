@@ -506,4 +506,26 @@ func TestRelease(t *testing.T) {
 		t.Errorf("released %v bytes, want %v", got, want)
 	}
 	(&Program{}).release(file)
+
+	got = nil
+	src, err := pte.Marshal(productProgram())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := load(src, mapping{data: src, release: func(b []byte) { got = append(got, len(b)) }}, LoadOptions{Kernels: op.Kernels}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int{24}; !slices.Equal(got, want) {
+		t.Errorf("a product released %v bytes of weights, want %v", got, want)
+	}
+}
+
+// productProgram multiplies a 4 × 3 input by a constant 3 × 2 matrix.
+func productProgram() *pte.Program {
+	weights := tensorValue(3, 2)
+	weights.Tensor.DataBufferIdx, weights.Tensor.Allocation = 1, nil
+	p := plan([]pte.EValue{tensorValue(4, 3), weights, tensorValue(4, 2)}, []int64{0, 0}, pte.Instruction{Type: pte.KernelCall, Args: []int32{0, 1, 2, 2}})
+	p.Plans[0].Operators = []pte.Operator{{Name: "aten::mm", Overload: "out"}}
+	p.ConstantBuffers = [][]byte{nil, make([]byte, 24)}
+	return p
 }

@@ -106,14 +106,17 @@ func (m *mapping) close() {
 }
 
 // Load makes a program of the bytes of a file. They must not change before Close.
-func Load(src []byte, opts LoadOptions) (*Program, error) {
+func Load(src []byte, opts LoadOptions) (*Program, error) { return load(src, mapping{}, opts) }
+
+// load is Load of bytes that mapped has, if any are mapped.
+func load(src []byte, mapped mapping, opts LoadOptions) (*Program, error) {
 	file, err := pte.Read(src)
 	if err != nil {
 		return nil, err
 	}
 	opts.setDefaults()
 	p := &Program{file: file, opts: opts, tier: kernel.Best(), table: op.NewTable(opts.Kernels), packs: make(map[packKey]any),
-		shared: make(map[string]*sharedEntry), named: make(map[string]*pte.NamedData)}
+		shared: make(map[string]*sharedEntry), named: make(map[string]*pte.NamedData), mapped: mapped}
 	p.tracer, _ = opts.Tracer.(EventTracer)
 	if err := p.mergeNamed(file.NamedData, opts.NamedData); err != nil {
 		return nil, err
@@ -165,12 +168,11 @@ func LoadFile(path string, opts LoadOptions) (*Program, error) {
 	if err != nil {
 		return nil, wrap(pte.AccessFailed, "load "+path, err)
 	}
-	p, err := Load(mapped.data, opts)
+	p, err := load(mapped.data, mapped, opts)
 	if err != nil {
 		mapped.close()
 		return nil, err
 	}
-	p.mapped = mapped
 	return p, nil
 }
 
