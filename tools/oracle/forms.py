@@ -78,7 +78,8 @@ def loops(x):
 
 def splits(x, at):
     rows = torch.unique_consecutive((x > 0).sum(0, keepdim=True), return_inverse=True, return_counts=True, dim=-1)
-    return torch.tensor_split(x, at), torch.tensor_split(x, torch.tensor(4), 1), torch.where(x > 0), rows
+    masked = torch.masked_select(x[0], x > 0)
+    return masked, torch.tensor_split(x, at), torch.tensor_split(x, torch.tensor(4), 1), torch.where(x > 0), rows
 
 
 def unknown_sizes(x):

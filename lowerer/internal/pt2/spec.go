@@ -100,6 +100,7 @@ func newSymbols(t *symint.Table, method string, ranges map[string]rangeJSON, g *
 	s := &symbolTable{t: t, shapes: tensor.Shapes{Table: t}, prefix: method + ".",
 		byName: map[string]tensor.Dim{}, hints: map[string]int64{}, parsed: map[string]tensor.Dim{}}
 	s.findHints(g)
+	masked := maskedSizes(g)
 	for _, name := range sortedKeys(ranges) {
 		if !symint.IsName(name) {
 			continue // a derived range, such as that of "2*s0 + 1"
@@ -109,11 +110,49 @@ func newSymbols(t *symint.Table, method string, ranges map[string]rangeJSON, g *
 			lo = r.Min.n
 		}
 		if r := ranges[name]; r.Max.set && r.Max.n < unbounded {
-			hi = r.Max.n
+			hi = max(r.Max.n, masked[name])
 		}
 		s.declare(name, min(lo, hi), hi)
 	}
 	return s
+}
+
+// maskedSizes are how many elements a masked_select of static tensors may select, by the symbol of that number: torch gives
+// it the range of the argument's elements, also where the mask has more (masked_select in torch/_subclasses/fake_impls.py).
+func maskedSizes(g *graphJSON) map[string]int64 {
+	most := map[string]int64{}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if n.Target != "torch.ops.aten.masked_select.default" || len(n.Inputs) != 2 || len(n.Outputs) != 1 {
+			continue
+		}
+		x, _ := nameIn(n.Inputs[0].Arg)
+		mask, _ := nameIn(n.Inputs[1].Arg)
+		out, _ := nameIn(n.Outputs[0])
+		if sizes := g.Tensors[out].Sizes; len(sizes) == 1 && sizes[0].Expr != nil {
+			most[symint.SymbolName(sizes[0].Expr.Text)] = broadcastElements(g.Tensors[x].Sizes, g.Tensors[mask].Sizes)
+		}
+	}
+	return most
+}
+
+// broadcastElements is how many elements tensors of sizes a and b have together; 0 if that is not known.
+func broadcastElements(a, b []symJSON) int64 {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	n := int64(1)
+	for i := range a {
+		d := a[i].Int
+		if j := i - (len(a) - len(b)); j >= 0 && d != nil && *d == 1 {
+			d = b[j].Int
+		}
+		if d == nil || *d < 0 || *d > math.MaxInt32 || n > math.MaxInt32 {
+			return 0
+		}
+		n *= *d
+	}
+	return n
 }
 
 // unbounded is what torch takes for no bound: it also writes maxsize - 1 and halves of it.
