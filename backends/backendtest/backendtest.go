@@ -45,6 +45,7 @@ var tests = []struct {
 	{"methods", methods},
 	{"specs", specs},
 	{"lifetime", lifetime},
+	{"concurrent", concurrent},
 	{"malformed", malformed},
 	{"profiling", profiling},
 }

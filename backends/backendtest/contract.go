@@ -2,6 +2,8 @@ package backendtest
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"strconv"
 	"sync"
 	"testing"
@@ -107,6 +109,44 @@ func lifetime(t *testing.T, s *Suite) {
 		}
 		if len(w.specs) != w.destroyed {
 			t.Errorf("%d handles made, %d destroyed", len(w.specs), w.destroyed)
+		}
+	})
+}
+
+// users is how many instances are made and run at the same time.
+const users = 4
+
+// concurrent: instances of one program that are made and run at the same time have the results of one that is alone.
+func concurrent(t *testing.T, s *Suite) {
+	s.each(t, func(t *testing.T, m map[string]string) {
+		p := s.load(t, s.lower(t, m, true).file, executor.LoadOptions{})
+		inputs := inputsOf(t, p, "forward", 0)
+		var results [users + 1][]executor.Value
+		var errs [users + 1]error
+		var group sync.WaitGroup
+		for i := range results {
+			use := func() {
+				inst, err := p.NewInstance()
+				if err == nil {
+					t.Cleanup(inst.Close)
+					results[i], err = inst.Method("forward").Run(context.Background(), inputs)
+				}
+				errs[i] = err
+			}
+			if i < users {
+				group.Go(use)
+			} else {
+				group.Wait()
+				use()
+			}
+		}
+		if err := errors.Join(errs[:]...); err != nil {
+			t.Fatal(err)
+		}
+		for _, got := range results[:users] {
+			for k := range got {
+				s.equal(t, 0, k, &got[k], &results[users][k])
+			}
 		}
 	})
 }

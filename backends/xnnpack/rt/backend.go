@@ -32,9 +32,9 @@ func (*Backend) ID() string { return ID }
 // Available is true: the kernels run everywhere.
 func (*Backend) Available() bool { return true }
 
-// Init makes a handle of a payload, and frees it unless constants lie in it. Errors: DelegateInvalidCompatibility for one that is malformed or of another
-// version, NotFound for named data that is missing, NotImplemented for what the official runtime has no kernel for,
-// InvalidArgument for unknown options.
+// Init makes a handle of a payload, and frees it unless constants lie in it. Errors: DelegateInvalidCompatibility for one
+// that is malformed or of another version, NotFound for named data that is missing, NotImplemented for what the official
+// runtime has no kernel for, InvalidArgument for unknown options.
 func (b *Backend) Init(ctx *backend.InitContext, processed *backend.FreeableBuffer, specs []backend.CompileSpec) (backend.Handle, error) {
 	opts, err := readOptions(ctx.Options)
 	if err != nil {
