@@ -147,14 +147,19 @@ func broadcastTensors(c *call) []*exir.Value {
 	return ts
 }
 
-// takeAlongDim is gather with broadcasting.
+// takeAlongDim is gather with broadcasting; a negative index counts from the end, as in NumPy.
 func takeAlongDim(c *call) []*exir.Value {
 	x, at := c.t("self"), c.t("indices")
+	wrapped := func(n tensor.Dim) *exir.Value {
+		return c.op("where.self", c.op("lt.Scalar", at, 0), c.op("add.Scalar", at, n), at)
+	}
 	if !c.has("dim") {
 		flat := func(v *exir.Value) *exir.Value { return c.view(v, c.shapes().Product(sizes(v))) }
+		at = wrapped(c.shapes().Product(sizes(x)))
 		return one(c.op("gather", flat(x), 0, flat(at)))
 	}
 	d := dim(c.n("dim"), rank(x))
+	at = wrapped(size(x, d))
 	own, all := sizes(x), sizes(at)
 	own[d], all[d] = 1, 1
 	common := c.broadcast(own, all)
