@@ -34,7 +34,13 @@ func (o *opOptions) parse(args []string) error {
 		o.guard, err = parseGuard(name)
 		return err
 	})
-	return f.Parse(args)
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if o.update && o.ops != "" && o.file == "conformance.txt" {
+		return errors.New("--update with --ops would write a table of these operators alone: name another --file")
+	}
+	return nil
 }
 
 // runConformance measures, writes and compares as o says. It gives whether the comparison found no difference.

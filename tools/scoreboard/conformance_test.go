@@ -77,3 +77,15 @@ func TestPanicIsAFailure(t *testing.T) {
 		t.Errorf("got %v", v)
 	}
 }
+
+// TestUpdateOfSome keeps the committed table from being written with some operators alone.
+func TestUpdateOfSome(t *testing.T) {
+	var o opOptions
+	err := o.parse([]string{"--update", "--ops", "add"})
+	if err == nil || !strings.Contains(err.Error(), "--update with --ops") {
+		t.Errorf("got %v", err)
+	}
+	if err := o.parse([]string{"--update", "--ops", "add", "--file", "some.txt"}); err != nil {
+		t.Error(err)
+	}
+}
