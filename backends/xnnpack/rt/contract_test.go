@@ -134,9 +134,7 @@ func TestBadArguments(t *testing.T) {
 			t.Fatal(err)
 		}
 		file, in := b.Bytes(), c.inputs()[0]
-		for _, d := range p.Plans[0].Values[0].Tensor.DimOrder {
-			in.DimOrder = append(in.DimOrder, d)
-		}
+		in.DimOrder = append(in.DimOrder, p.Plans[0].Values[0].Tensor.DimOrder...)
 		if _, err = run(t, file, executor.LoadOptions{}, in); executor.CodeOf(err) != pte.InvalidArgument || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
