@@ -66,7 +66,8 @@ type Entry struct {
 	ID *Identifier
 }
 
-// DelegateMappingBuilder builds the DebugHandleMap of a payload.
+// DelegateMappingBuilder builds the DebugHandleMap of a payload: Insert makes the entry of a step, with its node, and Append adds
+// further nodes to one that is there. The run-time half gives the same identifiers to EventTracer.
 type DelegateMappingBuilder struct {
 	generated bool
 	entries   DebugHandleMap

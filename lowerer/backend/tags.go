@@ -84,7 +84,8 @@ func (t *TaggedProgram) offer(n *exir.Node) (reason string, ok bool) {
 	return "", true
 }
 
-// IsConstant reports whether v is a parameter, a buffer that nothing writes, or another constant.
+// IsConstant reports whether v is a parameter, a buffer that nothing writes, or another constant, such as a folded one, which is
+// no input of the method and stands only where it is used.
 func (t *TaggedProgram) IsConstant(v *exir.Value) bool { return v.Const != nil && !t.IsMutated(v) }
 
 // IsMutated reports whether v is a buffer that some method writes.
@@ -155,7 +156,7 @@ func (t *TaggedProgram) TagMutatedBuffer(v *exir.Value, tag string) {
 // NoCopy forbids that v is duplicated: to share it between partitions, or with nodes outside, is an error then.
 func (t *TaggedProgram) NoCopy(v *exir.Value) { t.noCopy[v] = true }
 
-// LeaveOutside makes TagConstants leave v out: it is an input of the delegates that use it.
+// LeaveOutside makes TagConstants, and with it PartitionByCapability, leave v out: it is an input of the delegates that use it.
 func (t *TaggedProgram) LeaveOutside(v *exir.Value) { t.outside[v] = true }
 
 // TagConstants puts every constant that a tagged node uses into that node's partition.

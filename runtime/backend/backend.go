@@ -154,7 +154,7 @@ type Work struct {
 // EventTracerEntry is a step that has begun.
 type EventTracerEntry int
 
-// Error is a failure of a backend with ExecuTorch's code for it.
+// Error is a failure of a backend with ExecuTorch's code for it. Fail makes one.
 type Error struct {
 	Code pte.Code
 	Msg  string
