@@ -1,6 +1,7 @@
 package parallel
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,5 +59,39 @@ func TestPanicReachesTheCaller(t *testing.T) {
 				}
 			})
 		}()
+	}
+}
+
+// TestSleepers runs loops after workers have fallen asleep, and wants Close to end them.
+func TestSleepers(t *testing.T) {
+	before := runtime.NumGoroutine()
+	p := New(3)
+	for range 5 {
+		for p.asleep.Load() < 2 {
+			runtime.Gosched()
+		}
+		var sum atomic.Int64
+		p.Run(100, 1, func(lo, hi int) { sum.Add(int64(hi - lo)) })
+		if sum.Load() != 100 {
+			t.Fatalf("%d of 100 ran", sum.Load())
+		}
+	}
+	p.Close()
+	for runtime.NumGoroutine() > before {
+		runtime.Gosched()
+	}
+}
+
+// TestOneProcessor has more threads than may run at a time.
+func TestOneProcessor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	p := New(4)
+	defer p.Close()
+	for n := range 200 {
+		var sum atomic.Int64
+		p.Run(n, 1, func(lo, hi int) { sum.Add(int64(hi - lo)) })
+		if int(sum.Load()) != n {
+			t.Fatalf("%d of %d ran", sum.Load(), n)
+		}
 	}
 }
