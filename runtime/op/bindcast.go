@@ -66,7 +66,7 @@ func loadInts(dst []int64, src []byte, t tensor.ScalarType) {
 		widen[uint8](dst, src)
 	case tensor.Bool:
 		for i := range dst {
-			dst[i] = int64(boolByte(src[i] != 0))
+			dst[i] = int64(toBool(src[i] != 0))
 		}
 	case tensor.Char:
 		widen[int8](dst, src)
@@ -81,13 +81,6 @@ func loadInts(dst []int64, src []byte, t tensor.ScalarType) {
 	case tensor.Long, tensor.UInt64:
 		widen[int64](dst, src)
 	}
-}
-
-func boolByte(b bool) byte {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func widen[T anyInt](dst []int64, src []byte) {
@@ -108,7 +101,7 @@ func storeInts(dst []byte, t tensor.ScalarType, src []int64) {
 	case 1:
 		if t == tensor.Bool {
 			for i, x := range src {
-				dst[i] = boolByte(x != 0)
+				dst[i] = toBool(x != 0)
 			}
 			return
 		}
@@ -184,7 +177,7 @@ func storeFloats(dst []byte, t tensor.ScalarType, src []float64) {
 		}
 	case t == tensor.Bool:
 		for i, x := range src {
-			dst[i] = boolByte(x != 0)
+			dst[i] = toBool(x != 0)
 		}
 	default:
 		storeTruncated(dst, t, src)

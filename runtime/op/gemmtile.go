@@ -94,9 +94,12 @@ func at32[T number](x []T, i int) *float32 {
 	return (*float32)(unsafe.Pointer(unsafe.SliceData(x[i:])))
 }
 
-// floats is x, whose elements are float32.
-func floats[T any](x []T) []float32 {
-	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+// floats is x, whose elements are float32; nil of nil.
+func floats[T any](x []T) []float32 { return elementsAs[float32](x) }
+
+// elementsAs is x as elements of another type of the same size.
+func elementsAs[U, T any](x []T) []U {
+	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
 // balanced is the height of tiles of at most most rows that cut n rows evenly.

@@ -111,17 +111,35 @@ func runCat[T word](c *Call, _ State) error {
 		if legacyEmpty(t) {
 			continue
 		}
-		if t.Contiguous() && out.Contiguous() {
-			outer, inner := outerInner(&out.Meta, dim)
-			run, step := int(t.Sizes[dim])*inner, int(out.Sizes[dim])*inner
-			copyRuns(elems[T](out), elems[T](t), &runs{outer, run, step, run, at * inner, 0})
-		} else {
+		if !copySection[T](out, t, section{dim, at, int(t.Sizes[dim])}, true) {
 			v := placeMove(&t.Meta, &out.Meta, dim, at)
 			moveStrided(elems[T](out), elems[T](t), &v)
 		}
 		at += int(t.Sizes[dim])
 	}
 	return nil
+}
+
+// section is n indices of dimension dim, from index at on.
+type section struct{ dim, at, n int }
+
+// copySection copies other into a section of whole, or the section to other. It is false, and copies nothing, unless both are
+// contiguous: then the section is a run of elements for each index of the dimensions before.
+func copySection[T word](whole, other *tensor.Tensor, s section, into bool) bool {
+	if !whole.Contiguous() || !other.Contiguous() {
+		return false
+	}
+	outer, inner := outerInner(&whole.Meta, s.dim)
+	w, o, run, step := elems[T](whole), elems[T](other), s.n*inner, int(whole.Sizes[s.dim])*inner
+	for i := range outer {
+		inside, outside := w[i*step+s.at*inner:][:run], o[i*run:][:run]
+		if into {
+			copy(inside, outside)
+		} else {
+			copy(outside, inside)
+		}
+	}
+	return true
 }
 
 func inferStack(c *Infer) error {
@@ -159,9 +177,7 @@ func runStack[T word](c *Call, _ State) error {
 		return err
 	}
 	for i, t := range c.Args[0].Tensors {
-		if t.Contiguous() && out.Contiguous() {
-			outer, run := outerInner(&out.Meta, dim)
-			copyRuns(elems[T](out), elems[T](t), &runs{outer, run, int(out.Sizes[dim]) * run, run, i * run, 0})
+		if copySection[T](out, t, section{dim, i, 1}, true) {
 			continue
 		}
 		v := planeMove(&t.Meta, &out.Meta, dim, i)
@@ -266,15 +282,10 @@ func runSplit[T word](c *Call, _ State) error {
 	}
 	at := 0
 	for _, out := range c.Out {
-		if t.Contiguous() && out.Contiguous() {
-			outer, inner := outerInner(&t.Meta, dim)
-			run, step := int(out.Sizes[dim])*inner, int(t.Sizes[dim])*inner
-			copyRuns(elems[T](out), elems[T](t), &runs{outer, run, run, step, 0, at * inner})
-			at += int(out.Sizes[dim])
-			continue
+		if !copySection[T](t, out, section{dim, at, int(out.Sizes[dim])}, false) {
+			v := stepMove(&t.Meta, &out.Meta, dim, at, 1)
+			moveStrided(elems[T](out), elems[T](t), &v)
 		}
-		v := stepMove(&t.Meta, &out.Meta, dim, at, 1)
-		moveStrided(elems[T](out), elems[T](t), &v)
 		at += int(out.Sizes[dim])
 	}
 	return nil
@@ -303,9 +314,7 @@ func runUnbind[T word](c *Call, _ State) error {
 		return err
 	}
 	for i, out := range c.Out {
-		if t.Contiguous() && out.Contiguous() {
-			outer, run := outerInner(&t.Meta, dim)
-			copyRuns(elems[T](out), elems[T](t), &runs{outer, run, run, int(t.Sizes[dim]) * run, 0, i * run})
+		if copySection[T](t, out, section{dim, i, 1}, false) {
 			continue
 		}
 		v := planeMove(&out.Meta, &t.Meta, dim, i)

@@ -108,18 +108,10 @@ func (n *layerNorm[T]) parts(lo, hi int) {
 		mean, variance := momentsIn(n.tier, row)
 		rstd := 1 / math.Sqrt(variance+n.eps)
 		n.means[i], n.rstds[i] = T(mean), T(rstd)
-		if !isFloat32[T]() || !kernel.AffineRowF32(n.tier, floats(to), floats(row), floatsOrNil(n.w), floatsOrNil(n.b), float32(mean), float32(rstd)) {
+		if !isFloat32[T]() || !kernel.AffineRowF32(n.tier, floats(to), floats(row), floats(n.w), floats(n.b), float32(mean), float32(rstd)) {
 			normalizeRow(to, row, n.w, n.b, mean, rstd)
 		}
 	}
-}
-
-// floatsOrNil is floats, nil of nil.
-func floatsOrNil[T any](x []T) []float32 {
-	if x == nil {
-		return nil
-	}
-	return floats(x)
 }
 
 // momentsIn is moments, in float32 where t has kernels.

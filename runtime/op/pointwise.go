@@ -218,19 +218,14 @@ func where[T any](c *Call, row rowFunc3[uint8, T, T]) error {
 func rowWhere[T any](o []T, cond []uint8, x, y []T, _ par) {
 	switch unsafe.Sizeof(*new(T)) {
 	case 1:
-		chooseWords(asWords[uint8](o), cond, asWords[uint8](x), asWords[uint8](y))
+		chooseWords(elementsAs[uint8](o), cond, elementsAs[uint8](x), elementsAs[uint8](y))
 	case 2:
-		chooseWords(asWords[uint16](o), cond, asWords[uint16](x), asWords[uint16](y))
+		chooseWords(elementsAs[uint16](o), cond, elementsAs[uint16](x), elementsAs[uint16](y))
 	case 4:
-		chooseWords(asWords[uint32](o), cond, asWords[uint32](x), asWords[uint32](y))
+		chooseWords(elementsAs[uint32](o), cond, elementsAs[uint32](x), elementsAs[uint32](y))
 	case 8:
-		chooseWords(asWords[uint64](o), cond, asWords[uint64](x), asWords[uint64](y))
+		chooseWords(elementsAs[uint64](o), cond, elementsAs[uint64](x), elementsAs[uint64](y))
 	}
-}
-
-// asWords is x as words of the same size.
-func asWords[W word, T any](x []T) []W {
-	return unsafe.Slice((*W)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
 func chooseWords[W word](o []W, cond []uint8, x, y []W) {

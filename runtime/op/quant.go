@@ -137,11 +137,10 @@ func dequantizeTo[T integer](t kernel.Tier, o []float32, x []T, a affine) {
 
 // dequantizeBytes is dequantizeTo for int8 or uint8, if t has kernels for so many.
 func dequantizeBytes[T integer](t kernel.Tier, o []float32, x []T, a affine) bool {
-	p := unsafe.Pointer(unsafe.SliceData(x))
 	if ^T(0) < 0 {
-		return kernel.DequantizeS8(t, o, unsafe.Slice((*int8)(p), len(x)), a.scale, a.zero)
+		return kernel.DequantizeS8(t, o, elementsAs[int8](x), a.scale, a.zero)
 	}
-	return kernel.DequantizeS8(t, o, unsafe.Slice((*uint8)(p), len(x)), a.scale, a.zero)
+	return kernel.DequantizeS8(t, o, elementsAs[uint8](x), a.scale, a.zero)
 }
 
 // quantizeTensor has one scale and zero point, numbers or tensors.

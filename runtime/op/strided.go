@@ -171,16 +171,6 @@ func transposeTwo[T any](dst, src []T, n, to, from int) {
 	}
 }
 
-// runs are n runs of elements, which begin steps apart in dst and src.
-type runs struct{ n, size, dst, src, dstOff, srcOff int }
-
-// copyRuns copies runs from src to dst.
-func copyRuns[T any](dst, src []T, r *runs) {
-	for i := range r.n {
-		copy(dst[r.dstOff+i*r.dst:][:r.size], src[r.srcOff+i*r.src:][:r.size])
-	}
-}
-
 // moveRun copies n elements of one dimension.
 func moveRun[T any](dst, src []T, d, s, n, dstStep, srcStep int) {
 	switch {

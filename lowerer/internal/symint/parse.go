@@ -97,17 +97,18 @@ func (p *parser) expr(depth int) (Dim, error) {
 		}
 		return p.t.round(rounding.op, r), nil
 	}
-	args, err := p.args(depth)
+	args, err := arguments(p, depth, p.expr)
 	if err != nil {
 		return 0, err
 	}
 	return p.call(name, args)
 }
 
-func (p *parser) args(depth int) ([]Dim, error) {
-	var args []Dim
+// arguments reads what read gives, up to the closing bracket.
+func arguments[T any](p *parser, depth int, read func(depth int) (T, error)) ([]T, error) {
+	var args []T
 	for {
-		a, err := p.expr(depth + 1)
+		a, err := read(depth + 1)
 		if err != nil {
 			return nil, err
 		}

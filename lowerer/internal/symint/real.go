@@ -256,13 +256,13 @@ func (p *parser) real(depth int) (*Real, error) {
 	case name == "Float":
 		return p.float()
 	case name == "ToFloat" || name == "Identity":
-		args, err := p.reals(depth)
+		args, err := arguments(p, depth, p.real)
 		if err == nil && len(args) == 1 {
 			return args[0], nil
 		}
 		return nil, errors.Join(err, errors.New(name+" takes one argument"))
 	case op != "":
-		args, err := p.reals(depth)
+		args, err := arguments(p, depth, p.real)
 		if err == nil && !slices.ContainsFunc(args, func(r *Real) bool { return r.Op != "int" }) && op != "truediv" && op != "sqrt" {
 			*p = before // an integer expression
 			break
@@ -276,25 +276,6 @@ func (p *parser) real(depth int) (*Real, error) {
 	}
 	d, err := p.expr(depth + 1)
 	return &Real{Op: "int", Dim: d}, err
-}
-
-// reals reads arguments up to the closing bracket.
-func (p *parser) reals(depth int) ([]*Real, error) {
-	var args []*Real
-	for {
-		a, err := p.real(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, a)
-		if p.take(",") {
-			continue
-		}
-		if !p.take(")") {
-			return nil, errors.New("want , or ) after an argument")
-		}
-		return args, nil
-	}
 }
 
 // float reads Float('1.3', precision=53) after "Float(".
