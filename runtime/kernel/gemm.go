@@ -20,6 +20,7 @@ type Tile struct {
 	RowStart    *float32 // what all columns of a row start at, instead of Start; or nil
 	PanelGap    uintptr  // bytes from the end of a segment's rows of the panel to the start of the next's
 	Low, High   float32
+	Offsets     *int64 // where each row of the panel lies, in bytes from Panel; nil for one after another. Such a tile has one segment
 }
 
 // Unclamped are the bounds of a Tile that is not clamped.

@@ -44,12 +44,14 @@ type product struct {
 	rows, depth, segments, gap, pad int // gap and pad in float32: between segments, and between rows of out
 	skip                            int // rows of the panel between segments
 	narrow                          bool
+	scatter                         int // float32 from a row of the panel to the one before, in the other direction, if not 0
 	low, high                       float32
 	starts                          int // 0: a row for all, 1: a row each, 2: a number each
 }
 
 func (p product) String() string {
-	return fmt.Sprintf("%dx%dx%d gap %d pad %d skip %d starts %d narrow %v", p.rows, p.segments, p.depth, p.gap, p.pad, p.skip, p.starts, p.narrow)
+	return fmt.Sprintf("%dx%dx%d gap %d pad %d skip %d starts %d narrow %v scatter %d", p.rows, p.segments, p.depth, p.gap, p.pad, p.skip, p.starts,
+		p.narrow, p.scatter)
 }
 
 func products(g *Gemm) (list []product) {
@@ -59,7 +61,9 @@ func products(g *Gemm) (list []product) {
 			list = append(list, product{rows: rows, depth: depth, segments: 1, low: -inf, high: inf},
 				product{rows: rows, depth: depth, segments: 3, gap: 5, pad: 3, low: -0.5, high: 1.5, starts: 1},
 				product{rows: rows, depth: depth, segments: 2, low: -inf, high: inf, starts: 2, skip: 2},
-				product{rows: rows, depth: depth, segments: 3, gap: 5, skip: 1, pad: 3, low: -0.5, high: 1.5, narrow: true})
+				product{rows: rows, depth: depth, segments: 3, gap: 5, skip: 1, pad: 3, low: -0.5, high: 1.5, narrow: true},
+				product{rows: rows, depth: depth, segments: 1, pad: 2, low: -inf, high: inf, scatter: 3},
+				product{rows: rows, depth: depth, segments: 1, low: -0.5, high: 1.5, starts: 2, narrow: true, scatter: 100})
 		}
 	}
 	return list
@@ -97,6 +101,16 @@ func checkProduct(t *testing.T, g *Gemm, p product) {
 	if p.starts == 2 {
 		tile.RowStart = tile.Start
 	}
+	at := func(k int) int { return k * cols }
+	if p.scatter != 0 {
+		panel = guarded(r, p.depth*p.scatter+cols)
+		at = func(k int) int { return (p.depth - k) * p.scatter }
+		offsets := make([]int64, p.depth+1)
+		for k := range offsets {
+			offsets[k] = int64(at(k) * 4)
+		}
+		tile.Panel, tile.Offsets = unsafe.SliceData(panel), &offsets[0]
+	}
 	run(tile, p.rows)
 	if !intact(out) {
 		t.Fatal("a value beside the output is changed")
@@ -115,7 +129,7 @@ func checkProduct(t *testing.T, g *Gemm, p product) {
 		}
 		for s := range p.segments {
 			for k := range p.depth {
-				want += float64(left[row*stride+s*(p.depth+p.gap)+k]) * float64(panel[(s*(p.depth+p.skip)+k)*cols+c])
+				want += float64(left[row*stride+s*(p.depth+p.gap)+k]) * float64(panel[at(s*(p.depth+p.skip)+k)+c])
 			}
 		}
 		want = min(max(want, float64(p.low)), float64(p.high))

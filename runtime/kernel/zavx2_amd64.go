@@ -8,37 +8,73 @@ package kernel
 func gemmF32AVX2x1(a *Tile)
 
 //go:noescape
+func scatteredF32AVX2x1(a *Tile)
+
+//go:noescape
 func gemmF32AVX2x2(a *Tile)
+
+//go:noescape
+func scatteredF32AVX2x2(a *Tile)
 
 //go:noescape
 func gemmF32AVX2x3(a *Tile)
 
 //go:noescape
+func scatteredF32AVX2x3(a *Tile)
+
+//go:noescape
 func gemmF32AVX2x4(a *Tile)
+
+//go:noescape
+func scatteredF32AVX2x4(a *Tile)
 
 //go:noescape
 func gemmF32AVX2x5(a *Tile)
 
 //go:noescape
+func scatteredF32AVX2x5(a *Tile)
+
+//go:noescape
 func gemmF32AVX2x6(a *Tile)
+
+//go:noescape
+func scatteredF32AVX2x6(a *Tile)
 
 //go:noescape
 func narrowF32AVX2x1(a *Tile)
 
 //go:noescape
+func scatteredNarrowF32AVX2x1(a *Tile)
+
+//go:noescape
 func narrowF32AVX2x2(a *Tile)
+
+//go:noescape
+func scatteredNarrowF32AVX2x2(a *Tile)
 
 //go:noescape
 func narrowF32AVX2x3(a *Tile)
 
 //go:noescape
+func scatteredNarrowF32AVX2x3(a *Tile)
+
+//go:noescape
 func narrowF32AVX2x4(a *Tile)
+
+//go:noescape
+func scatteredNarrowF32AVX2x4(a *Tile)
 
 //go:noescape
 func narrowF32AVX2x5(a *Tile)
 
 //go:noescape
+func scatteredNarrowF32AVX2x5(a *Tile)
+
+//go:noescape
 func narrowF32AVX2x6(a *Tile)
+
+//go:noescape
+func scatteredNarrowF32AVX2x6(a *Tile)
 
 //go:noescape
 func tapsLineX1AVX2(a *Taps)
@@ -345,36 +381,70 @@ func accumulateF64AVX2(a *stream)
 
 // gemmF32AVX2 computes t, which has this many rows.
 func gemmF32AVX2(t *Tile, rows int) {
+	if t.Offsets == nil {
+		switch rows {
+		case 1:
+			gemmF32AVX2x1(t)
+		case 2:
+			gemmF32AVX2x2(t)
+		case 3:
+			gemmF32AVX2x3(t)
+		case 4:
+			gemmF32AVX2x4(t)
+		case 5:
+			gemmF32AVX2x5(t)
+		case 6:
+			gemmF32AVX2x6(t)
+		}
+		return
+	}
 	switch rows {
 	case 1:
-		gemmF32AVX2x1(t)
+		scatteredF32AVX2x1(t)
 	case 2:
-		gemmF32AVX2x2(t)
+		scatteredF32AVX2x2(t)
 	case 3:
-		gemmF32AVX2x3(t)
+		scatteredF32AVX2x3(t)
 	case 4:
-		gemmF32AVX2x4(t)
+		scatteredF32AVX2x4(t)
 	case 5:
-		gemmF32AVX2x5(t)
+		scatteredF32AVX2x5(t)
 	case 6:
-		gemmF32AVX2x6(t)
+		scatteredF32AVX2x6(t)
 	}
 }
 
 // narrowF32AVX2 computes t, which has this many rows.
 func narrowF32AVX2(t *Tile, rows int) {
+	if t.Offsets == nil {
+		switch rows {
+		case 1:
+			narrowF32AVX2x1(t)
+		case 2:
+			narrowF32AVX2x2(t)
+		case 3:
+			narrowF32AVX2x3(t)
+		case 4:
+			narrowF32AVX2x4(t)
+		case 5:
+			narrowF32AVX2x5(t)
+		case 6:
+			narrowF32AVX2x6(t)
+		}
+		return
+	}
 	switch rows {
 	case 1:
-		narrowF32AVX2x1(t)
+		scatteredNarrowF32AVX2x1(t)
 	case 2:
-		narrowF32AVX2x2(t)
+		scatteredNarrowF32AVX2x2(t)
 	case 3:
-		narrowF32AVX2x3(t)
+		scatteredNarrowF32AVX2x3(t)
 	case 4:
-		narrowF32AVX2x4(t)
+		scatteredNarrowF32AVX2x4(t)
 	case 5:
-		narrowF32AVX2x5(t)
+		scatteredNarrowF32AVX2x5(t)
 	case 6:
-		narrowF32AVX2x6(t)
+		scatteredNarrowF32AVX2x6(t)
 	}
 }

@@ -8,49 +8,97 @@ package kernel
 func gemmF32AVX512x1(a *Tile)
 
 //go:noescape
+func scatteredF32AVX512x1(a *Tile)
+
+//go:noescape
 func gemmF32AVX512x2(a *Tile)
+
+//go:noescape
+func scatteredF32AVX512x2(a *Tile)
 
 //go:noescape
 func gemmF32AVX512x3(a *Tile)
 
 //go:noescape
+func scatteredF32AVX512x3(a *Tile)
+
+//go:noescape
 func gemmF32AVX512x4(a *Tile)
+
+//go:noescape
+func scatteredF32AVX512x4(a *Tile)
 
 //go:noescape
 func gemmF32AVX512x5(a *Tile)
 
 //go:noescape
+func scatteredF32AVX512x5(a *Tile)
+
+//go:noescape
 func gemmF32AVX512x6(a *Tile)
+
+//go:noescape
+func scatteredF32AVX512x6(a *Tile)
 
 //go:noescape
 func gemmF32AVX512x7(a *Tile)
 
 //go:noescape
+func scatteredF32AVX512x7(a *Tile)
+
+//go:noescape
 func gemmF32AVX512x8(a *Tile)
+
+//go:noescape
+func scatteredF32AVX512x8(a *Tile)
 
 //go:noescape
 func narrowF32AVX512x1(a *Tile)
 
 //go:noescape
+func scatteredNarrowF32AVX512x1(a *Tile)
+
+//go:noescape
 func narrowF32AVX512x2(a *Tile)
+
+//go:noescape
+func scatteredNarrowF32AVX512x2(a *Tile)
 
 //go:noescape
 func narrowF32AVX512x3(a *Tile)
 
 //go:noescape
+func scatteredNarrowF32AVX512x3(a *Tile)
+
+//go:noescape
 func narrowF32AVX512x4(a *Tile)
+
+//go:noescape
+func scatteredNarrowF32AVX512x4(a *Tile)
 
 //go:noescape
 func narrowF32AVX512x5(a *Tile)
 
 //go:noescape
+func scatteredNarrowF32AVX512x5(a *Tile)
+
+//go:noescape
 func narrowF32AVX512x6(a *Tile)
+
+//go:noescape
+func scatteredNarrowF32AVX512x6(a *Tile)
 
 //go:noescape
 func narrowF32AVX512x7(a *Tile)
 
 //go:noescape
+func scatteredNarrowF32AVX512x7(a *Tile)
+
+//go:noescape
 func narrowF32AVX512x8(a *Tile)
+
+//go:noescape
+func scatteredNarrowF32AVX512x8(a *Tile)
 
 //go:noescape
 func tapsLineX1AVX512(a *Taps)
@@ -360,44 +408,86 @@ func accumulateF64AVX512(a *stream)
 
 // gemmF32AVX512 computes t, which has this many rows.
 func gemmF32AVX512(t *Tile, rows int) {
+	if t.Offsets == nil {
+		switch rows {
+		case 1:
+			gemmF32AVX512x1(t)
+		case 2:
+			gemmF32AVX512x2(t)
+		case 3:
+			gemmF32AVX512x3(t)
+		case 4:
+			gemmF32AVX512x4(t)
+		case 5:
+			gemmF32AVX512x5(t)
+		case 6:
+			gemmF32AVX512x6(t)
+		case 7:
+			gemmF32AVX512x7(t)
+		case 8:
+			gemmF32AVX512x8(t)
+		}
+		return
+	}
 	switch rows {
 	case 1:
-		gemmF32AVX512x1(t)
+		scatteredF32AVX512x1(t)
 	case 2:
-		gemmF32AVX512x2(t)
+		scatteredF32AVX512x2(t)
 	case 3:
-		gemmF32AVX512x3(t)
+		scatteredF32AVX512x3(t)
 	case 4:
-		gemmF32AVX512x4(t)
+		scatteredF32AVX512x4(t)
 	case 5:
-		gemmF32AVX512x5(t)
+		scatteredF32AVX512x5(t)
 	case 6:
-		gemmF32AVX512x6(t)
+		scatteredF32AVX512x6(t)
 	case 7:
-		gemmF32AVX512x7(t)
+		scatteredF32AVX512x7(t)
 	case 8:
-		gemmF32AVX512x8(t)
+		scatteredF32AVX512x8(t)
 	}
 }
 
 // narrowF32AVX512 computes t, which has this many rows.
 func narrowF32AVX512(t *Tile, rows int) {
+	if t.Offsets == nil {
+		switch rows {
+		case 1:
+			narrowF32AVX512x1(t)
+		case 2:
+			narrowF32AVX512x2(t)
+		case 3:
+			narrowF32AVX512x3(t)
+		case 4:
+			narrowF32AVX512x4(t)
+		case 5:
+			narrowF32AVX512x5(t)
+		case 6:
+			narrowF32AVX512x6(t)
+		case 7:
+			narrowF32AVX512x7(t)
+		case 8:
+			narrowF32AVX512x8(t)
+		}
+		return
+	}
 	switch rows {
 	case 1:
-		narrowF32AVX512x1(t)
+		scatteredNarrowF32AVX512x1(t)
 	case 2:
-		narrowF32AVX512x2(t)
+		scatteredNarrowF32AVX512x2(t)
 	case 3:
-		narrowF32AVX512x3(t)
+		scatteredNarrowF32AVX512x3(t)
 	case 4:
-		narrowF32AVX512x4(t)
+		scatteredNarrowF32AVX512x4(t)
 	case 5:
-		narrowF32AVX512x5(t)
+		scatteredNarrowF32AVX512x5(t)
 	case 6:
-		narrowF32AVX512x6(t)
+		scatteredNarrowF32AVX512x6(t)
 	case 7:
-		narrowF32AVX512x7(t)
+		scatteredNarrowF32AVX512x7(t)
 	case 8:
-		narrowF32AVX512x8(t)
+		scatteredNarrowF32AVX512x8(t)
 	}
 }

@@ -8,49 +8,97 @@ package kernel
 func gemmF32NEONx1(a *Tile)
 
 //go:noescape
+func scatteredF32NEONx1(a *Tile)
+
+//go:noescape
 func gemmF32NEONx2(a *Tile)
+
+//go:noescape
+func scatteredF32NEONx2(a *Tile)
 
 //go:noescape
 func gemmF32NEONx3(a *Tile)
 
 //go:noescape
+func scatteredF32NEONx3(a *Tile)
+
+//go:noescape
 func gemmF32NEONx4(a *Tile)
+
+//go:noescape
+func scatteredF32NEONx4(a *Tile)
 
 //go:noescape
 func gemmF32NEONx5(a *Tile)
 
 //go:noescape
+func scatteredF32NEONx5(a *Tile)
+
+//go:noescape
 func gemmF32NEONx6(a *Tile)
+
+//go:noescape
+func scatteredF32NEONx6(a *Tile)
 
 //go:noescape
 func gemmF32NEONx7(a *Tile)
 
 //go:noescape
+func scatteredF32NEONx7(a *Tile)
+
+//go:noescape
 func gemmF32NEONx8(a *Tile)
+
+//go:noescape
+func scatteredF32NEONx8(a *Tile)
 
 //go:noescape
 func narrowF32NEONx1(a *Tile)
 
 //go:noescape
+func scatteredNarrowF32NEONx1(a *Tile)
+
+//go:noescape
 func narrowF32NEONx2(a *Tile)
+
+//go:noescape
+func scatteredNarrowF32NEONx2(a *Tile)
 
 //go:noescape
 func narrowF32NEONx3(a *Tile)
 
 //go:noescape
+func scatteredNarrowF32NEONx3(a *Tile)
+
+//go:noescape
 func narrowF32NEONx4(a *Tile)
+
+//go:noescape
+func scatteredNarrowF32NEONx4(a *Tile)
 
 //go:noescape
 func narrowF32NEONx5(a *Tile)
 
 //go:noescape
+func scatteredNarrowF32NEONx5(a *Tile)
+
+//go:noescape
 func narrowF32NEONx6(a *Tile)
+
+//go:noescape
+func scatteredNarrowF32NEONx6(a *Tile)
 
 //go:noescape
 func narrowF32NEONx7(a *Tile)
 
 //go:noescape
+func scatteredNarrowF32NEONx7(a *Tile)
+
+//go:noescape
 func narrowF32NEONx8(a *Tile)
+
+//go:noescape
+func scatteredNarrowF32NEONx8(a *Tile)
 
 //go:noescape
 func tapsLineX1NEON(a *Taps)
@@ -360,44 +408,86 @@ func accumulateF64NEON(a *stream)
 
 // gemmF32NEON computes t, which has this many rows.
 func gemmF32NEON(t *Tile, rows int) {
+	if t.Offsets == nil {
+		switch rows {
+		case 1:
+			gemmF32NEONx1(t)
+		case 2:
+			gemmF32NEONx2(t)
+		case 3:
+			gemmF32NEONx3(t)
+		case 4:
+			gemmF32NEONx4(t)
+		case 5:
+			gemmF32NEONx5(t)
+		case 6:
+			gemmF32NEONx6(t)
+		case 7:
+			gemmF32NEONx7(t)
+		case 8:
+			gemmF32NEONx8(t)
+		}
+		return
+	}
 	switch rows {
 	case 1:
-		gemmF32NEONx1(t)
+		scatteredF32NEONx1(t)
 	case 2:
-		gemmF32NEONx2(t)
+		scatteredF32NEONx2(t)
 	case 3:
-		gemmF32NEONx3(t)
+		scatteredF32NEONx3(t)
 	case 4:
-		gemmF32NEONx4(t)
+		scatteredF32NEONx4(t)
 	case 5:
-		gemmF32NEONx5(t)
+		scatteredF32NEONx5(t)
 	case 6:
-		gemmF32NEONx6(t)
+		scatteredF32NEONx6(t)
 	case 7:
-		gemmF32NEONx7(t)
+		scatteredF32NEONx7(t)
 	case 8:
-		gemmF32NEONx8(t)
+		scatteredF32NEONx8(t)
 	}
 }
 
 // narrowF32NEON computes t, which has this many rows.
 func narrowF32NEON(t *Tile, rows int) {
+	if t.Offsets == nil {
+		switch rows {
+		case 1:
+			narrowF32NEONx1(t)
+		case 2:
+			narrowF32NEONx2(t)
+		case 3:
+			narrowF32NEONx3(t)
+		case 4:
+			narrowF32NEONx4(t)
+		case 5:
+			narrowF32NEONx5(t)
+		case 6:
+			narrowF32NEONx6(t)
+		case 7:
+			narrowF32NEONx7(t)
+		case 8:
+			narrowF32NEONx8(t)
+		}
+		return
+	}
 	switch rows {
 	case 1:
-		narrowF32NEONx1(t)
+		scatteredNarrowF32NEONx1(t)
 	case 2:
-		narrowF32NEONx2(t)
+		scatteredNarrowF32NEONx2(t)
 	case 3:
-		narrowF32NEONx3(t)
+		scatteredNarrowF32NEONx3(t)
 	case 4:
-		narrowF32NEONx4(t)
+		scatteredNarrowF32NEONx4(t)
 	case 5:
-		narrowF32NEONx5(t)
+		scatteredNarrowF32NEONx5(t)
 	case 6:
-		narrowF32NEONx6(t)
+		scatteredNarrowF32NEONx6(t)
 	case 7:
-		narrowF32NEONx7(t)
+		scatteredNarrowF32NEONx7(t)
 	case 8:
-		narrowF32NEONx8(t)
+		scatteredNarrowF32NEONx8(t)
 	}
 }

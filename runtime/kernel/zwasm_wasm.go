@@ -12,11 +12,23 @@ func gemmF32WASMx1Import(a unsafe.Pointer)
 
 func gemmF32WASMx1(a *Tile) { gemmF32WASMx1Import(unsafe.Pointer(a)) }
 
+//go:wasmimport pte scatteredF32WASMx1
+//go:noescape
+func scatteredF32WASMx1Import(a unsafe.Pointer)
+
+func scatteredF32WASMx1(a *Tile) { scatteredF32WASMx1Import(unsafe.Pointer(a)) }
+
 //go:wasmimport pte gemmF32WASMx2
 //go:noescape
 func gemmF32WASMx2Import(a unsafe.Pointer)
 
 func gemmF32WASMx2(a *Tile) { gemmF32WASMx2Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte scatteredF32WASMx2
+//go:noescape
+func scatteredF32WASMx2Import(a unsafe.Pointer)
+
+func scatteredF32WASMx2(a *Tile) { scatteredF32WASMx2Import(unsafe.Pointer(a)) }
 
 //go:wasmimport pte gemmF32WASMx3
 //go:noescape
@@ -24,11 +36,23 @@ func gemmF32WASMx3Import(a unsafe.Pointer)
 
 func gemmF32WASMx3(a *Tile) { gemmF32WASMx3Import(unsafe.Pointer(a)) }
 
+//go:wasmimport pte scatteredF32WASMx3
+//go:noescape
+func scatteredF32WASMx3Import(a unsafe.Pointer)
+
+func scatteredF32WASMx3(a *Tile) { scatteredF32WASMx3Import(unsafe.Pointer(a)) }
+
 //go:wasmimport pte gemmF32WASMx4
 //go:noescape
 func gemmF32WASMx4Import(a unsafe.Pointer)
 
 func gemmF32WASMx4(a *Tile) { gemmF32WASMx4Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte scatteredF32WASMx4
+//go:noescape
+func scatteredF32WASMx4Import(a unsafe.Pointer)
+
+func scatteredF32WASMx4(a *Tile) { scatteredF32WASMx4Import(unsafe.Pointer(a)) }
 
 //go:wasmimport pte narrowF32WASMx1
 //go:noescape
@@ -36,11 +60,23 @@ func narrowF32WASMx1Import(a unsafe.Pointer)
 
 func narrowF32WASMx1(a *Tile) { narrowF32WASMx1Import(unsafe.Pointer(a)) }
 
+//go:wasmimport pte scatteredNarrowF32WASMx1
+//go:noescape
+func scatteredNarrowF32WASMx1Import(a unsafe.Pointer)
+
+func scatteredNarrowF32WASMx1(a *Tile) { scatteredNarrowF32WASMx1Import(unsafe.Pointer(a)) }
+
 //go:wasmimport pte narrowF32WASMx2
 //go:noescape
 func narrowF32WASMx2Import(a unsafe.Pointer)
 
 func narrowF32WASMx2(a *Tile) { narrowF32WASMx2Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte scatteredNarrowF32WASMx2
+//go:noescape
+func scatteredNarrowF32WASMx2Import(a unsafe.Pointer)
+
+func scatteredNarrowF32WASMx2(a *Tile) { scatteredNarrowF32WASMx2Import(unsafe.Pointer(a)) }
 
 //go:wasmimport pte narrowF32WASMx3
 //go:noescape
@@ -48,11 +84,23 @@ func narrowF32WASMx3Import(a unsafe.Pointer)
 
 func narrowF32WASMx3(a *Tile) { narrowF32WASMx3Import(unsafe.Pointer(a)) }
 
+//go:wasmimport pte scatteredNarrowF32WASMx3
+//go:noescape
+func scatteredNarrowF32WASMx3Import(a unsafe.Pointer)
+
+func scatteredNarrowF32WASMx3(a *Tile) { scatteredNarrowF32WASMx3Import(unsafe.Pointer(a)) }
+
 //go:wasmimport pte narrowF32WASMx4
 //go:noescape
 func narrowF32WASMx4Import(a unsafe.Pointer)
 
 func narrowF32WASMx4(a *Tile) { narrowF32WASMx4Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte scatteredNarrowF32WASMx4
+//go:noescape
+func scatteredNarrowF32WASMx4Import(a unsafe.Pointer)
+
+func scatteredNarrowF32WASMx4(a *Tile) { scatteredNarrowF32WASMx4Import(unsafe.Pointer(a)) }
 
 //go:wasmimport pte tapsLineX1WASM
 //go:noescape
@@ -680,28 +728,54 @@ func completeS8WASM(a *lines) { completeS8WASMImport(unsafe.Pointer(a)) }
 
 // gemmF32WASM computes t, which has this many rows.
 func gemmF32WASM(t *Tile, rows int) {
+	if t.Offsets == nil {
+		switch rows {
+		case 1:
+			gemmF32WASMx1(t)
+		case 2:
+			gemmF32WASMx2(t)
+		case 3:
+			gemmF32WASMx3(t)
+		case 4:
+			gemmF32WASMx4(t)
+		}
+		return
+	}
 	switch rows {
 	case 1:
-		gemmF32WASMx1(t)
+		scatteredF32WASMx1(t)
 	case 2:
-		gemmF32WASMx2(t)
+		scatteredF32WASMx2(t)
 	case 3:
-		gemmF32WASMx3(t)
+		scatteredF32WASMx3(t)
 	case 4:
-		gemmF32WASMx4(t)
+		scatteredF32WASMx4(t)
 	}
 }
 
 // narrowF32WASM computes t, which has this many rows.
 func narrowF32WASM(t *Tile, rows int) {
+	if t.Offsets == nil {
+		switch rows {
+		case 1:
+			narrowF32WASMx1(t)
+		case 2:
+			narrowF32WASMx2(t)
+		case 3:
+			narrowF32WASMx3(t)
+		case 4:
+			narrowF32WASMx4(t)
+		}
+		return
+	}
 	switch rows {
 	case 1:
-		narrowF32WASMx1(t)
+		scatteredNarrowF32WASMx1(t)
 	case 2:
-		narrowF32WASMx2(t)
+		scatteredNarrowF32WASMx2(t)
 	case 3:
-		narrowF32WASMx3(t)
+		scatteredNarrowF32WASMx3(t)
 	case 4:
-		narrowF32WASMx4(t)
+		scatteredNarrowF32WASMx4(t)
 	}
 }

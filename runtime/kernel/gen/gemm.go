@@ -17,6 +17,9 @@ const (
 	out       = panel // once the sums are made
 	outStride = depth
 	start     = segments // before they are
+
+	offsets = segments // where a panel is scattered
+	offset  = gap
 )
 
 // Where the fields of kernel.Tile lie.
@@ -35,6 +38,7 @@ const (
 	tilePanelGap    = 88
 	tileLow         = 96
 	tileHigh        = 100
+	tileOffsets     = 104
 )
 
 // unroll is how many steps of the inner loop are written out.
@@ -47,23 +51,37 @@ const float32Size = 4
 type gemm struct {
 	machine
 	mr, nv int
-	left   rows
+	// scattered says that each row of the panel lies where a table says.
+	scattered bool
+	left      rows
 }
+
+// tileKinds are the tiles of all vectors of a panel and of the first; scattered names those whose panel lies where a
+// table says.
+var tileKinds = []struct {
+	name, scattered string
+	narrow          bool
+}{{name: "gemm", scattered: "scattered"}, {name: "narrow", scattered: "scatteredNarrow", narrow: true}}
 
 // gemmF32 writes the tiles of 1 to mr rows and nv vectors, and the narrow ones of one vector.
 func gemmF32(m machine, mr, nv int) {
-	for _, width := range []struct {
-		name string
-		nv   int
-	}{{"gemm", nv}, {"narrow", 1}} {
+	for _, kind := range tileKinds {
+		width := nv
+		if kind.narrow {
+			width = 1
+		}
 		for n := 1; n <= mr; n++ {
-			g := &gemm{machine: m, mr: n, nv: width.nv}
-			g.begin(fmt.Sprintf("%sF32%sx%d", width.name, m.tier(), n), "Tile")
-			g.sum()
-			g.finish()
-			g.end()
+			(&gemm{machine: m, mr: n, nv: width}).write(kind.name)
+			(&gemm{machine: m, mr: n, nv: width, scattered: true}).write(kind.scattered)
 		}
 	}
+}
+
+func (g *gemm) write(name string) {
+	g.begin(fmt.Sprintf("%sF32%sx%d", name, g.tier(), g.mr), "Tile")
+	g.sum()
+	g.finish()
+	g.end()
 }
 
 func (g *gemm) width() int { return g.lanes() * float32Size }
@@ -80,10 +98,23 @@ func (g *gemm) sum() {
 	g.get(stride, args, tileStride)
 	g.left = g.rows(left, stride, g.mr, free)
 	g.get(panel, args, tilePanel)
+	if g.scattered {
+		g.get(offsets, args, tileOffsets)
+		g.products()
+		return
+	}
 	g.get(segments, args, tileSegments)
 	g.get(gap, args, tileGap)
 	g.get(panelGap, args, tilePanelGap)
 	g.label("segment")
+	g.products()
+	g.left.advancePtr(gap)
+	g.addPtr(panel, panelGap)
+	g.more(segments, "segment")
+}
+
+// products adds the products of a segment.
+func (g *gemm) products() {
 	g.get(depth, args, tileDepth)
 	g.less(depth, unroll, "rest")
 	g.label("steps")
@@ -96,9 +127,6 @@ func (g *gemm) sum() {
 	g.steps(1)
 	g.loop(depth, 1, "step")
 	g.label("next")
-	g.left.advancePtr(gap)
-	g.addPtr(panel, panelGap)
-	g.more(segments, "segment")
 }
 
 // startSums gives the sums of a row one number, or a row of numbers.
@@ -127,9 +155,7 @@ func (g *gemm) startSums() {
 // steps adds n products to each sum.
 func (g *gemm) steps(n int) {
 	for s := range n {
-		for j := range g.nv {
-			g.load(g.right(j), panel, (s*g.nv+j)*g.width())
-		}
+		g.loadRight(s)
 		for r := range g.mr {
 			x := g.factor(r)
 			g.left.broadcast(x, r, s*float32Size)
@@ -139,7 +165,25 @@ func (g *gemm) steps(n int) {
 		}
 	}
 	g.left.advance(n * float32Size)
-	g.add(panel, n*g.nv*g.width())
+	if g.scattered {
+		g.add(offsets, n*pointerSize)
+	} else {
+		g.add(panel, n*g.nv*g.width())
+	}
+}
+
+// loadRight loads the panel's row of step s.
+func (g *gemm) loadRight(s int) {
+	if g.scattered {
+		g.get(offset, offsets, s*pointerSize)
+	}
+	for j := range g.nv {
+		if g.scattered {
+			g.loadAt(g.right(j), panel, offset, j*g.width())
+		} else {
+			g.load(g.right(j), panel, (s*g.nv+j)*g.width())
+		}
+	}
 }
 
 // finish clamps and stores the sums.

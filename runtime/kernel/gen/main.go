@@ -59,21 +59,32 @@ func declarations(m machine, s *source) []byte {
 	for _, f := range s.funcs {
 		fmt.Fprintf(&b, "\n//go:noescape\nfunc %s(a *%s)\n", f.name, f.arg)
 	}
-	for _, width := range []string{"gemm", "narrow"} {
-		writeTiles(&b, width+"F32"+m.tier(), s)
-	}
+	writeTiles(&b, m.tier(), s)
 	return formatted(b.Bytes())
 }
 
-// writeTiles writes a function that calls the tile of this name for a number of rows.
-func writeTiles(b *bytes.Buffer, name string, s *source) {
-	fmt.Fprintf(b, "\n// %s computes t, which has this many rows.\nfunc %[1]s(t *Tile, rows int) {\nswitch rows {\n", name)
+// writeTiles writes the functions that call the tiles of a tier for a number of rows.
+func writeTiles(b *bytes.Buffer, tier string, s *source) {
+	for _, kind := range tileKinds {
+		name := kind.name + "F32" + tier
+		fmt.Fprintf(b, "\n// %s computes t, which has this many rows.\nfunc %[1]s(t *Tile, rows int) {\n", name)
+		fmt.Fprintf(b, "if t.Offsets == nil {\n")
+		tileCases(b, name, s)
+		b.WriteString("return\n}\n")
+		tileCases(b, kind.scattered+"F32"+tier, s)
+		b.WriteString("}\n")
+	}
+}
+
+// tileCases writes the calls of the tiles of this name.
+func tileCases(b *bytes.Buffer, name string, s *source) {
+	b.WriteString("switch rows {\n")
 	for _, f := range s.funcs {
 		if rows, ok := strings.CutPrefix(f.name, name+"x"); ok {
 			fmt.Fprintf(b, "case %s:\n%s(t)\n", rows, f.name)
 		}
 	}
-	b.WriteString("}\n}\n")
+	b.WriteString("}\n")
 }
 
 // goFile begins a file of Go for an architecture, or for those that have no kernels.

@@ -69,9 +69,7 @@ func (m *wasm) declarations() []byte {
 		fmt.Fprintf(&b, "\n//go:wasmimport pte %s\n//go:noescape\nfunc %[1]sImport(a unsafe.Pointer)\n", f.name)
 		fmt.Fprintf(&b, "\nfunc %s(a *%s) { %[1]sImport(unsafe.Pointer(a)) }\n", f.name, f.arg)
 	}
-	for _, width := range []string{"gemm", "narrow"} {
-		writeTiles(&b, width+"F32"+m.tier(), s)
-	}
+	writeTiles(&b, m.tier(), s)
 	return formatted(b.Bytes())
 }
 
