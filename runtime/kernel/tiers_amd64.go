@@ -115,3 +115,19 @@ func (w *Window) run(t Tier, size int) {
 		window5F32AVX512(w)
 	}
 }
+
+// run calls a kernel of size vectors a block; like Gemm.Run it has a frame of its own.
+//
+//go:noinline
+func (l *Largest) run(t Tier, size int) {
+	switch {
+	case t == AVX2 && size == 1:
+		largestX1AVX2(l)
+	case t == AVX2:
+		largestX2AVX2(l)
+	case size == 1:
+		largestX1AVX512(l)
+	default:
+		largestX2AVX512(l)
+	}
+}

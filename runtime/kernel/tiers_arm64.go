@@ -71,3 +71,14 @@ func (w *Window) run(_ Tier, size int) {
 	}
 	window5F32NEON(w)
 }
+
+// run calls a kernel of size vectors a block; like Gemm.Run it has a frame of its own.
+//
+//go:noinline
+func (l *Largest) run(_ Tier, size int) {
+	if size == 1 {
+		largestX1NEON(l)
+		return
+	}
+	largestX2NEON(l)
+}

@@ -22,3 +22,5 @@ func (f *TapsF32) call(*Taps, int, bool) {}
 func (w *Window) run(Tier, int) {}
 
 func hasWindow(Tier, int) bool { return false }
+
+func (l *Largest) run(Tier, int) {}

@@ -89,6 +89,12 @@ func tapsEachX1AVX2(a *Taps)
 func tapsEachX4AVX2(a *Taps)
 
 //go:noescape
+func largestX1AVX2(a *Largest)
+
+//go:noescape
+func largestX2AVX2(a *Largest)
+
+//go:noescape
 func window3F32AVX2(a *Window)
 
 //go:noescape

@@ -113,6 +113,12 @@ func tapsEachX1AVX512(a *Taps)
 func tapsEachX4AVX512(a *Taps)
 
 //go:noescape
+func largestX1AVX512(a *Largest)
+
+//go:noescape
+func largestX2AVX512(a *Largest)
+
+//go:noescape
 func window3F32AVX512(a *Window)
 
 //go:noescape

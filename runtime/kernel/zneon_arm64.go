@@ -113,6 +113,12 @@ func tapsEachX1NEON(a *Taps)
 func tapsEachX4NEON(a *Taps)
 
 //go:noescape
+func largestX1NEON(a *Largest)
+
+//go:noescape
+func largestX2NEON(a *Largest)
+
+//go:noescape
 func window3F32NEON(a *Window)
 
 //go:noescape

@@ -126,6 +126,18 @@ func tapsEachX4WASMImport(a unsafe.Pointer)
 
 func tapsEachX4WASM(a *Taps) { tapsEachX4WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte largestX1WASM
+//go:noescape
+func largestX1WASMImport(a unsafe.Pointer)
+
+func largestX1WASM(a *Largest) { largestX1WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte largestX2WASM
+//go:noescape
+func largestX2WASMImport(a unsafe.Pointer)
+
+func largestX2WASM(a *Largest) { largestX2WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte window3F32WASM
 //go:noescape
 func window3F32WASMImport(a unsafe.Pointer)

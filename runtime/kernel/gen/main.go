@@ -27,6 +27,7 @@ func main() {
 	gemmF32(arm, 8, 2)
 	for _, m := range []machine{avx2, avx512, arm} {
 		tapsF32(m)
+		largestF32(m)
 		windowF32(m)
 		mapsF32(m)
 		foldsF32(m)

@@ -22,6 +22,7 @@ func wasmFiles() {
 	m := &wasm{}
 	gemmF32(m, 4, 2)
 	tapsF32(m)
+	largestF32(m)
 	windowF32(m)
 	mapsF32(m)
 	foldsF32(m)
