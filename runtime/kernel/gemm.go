@@ -20,8 +20,12 @@ type Tile struct {
 	RowStart    *float32 // what all columns of a row start at, instead of Start; or nil
 	PanelGap    uintptr  // bytes from the end of a segment's rows of the panel to the start of the next's
 	Low, High   float32
-	Offsets     *int64 // where each row of the panel lies, in bytes from Panel; nil for one after another. Such a tile has one segment
+	Offsets     *int64   // where each row of the panel lies, in bytes from Panel; nil for one after another. Such a tile has one segment
+	Ahead       *float32 // what is fetched from memory on the way, AheadOf(Depth) float32; nil for nothing
 }
+
+// AheadOf is how many float32 a tile of this depth fetches that has a Tile.Ahead.
+func AheadOf(depth int) int { return depth / 4 * 32 }
 
 // Unclamped are the bounds of a Tile that is not clamped.
 var Unclamped = [2]float32{float32(math.Inf(-1)), float32(math.Inf(1))}
@@ -36,6 +40,6 @@ type Gemm struct {
 
 // The most rows and columns that tiles of any tier have.
 const (
-	MaxRows = 8
+	MaxRows = 12
 	MaxCols = 32
 )

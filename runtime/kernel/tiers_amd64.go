@@ -19,7 +19,7 @@ func machineTiers() []Tier {
 
 var (
 	avx2   = Gemm{Rows: 6, Cols: 16, Narrow: 8, tier: AVX2}
-	avx512 = Gemm{Rows: 8, Cols: 32, Narrow: 16, tier: AVX512}
+	avx512 = Gemm{Rows: 12, Cols: 32, Narrow: 16, tier: AVX512}
 )
 
 // GemmF32 are the tiles of t, nil for Scalar.
@@ -39,6 +39,9 @@ func GemmF32(t Tier) *Gemm {
 //
 //go:noinline
 func (g *Gemm) Run(t *Tile, rows int) {
+	if t.Ahead == nil {
+		t.Ahead = t.Panel // it is there or about to be
+	}
 	if g.tier == AVX512 {
 		gemmF32AVX512(t, rows)
 		return

@@ -26,7 +26,12 @@ func GemmF32(t Tier) *Gemm {
 // It has a frame of its own, where the garbage collector can stop a loop over tiles; in assembly it cannot.
 //
 //go:noinline
-func (g *Gemm) Run(t *Tile, rows int) { gemmF32NEON(t, rows) }
+func (g *Gemm) Run(t *Tile, rows int) {
+	if t.Ahead == nil {
+		t.Ahead = t.Panel // it is there or about to be
+	}
+	gemmF32NEON(t, rows)
+}
 
 // RunNarrow is Run with a panel of Narrow columns.
 //

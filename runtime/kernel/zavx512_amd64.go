@@ -53,6 +53,30 @@ func gemmF32AVX512x8(a *Tile)
 func scatteredF32AVX512x8(a *Tile)
 
 //go:noescape
+func gemmF32AVX512x9(a *Tile)
+
+//go:noescape
+func scatteredF32AVX512x9(a *Tile)
+
+//go:noescape
+func gemmF32AVX512x10(a *Tile)
+
+//go:noescape
+func scatteredF32AVX512x10(a *Tile)
+
+//go:noescape
+func gemmF32AVX512x11(a *Tile)
+
+//go:noescape
+func scatteredF32AVX512x11(a *Tile)
+
+//go:noescape
+func gemmF32AVX512x12(a *Tile)
+
+//go:noescape
+func scatteredF32AVX512x12(a *Tile)
+
+//go:noescape
 func narrowF32AVX512x1(a *Tile)
 
 //go:noescape
@@ -99,6 +123,30 @@ func narrowF32AVX512x8(a *Tile)
 
 //go:noescape
 func scatteredNarrowF32AVX512x8(a *Tile)
+
+//go:noescape
+func narrowF32AVX512x9(a *Tile)
+
+//go:noescape
+func scatteredNarrowF32AVX512x9(a *Tile)
+
+//go:noescape
+func narrowF32AVX512x10(a *Tile)
+
+//go:noescape
+func scatteredNarrowF32AVX512x10(a *Tile)
+
+//go:noescape
+func narrowF32AVX512x11(a *Tile)
+
+//go:noescape
+func scatteredNarrowF32AVX512x11(a *Tile)
+
+//go:noescape
+func narrowF32AVX512x12(a *Tile)
+
+//go:noescape
+func scatteredNarrowF32AVX512x12(a *Tile)
 
 //go:noescape
 func tapsLineX1AVX512(a *Taps)
@@ -432,6 +480,14 @@ func gemmF32AVX512(t *Tile, rows int) {
 			gemmF32AVX512x7(t)
 		case 8:
 			gemmF32AVX512x8(t)
+		case 9:
+			gemmF32AVX512x9(t)
+		case 10:
+			gemmF32AVX512x10(t)
+		case 11:
+			gemmF32AVX512x11(t)
+		case 12:
+			gemmF32AVX512x12(t)
 		}
 		return
 	}
@@ -452,6 +508,14 @@ func gemmF32AVX512(t *Tile, rows int) {
 		scatteredF32AVX512x7(t)
 	case 8:
 		scatteredF32AVX512x8(t)
+	case 9:
+		scatteredF32AVX512x9(t)
+	case 10:
+		scatteredF32AVX512x10(t)
+	case 11:
+		scatteredF32AVX512x11(t)
+	case 12:
+		scatteredF32AVX512x12(t)
 	}
 }
 
@@ -475,6 +539,14 @@ func narrowF32AVX512(t *Tile, rows int) {
 			narrowF32AVX512x7(t)
 		case 8:
 			narrowF32AVX512x8(t)
+		case 9:
+			narrowF32AVX512x9(t)
+		case 10:
+			narrowF32AVX512x10(t)
+		case 11:
+			narrowF32AVX512x11(t)
+		case 12:
+			narrowF32AVX512x12(t)
 		}
 		return
 	}
@@ -495,5 +567,13 @@ func narrowF32AVX512(t *Tile, rows int) {
 		scatteredNarrowF32AVX512x7(t)
 	case 8:
 		scatteredNarrowF32AVX512x8(t)
+	case 9:
+		scatteredNarrowF32AVX512x9(t)
+	case 10:
+		scatteredNarrowF32AVX512x10(t)
+	case 11:
+		scatteredNarrowF32AVX512x11(t)
+	case 12:
+		scatteredNarrowF32AVX512x12(t)
 	}
 }

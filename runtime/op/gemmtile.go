@@ -60,8 +60,9 @@ func (g *gemm[T]) tiles(lo, hi, from, until int) {
 	s := strip{micro: g.micro}
 	s.Tile = kernel.Tile{Stride: uintptr(g.lda * f32Size), OutStride: uintptr(g.rs * f32Size), Depth: uintptr(g.k), Segments: 1,
 		Low: g.bounds[0], High: g.bounds[1]}
-	for r := lo; r < hi; r += rowBlock {
-		end := min(r+rowBlock, hi)
+	rows := balanced(hi-lo, max(rowBlock, leftBlock/max(g.k, 1)))
+	for r := lo; r < hi; r += rows {
+		end := min(r+rows, hi)
 		for p := from; p < until; p++ {
 			s.cols = min(g.cols, g.n-p*g.cols)
 			s.width = g.width(s.cols)
@@ -72,13 +73,30 @@ func (g *gemm[T]) tiles(lo, hi, from, until int) {
 	}
 }
 
-// strips computes rows lo to hi of panel p.
+// leftBlock is how many elements of the left factor stay in the cache while panels go by.
+const leftBlock = 64 << 10
+
+// strips computes rows lo to hi of panel p. On the way each tile fetches its part of the next panel.
 func (g *gemm[T]) strips(s *strip, lo, hi, p int) {
-	n := balanced(hi-lo, g.micro.Rows)
+	n := balanced(hi-lo, g.tileRows())
+	ahead, part := (p+1)*g.cols*g.k, kernel.AheadOf(g.k)
 	for r := lo; r < hi; r += n {
-		s.Left, s.Out = at32(g.a, r*g.lda), at32(g.c, r*g.rs+p*g.cols)
+		s.Left, s.Out, s.Ahead = at32(g.a, r*g.lda), at32(g.c, r*g.rs+p*g.cols), nil
+		if ahead < len(g.b) && ahead < (p+2)*g.cols*g.k {
+			s.Ahead = at32(g.b, ahead)
+		}
+		ahead += part
 		s.run(min(n, hi-r))
 	}
+}
+
+// tileRows is how many rows a tile has at most: fewer where all rows would lie in one set of a cache.
+func (g *gemm[T]) tileRows() int {
+	const page = 4096 / f32Size
+	if g.lda%page == 0 {
+		return min(g.micro.Rows, 8)
+	}
+	return g.micro.Rows
 }
 
 // part32 is n elements of x, which are float32, from i on; nil of nil.

@@ -32,7 +32,7 @@ func naiveMm(a, b []float32, m, k, n int) []float32 {
 }
 
 func TestMm(t *testing.T) {
-	for _, s := range [][3]int64{{1, 1, 1}, {3, 5, 7}, {2, 0, 3}, {0, 2, 3}, {70, 33, 9}, {5, 300, 300}} {
+	for _, s := range [][3]int64{{1, 1, 1}, {3, 5, 7}, {2, 0, 3}, {0, 2, 3}, {70, 33, 9}, {5, 300, 300}, {75, 1024, 70}, {13, 4, 100}} {
 		a, b := wave(s[0], s[1]), wave(s[1], s[2])
 		want := naiveMm(elems[float32](a), elems[float32](b), int(s[0]), int(s[1]), int(s[2]))
 		for _, constant := range []bool{true, false} {

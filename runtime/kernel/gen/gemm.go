@@ -11,6 +11,7 @@ const (
 	gap
 	panelGap
 	stride
+	ahead
 	left
 	free
 
@@ -39,10 +40,14 @@ const (
 	tileLow         = 96
 	tileHigh        = 100
 	tileOffsets     = 104
+	tileAhead       = 112
 )
 
 // unroll is how many steps of the inner loop are written out.
 const unroll = 4
+
+// cacheLine is how many bytes a prefetch fetches at least.
+const cacheLine = 64
 
 // float32Size is the size of an element in bytes.
 const float32Size = 4
@@ -106,6 +111,7 @@ func (g *gemm) sum() {
 	g.get(segments, args, tileSegments)
 	g.get(gap, args, tileGap)
 	g.get(panelGap, args, tilePanelGap)
+	g.get(ahead, args, tileAhead)
 	g.label("segment")
 	g.products()
 	g.left.advancePtr(gap)
@@ -163,6 +169,11 @@ func (g *gemm) steps(n int) {
 				g.fma(g.acc(r, j), g.right(j), x)
 			}
 		}
+	}
+	if n == unroll && g.nv > 1 && !g.scattered {
+		g.prefetch(ahead, 0)
+		g.prefetch(ahead, cacheLine)
+		g.add(ahead, 2*cacheLine)
 	}
 	g.left.advance(n * float32Size)
 	if g.scattered {

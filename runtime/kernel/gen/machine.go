@@ -50,6 +50,8 @@ type machine interface {
 	load(v vec, p ptr, off int)
 	store(p ptr, off int, v vec)
 	broadcast(v vec, p ptr, off int)
+	// prefetch lets the machine load what is at p plus off into a cache, or does nothing; nothing need be there.
+	prefetch(p ptr, off int)
 	// loadAt and storeAt are at p plus what index holds plus off.
 	loadAt(v vec, p, index ptr, off int)
 	storeAt(p, index ptr, off int, v vec)

@@ -23,7 +23,7 @@ func main() {
 	log.SetFlags(0)
 	avx2, avx512, arm := &x86{}, &x86{wide: true}, &neon{}
 	gemmF32(avx2, 6, 2)
-	gemmF32(avx512, 8, 2)
+	gemmF32(avx512, 12, 2)
 	gemmF32(arm, 8, 2)
 	for _, m := range []machine{avx2, avx512, arm} {
 		tapsF32(m)
