@@ -300,7 +300,7 @@ func (m *Method) staticResult() bool {
 	return m.m.static(args[len(args)-1])
 }
 
-// etCopyIndex copies args[1] to index args[2] of args[0], which grows to index+1.
+// etCopyIndex copies args[1] to index args[2] of args[0], which grows to index+1 and keeps what lies before it.
 func etCopyIndex(m *Method, a []*op.Value) error {
 	if a[0].Kind != op.Tensor || a[1].Kind != op.Tensor || a[2].Kind != op.Int {
 		return errPrimArgs
@@ -312,10 +312,22 @@ func etCopyIndex(m *Method, a []*op.Value) error {
 	var sizes [tensor.MaxRank + 1]tensor.Dim
 	sizes[0] = i + 1
 	copy(sizes[1:], src.Sizes)
-	if err := op.Resize(dst, sizes[:len(dst.Sizes)], m.grow); err != nil {
+	n, held := src.Nbytes(), dst.Data
+	if err := op.Resize(dst, sizes[:len(dst.Sizes)], m.growLoop); err != nil {
 		return err
 	}
-	n := src.Nbytes()
+	if i > 0 && n > 0 && len(held) > 0 && &held[0] != &dst.Data[0] {
+		copy(dst.Data, held)
+	}
 	copy(dst.Data[int(i)*n:], src.Data[:n])
+	return nil
+}
+
+// growLoop is growOwned for a tensor that a loop fills: with room for as much again, so that not every turn moves it.
+func (m *Method) growLoop(t *tensor.Tensor, n int) error {
+	if err := m.growOwned(t, n+cap(t.Data)); err != nil {
+		return m.growOwned(t, n)
+	}
+	t.Data = t.Data[:n]
 	return nil
 }

@@ -16,7 +16,9 @@ type integer interface {
 type float interface{ float32 | float64 }
 
 // number are the Go types that kernels run in.
-type number interface{ integer | float }
+type number interface {
+	integer | float | uint16 | uint32 | uint64
+}
 
 // elems are the elements of t, which must have T's size.
 func elems[T any](t *tensor.Tensor) []T { return sliceOf[T](t.Data, t.Numel()) }

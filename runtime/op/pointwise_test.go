@@ -202,6 +202,7 @@ func TestUnary(t *testing.T) {
 		{"sigmoid", &Sigmoid, []any{i64(0)}, []float64{0.5}},
 		{"isinf", &Isinf, []any{f32(inf, nan, 1)}, []float64{1, 0, 0}},
 		{"isnan int", &Isnan, []any{i64(1)}, []float64{0}},
+		{"isnan uint16", &Isnan, []any{testTensor(tensor.UInt16, []int64{2}, 0, 65535)}, []float64{0, 0}},
 		{"gelu", &Gelu, []any{f32(1, -1), "none"}, []float64{0.8413447, -0.15865526}},
 		{"gelu tanh", &Gelu, []any{f32(1), "tanh"}, []float64{0.841192}},
 		{"elu", &Elu, []any{f32(1, -1), 1, 1, 1}, []float64{1, math.Expm1(-1)}},

@@ -679,6 +679,15 @@ var Unique2U8 = Kernel{Def: &Unique2, DType: tensor.Byte, Run: runUnique2[uint8]
 // Unique2Bool runs Unique2 in Bool.
 var Unique2Bool = Kernel{Def: &Unique2, DType: tensor.Bool, Run: runUnique2[uint8]}
 
+// Unique2U16 runs Unique2 in UInt16.
+var Unique2U16 = Kernel{Def: &Unique2, DType: tensor.UInt16, Run: runUnique2[uint16]}
+
+// Unique2U32 runs Unique2 in UInt32.
+var Unique2U32 = Kernel{Def: &Unique2, DType: tensor.UInt32, Run: runUnique2[uint32]}
+
+// Unique2U64 runs Unique2 in UInt64.
+var Unique2U64 = Kernel{Def: &Unique2, DType: tensor.UInt64, Run: runUnique2[uint64]}
+
 // UniqueDimF32 runs UniqueDim in Float.
 var UniqueDimF32 = Kernel{Def: &UniqueDim, DType: tensor.Float, Run: runUniqueDim[float32]}
 

@@ -637,6 +637,15 @@ var IsnanU8 = Kernel{Def: &Isnan, DType: tensor.Byte, Run: func(c *Call, _ State
 // IsnanBool runs Isnan in Bool.
 var IsnanBool = Kernel{Def: &Isnan, DType: tensor.Bool, Run: func(c *Call, _ State) error { return fillFalse(c) }}
 
+// IsnanU16 runs Isnan in UInt16.
+var IsnanU16 = Kernel{Def: &Isnan, DType: tensor.UInt16, Run: func(c *Call, _ State) error { return fillFalse(c) }}
+
+// IsnanU32 runs Isnan in UInt32.
+var IsnanU32 = Kernel{Def: &Isnan, DType: tensor.UInt32, Run: func(c *Call, _ State) error { return fillFalse(c) }}
+
+// IsnanU64 runs Isnan in UInt64.
+var IsnanU64 = Kernel{Def: &Isnan, DType: tensor.UInt64, Run: func(c *Call, _ State) error { return fillFalse(c) }}
+
 // IsinfF32 runs Isinf in Float.
 var IsinfF32 = Kernel{Def: &Isinf, DType: tensor.Float, Run: func(c *Call, _ State) error { return unary(c, rowIsinf[float32]) }}
 
@@ -666,6 +675,15 @@ var IsinfU8 = Kernel{Def: &Isinf, DType: tensor.Byte, Run: func(c *Call, _ State
 
 // IsinfBool runs Isinf in Bool.
 var IsinfBool = Kernel{Def: &Isinf, DType: tensor.Bool, Run: func(c *Call, _ State) error { return fillFalse(c) }}
+
+// IsinfU16 runs Isinf in UInt16.
+var IsinfU16 = Kernel{Def: &Isinf, DType: tensor.UInt16, Run: func(c *Call, _ State) error { return fillFalse(c) }}
+
+// IsinfU32 runs Isinf in UInt32.
+var IsinfU32 = Kernel{Def: &Isinf, DType: tensor.UInt32, Run: func(c *Call, _ State) error { return fillFalse(c) }}
+
+// IsinfU64 runs Isinf in UInt64.
+var IsinfU64 = Kernel{Def: &Isinf, DType: tensor.UInt64, Run: func(c *Call, _ State) error { return fillFalse(c) }}
 
 // GeluF32 runs Gelu in Float.
 var GeluF32 = Kernel{Def: &Gelu, DType: tensor.Float, Run: func(c *Call, _ State) error { return gelu(c, rowGelu[float32], rowGeluTanh[float32]) }}

@@ -22,7 +22,7 @@ var indexing = file{"zkernels_index.go", []kernel{
 	numbers("Cummax", all, "runCummax"),
 	numbers("Cummin", all, "runCummin"),
 	numbers("Logcumsumexp", floats, "runLogcumsumexp"),
-	numbers("Unique2", all, "runUnique2"),
+	numbers("Unique2", all+" u16 u32 u64", "runUnique2"),
 	numbers("UniqueDim", all, "runUniqueDim"),
 	numbers("UniqueConsecutive", all, "runUniqueConsecutive"),
 	numbers("Bincount", ints, "runBincount"),

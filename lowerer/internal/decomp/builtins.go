@@ -17,6 +17,8 @@ var builtins = map[string]func(e *env, args []any) any{
 	"numel": func(e *env, a []any) any { return e.c.shapes().Product(tensorArg(a, 0).Spec.Sizes) },
 	// sizes(x) is the list of them.
 	"sizes": func(_ *env, a []any) any { return anys(tensorArg(a, 0).Spec.Sizes) },
+	// broadcast(a, b) are the sizes that two lists of them broadcast to.
+	"broadcast": func(e *env, a []any) any { return anys(e.c.broadcast(ints(a[0]), ints(a[1]))) },
 	// dims(x) is [0, 1, … rank-1].
 	"dims": func(_ *env, a []any) any { return anys(iota64(rank(tensorArg(a, 0)))) },
 	// wrap(dim, x) counts dim from the front.

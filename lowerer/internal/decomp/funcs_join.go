@@ -158,7 +158,7 @@ func sumToSize(c *call) []*exir.Value {
 		}
 	}
 	keep := exir.KW{Name: "dtype", Arg: c.sumType(x)}
-	if len(gone)+len(ones) > 0 {
+	if len(gone)+len(ones) > 0 || len(want) == 0 { // ATen sums to no dimensions, also of a tensor that has none
 		x = c.op("sum.dim_IntList", x, append(gone, ones...), true, keep)
 	}
 	return one(c.view(x, want...))

@@ -66,6 +66,9 @@ func functional(n *exir.Node) (*exir.Schema, []exir.Arg, error) {
 	args := make([]exir.Arg, len(fn.Args))
 	for i, p := range fn.Args {
 		j := n.Op.Arg(p.Name)
+		if j < 0 && i == 0 {
+			j = 0 // dropouts call "input" what they call "self" where they write to it
+		}
 		switch {
 		case j >= 0:
 			args[i] = n.Args[j]

@@ -37,14 +37,8 @@ func Parse(b []byte) (*tensor.Tensor, error) {
 	if t.Sizes, err = parseShape(field(head, "shape")); err != nil {
 		return nil, err
 	}
-	n := t.DType.Size()
-	for _, s := range t.Sizes {
-		if s > 0 && n > len(b)/int(s) {
-			return nil, errors.New("read npy: data too short")
-		}
-		n *= int(s)
-	}
-	if n > len(data) {
+	n, ok := t.BoundedBytes(int64(len(data)))
+	if !ok {
 		return nil, errors.New("read npy: data too short")
 	}
 	t.Data = append(make([]byte, 0, n), data[:n]...)

@@ -8,7 +8,7 @@ import (
 )
 
 func TestRoundTrip(t *testing.T) {
-	for _, sizes := range [][]tensor.Dim{{}, {3}, {2, 3}, {0, 2}} {
+	for _, sizes := range [][]tensor.Dim{{}, {3}, {2, 3}, {0, 2}, {500, 500, 0}} {
 		in := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Short, Sizes: sizes}}
 		in.Data = make([]byte, in.Nbytes())
 		for i := range in.Data {
