@@ -60,13 +60,61 @@ func (g *GemmS8) PanelBytes(n int) int { return g.Groups(n) * g.Group * g.Cols }
 
 // Pack writes one panel: at most Cols columns of n weights each, which are ld apart in w. What is missing is 0.
 func (g *GemmS8) Pack(panel, w []int8, n, ld int) {
-	clear(panel[:g.PanelBytes(n)])
-	for c := 0; c < g.Cols && c*ld < len(w); c++ {
-		for k, x := range w[c*ld : c*ld+n] {
-			panel[(k/g.Group*g.Cols+c)*g.Group+k%g.Group] = x
+	panel = panel[:g.PanelBytes(n)]
+	cols, whole := min(g.Cols, (len(w)+ld-n)/ld), n/g.Group
+	if cols < g.Cols || whole*g.Group < n {
+		clear(panel)
+	}
+	if g.Group == groupBytes {
+		packGroups[[4]int8](panel, w, whole, cols, g.Cols, ld)
+	} else {
+		packGroups[[2]int8](panel, w, whole, cols, g.Cols, ld)
+	}
+	for c := 0; c < cols && whole*g.Group < n; c++ {
+		copy(panel[(whole*g.Cols+c)*g.Group:], w[c*ld+whole*g.Group:c*ld+n])
+	}
+}
+
+// packGroups writes the groups G of cols columns, which are ld elements apart in w, into a panel of width columns.
+func packGroups[G [2]int8 | [4]int8](panel, w []int8, groups, cols, width, ld int) {
+	size := len(*new(G))
+	if groups == 0 || cols == 0 {
+		return
+	}
+	if ld%size == 0 {
+		Transpose(groupsOf[G](panel), groupsOf[G](w), groups, cols, width, ld/size)
+		return
+	}
+	to := groupsOf[G](panel)
+	for c := range cols {
+		for k, x := range groupsOf[G](w[c*ld:])[:groups] {
+			to[k*width+c] = x
 		}
 	}
 }
+
+// groupsOf sees x, all but what is left at its end, as groups.
+func groupsOf[G [2]int8 | [4]int8](x []int8) []G {
+	return unsafe.Slice((*G)(unsafe.Pointer(unsafe.SliceData(x))), len(x)/len(*new(G)))
+}
+
+// Sums sets sums, Cols numbers, to those of the columns of a panel of n weights each: it multiplies them with ones.
+func (g *GemmS8) Sums(sums []int32, panel []int8, n int) {
+	var ones [sumsMost * groupBytes]byte
+	var start [MaxColsS8]int32
+	for i := 0; i < len(ones); i += groupBytes / g.Group {
+		ones[i] = 1
+	}
+	for groups := g.Groups(n); groups > 0; groups -= sumsMost {
+		part := min(groups, sumsMost)
+		g.Run(&TileS8{Left: &ones[0], Stride: uintptr(len(ones)), Panel: &panel[0], Out: &sums[0], OutStride: uintptr(4 * g.Cols), Depth: uintptr(part), Start: &start[0]}, 1)
+		copy(start[:], sums[:g.Cols])
+		panel = panel[part*g.Group*g.Cols:]
+	}
+}
+
+// sumsMost is how many groups Sums adds in one call.
+const sumsMost = 512
 
 // Load makes elements of a row of the left factor, groups from the first on: dst has RowBytes(len(x)) bytes. What the
 // last group lacks is any number, for the weights there are 0.

@@ -48,9 +48,24 @@ func TestGemmS8(t *testing.T) {
 	for _, tier := range tiers() {
 		g := IntegersOf(tier)
 		for rows := 1; rows <= g.Rows; rows++ {
-			for _, depth := range []int{1, 2, 3, 4, 5, 15, 16, 17, 31, 64, 130} {
+			for _, depth := range []int{1, 2, 3, 4, 5, 15, 16, 17, 31, 64, 130, 2500} {
 				t.Run(fmt.Sprintf("%v/%dx%d", tier, rows, depth), func(t *testing.T) { checkTileS8(t, g, rows, depth) })
 			}
+		}
+	}
+}
+
+// checkSumsS8 holds the sums of a panel against those of its columns, which are ld apart in w.
+func checkSumsS8(t *testing.T, g *GemmS8, panel, w []int8, depth, ld int) {
+	sums, intact := guardedOf(g.Cols, func(int) int32 { return 7 })
+	g.Sums(sums, panel, depth)
+	for c, got := range sums {
+		want := int32(0)
+		for k := 0; c*ld < len(w) && k < depth; k++ {
+			want += int32(w[c*ld+k])
+		}
+		if got != want || !intact() {
+			t.Fatalf("depth %d: sum of column %d: got %d, want %d", depth, c, got, want)
 		}
 	}
 }
@@ -62,6 +77,7 @@ func checkTileS8(t *testing.T, g *GemmS8, rows, depth int) {
 	w, _ := guardedOf((g.Cols-2)*(depth+ld), randomS8(r))
 	panel := make([]int8, g.PanelBytes(depth))
 	g.Pack(panel, w, depth, depth+ld)
+	checkSumsS8(t, g, panel, w, depth, depth+ld)
 	stride := g.RowBytes(depth) + 5
 	left, leftIntact := guardedOf(rows*stride, func(int) uint8 { return 99 })
 	start, _ := guardedOf(g.Cols, func(int) int32 { return int32(r.Uint32() >> 8) })

@@ -134,3 +134,16 @@ func (l *Largest) run(t Tier, size int) {
 		largestX2AVX512(l)
 	}
 }
+
+// squareSide is the side of the squares that a kernel transposes, 0 where there is none.
+func squareSide(t Tier) int {
+	if t == Scalar {
+		return 0
+	}
+	return 8
+}
+
+// runSquares transposes squares; like Gemm.Run it has a frame of its own.
+//
+//go:noinline
+func runSquares(a *transposition) { transposeAVX2(a) }

@@ -87,3 +87,16 @@ func (l *Largest) run(_ Tier, size int) {
 	}
 	largestX2NEON(l)
 }
+
+// squareSide is the side of the squares that a kernel transposes, 0 where there is none.
+func squareSide(t Tier) int {
+	if t == Scalar {
+		return 0
+	}
+	return 4
+}
+
+// runSquares transposes squares; like Gemm.Run it has a frame of its own.
+//
+//go:noinline
+func runSquares(a *transposition) { transposeNEON(a) }

@@ -385,6 +385,9 @@ func squaresF32AVX2(a *stream)
 //go:noescape
 func accumulateF64AVX2(a *stream)
 
+//go:noescape
+func transposeAVX2(a *transposition)
+
 // gemmF32AVX2 computes t, which has this many rows.
 func gemmF32AVX2(t *Tile, rows int) {
 	if t.Offsets == nil {

@@ -412,6 +412,9 @@ func squaresF32NEON(a *stream)
 //go:noescape
 func accumulateF64NEON(a *stream)
 
+//go:noescape
+func transposeNEON(a *transposition)
+
 // gemmF32NEON computes t, which has this many rows.
 func gemmF32NEON(t *Tile, rows int) {
 	if t.Offsets == nil {

@@ -86,7 +86,7 @@ func BenchmarkMm(b *testing.B) {
 
 // TestPackColumns packs matrices whose columns are contiguous as those whose rows are.
 func TestPackColumns(t *testing.T) {
-	for _, size := range [][2]int{{0, 5}, {1, 1}, {3, 7}, {5, 8}, {transposeBlock + 3, 9}, {2 * transposeBlock, 41}, {7, 100}} {
+	for _, size := range [][2]int{{0, 5}, {1, 1}, {3, 7}, {5, 8}, {64 + 3, 9}, {128, 41}, {7, 100}} {
 		rows, cols := size[0], size[1]
 		b := matrix[float32]{make([]float32, rows*cols), rows, cols, cols, 1}
 		turned := matrix[float32]{make([]float32, rows*cols), rows, cols, 1, rows}

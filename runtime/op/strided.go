@@ -1,6 +1,9 @@
 package op
 
-import "github.com/rules-pte/rules_pte/runtime/tensor"
+import (
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
 
 // word are the Go types by which elements are moved: one for each element size.
 type word interface {
@@ -88,7 +91,7 @@ func moveStrided[T any](dst, src []T, v *strided) {
 	last, s, d := v.n-1, v.srcOff, v.dstOff
 	for {
 		if rows.size > 0 {
-			transpose(dst[d:], src[s:], rows.size, v.size[last], rows.dst, v.src[last])
+			kernel.Transpose(dst[d:], src[s:], rows.size, v.size[last], rows.dst, v.src[last])
 		} else {
 			moveRun(dst, src, d, s, v.size[last], v.dst[last], v.src[last])
 		}
@@ -127,48 +130,6 @@ func (v *strided) takeRows() rows {
 		}
 	}
 	return rows{}
-}
-
-// transposeBlock is how many rows are transposed together, so that their lines stay in the cache.
-const transposeBlock = 64
-
-// transpose sets element j of row i of dst to element i of row j of src; rows of dst and src begin to and from elements apart.
-func transpose[T any](dst, src []T, n, m, to, from int) {
-	for i := 0; i < n; i += transposeBlock {
-		k := min(transposeBlock, n-i)
-		j := 0
-		for ; j+8 <= m; j += 8 {
-			transposeEight(dst[i*to+j:], src[j*from+i:], k, to, from)
-		}
-		for ; j+2 <= m; j += 2 {
-			transposeTwo(dst[i*to+j:], src[j*from+i:], k, to, from)
-		}
-		if j < m {
-			at := i*to + j
-			for _, x := range src[j*from+i:][:k] {
-				dst[at] = x
-				at += to
-			}
-		}
-	}
-}
-
-func transposeEight[T any](dst, src []T, n, to, from int) {
-	x0, x1, x2, x3 := src[:n], src[from:][:n], src[2*from:][:n], src[3*from:][:n]
-	x4, x5, x6, x7 := src[4*from:][:n], src[5*from:][:n], src[6*from:][:n], src[7*from:][:n]
-	for i := range n {
-		o := dst[i*to:][:8:8]
-		o[0], o[1], o[2], o[3] = x0[i], x1[i], x2[i], x3[i]
-		o[4], o[5], o[6], o[7] = x4[i], x5[i], x6[i], x7[i]
-	}
-}
-
-func transposeTwo[T any](dst, src []T, n, to, from int) {
-	x0, x1 := src[:n], src[from:][:n]
-	for i := range n {
-		o := dst[i*to:][:2:2]
-		o[0], o[1] = x0[i], x1[i]
-	}
 }
 
 // moveRun copies n elements of one dimension.

@@ -34,6 +34,9 @@ func main() {
 		affineF32(m)
 		streamsF32(m)
 	}
+	for _, m := range []turner{avx2, arm} {
+		transposeWords(m)
+	}
 	for _, f := range []struct {
 		m machine
 		s *source

@@ -31,11 +31,6 @@ func Pack(t kernel.Tier, w []int8, rows, depth int) *Weights {
 	if depth == 0 {
 		p.tiles = nil
 	}
-	for r := range rows {
-		for _, x := range w[r*depth : (r+1)*depth] {
-			p.Sums[r] += int32(x)
-		}
-	}
 	if p.tiles == nil {
 		p.packPortable(w)
 		return p
@@ -43,13 +38,22 @@ func Pack(t kernel.Tier, w []int8, rows, depth int) *Weights {
 	p.Panel = p.tiles.Cols
 	size := p.tiles.PanelBytes(depth)
 	p.data = make([]int8, p.Columns()/p.Panel*size)
+	var sums [kernel.MaxColsS8]int32
 	for r := 0; r < rows; r += p.Panel {
-		p.tiles.Pack(p.data[r/p.Panel*size:], w[r*depth:rows*depth], depth, depth)
+		part := p.data[r/p.Panel*size:][:size]
+		p.tiles.Pack(part, w[r*depth:rows*depth], depth, depth)
+		p.tiles.Sums(sums[:], part, depth)
+		copy(p.Sums[r:], sums[:p.Panel])
 	}
 	return p
 }
 
 func (w *Weights) packPortable(rows []int8) {
+	for r := range w.Rows {
+		for _, x := range rows[r*w.Depth : (r+1)*w.Depth] {
+			w.Sums[r] += int32(x)
+		}
+	}
 	w.data = make([]int8, w.Columns()*w.Depth)
 	for r := range w.Rows {
 		at := r/panel*panel*w.Depth + r%panel

@@ -1,0 +1,89 @@
+package kernel
+
+import (
+	"sync"
+	"unsafe"
+)
+
+// transposition is a row of squares of 4-byte elements to transpose. Its layout is known to the generator.
+type transposition struct {
+	src    unsafe.Pointer // one square beside the other
+	from   uintptr        // bytes from a row of src to the next
+	out    unsafe.Pointer // one square below the other
+	to     uintptr        // bytes from a row of out to the next
+	blocks uintptr        // squares, at least 1
+}
+
+// transposeBlock is how many rows of the result are written together: so many lines of the cache are in use, and not
+// many more.
+const transposeBlock = 64
+
+// moveTier is the tier whose kernels move elements; all give the same bits.
+var moveTier = sync.OnceValue(Best)
+
+// Transpose sets element j of row i of dst to element i of row j of src, for n rows of m elements; rows of dst and src begin
+// to and from elements apart.
+func Transpose[T any](dst, src []T, n, m, to, from int) {
+	side := 0
+	if unsafe.Sizeof(*new(T)) == 4 {
+		side = squareSide(moveTier())
+	}
+	transposeBy(side, dst, src, n, m, to, from)
+}
+
+// transposeBy is Transpose with squares of this side, none if it is 0.
+func transposeBy[T any](side int, dst, src []T, n, m, to, from int) {
+	for i := 0; i < n; i += transposeBlock {
+		k, j := min(transposeBlock, n-i), 0
+		if side > 0 && k >= side {
+			for ; j+side <= m; j += side {
+				transposeSquares(side, dst[i*to+j:], src[j*from+i:], k, to, from)
+			}
+		}
+		for ; j+8 <= m; j += 8 {
+			transposeEight(dst[i*to+j:], src[j*from+i:], k, to, from)
+		}
+		for ; j+2 <= m; j += 2 {
+			transposeTwo(dst[i*to+j:], src[j*from+i:], k, to, from)
+		}
+		if j < m {
+			at := i*to + j
+			for _, x := range src[j*from+i:][:k] {
+				dst[at] = x
+				at += to
+			}
+		}
+	}
+}
+
+// transposeSquares transposes n columns of side rows: squares, and what is left one by one.
+func transposeSquares[T any](side int, dst, src []T, n, to, from int) {
+	whole := n / side * side
+	_, _ = dst[(n-1)*to+side-1], src[(side-1)*from+n-1]
+	size := unsafe.Sizeof(*new(T))
+	runSquares(&transposition{unsafe.Pointer(&src[0]), uintptr(from) * size, unsafe.Pointer(&dst[0]), uintptr(to) * size, uintptr(n / side)})
+	for i := whole; i < n; i++ {
+		o := dst[i*to:][:side]
+		for j := range o {
+			o[j] = src[j*from+i]
+		}
+	}
+}
+
+func transposeEight[T any](dst, src []T, n, to, from int) {
+	x0, x1, x2, x3 := src[:n], src[from:][:n], src[2*from:][:n], src[3*from:][:n]
+	x4, x5, x6, x7 := src[4*from:][:n], src[5*from:][:n], src[6*from:][:n], src[7*from:][:n]
+	for i := range n {
+		o := dst[i*to:][:8:8]
+		o[0], o[1], o[2], o[3] = x0[i], x1[i], x2[i], x3[i]
+		o[4], o[5], o[6], o[7] = x4[i], x5[i], x6[i], x7[i]
+	}
+}
+
+func transposeTwo[T any](dst, src []T, n, to, from int) {
+	x0, x1 := src[:n], src[from:][:n]
+	for i := range n {
+		o := dst[i*to:][:2:2]
+		o[0], o[1] = x0[i], x1[i]
+	}
+}
