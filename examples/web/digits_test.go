@@ -45,6 +45,7 @@ func TestDigits(t *testing.T) {
 				t.Errorf("%s is %q", id, text)
 			}
 		}
+		p.vectors()
 		p.picture("digits")
 		p.fits()
 		_, err := p.Eval("document.getElementById('clear').click()")

@@ -30,6 +30,7 @@ func TestVad(t *testing.T) {
 				t.Errorf("segments %s, want %s", got, speech)
 			}
 			p.marked()
+			p.vectors()
 			p.check(p.Do("Runtime.evaluate", map[string]any{"expression": "scrollTo(0, 0)"}))
 			p.picture(name)
 			p.fits()

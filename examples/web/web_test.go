@@ -53,7 +53,7 @@ func build(t *testing.T, name string) string {
 			t.Fatal(err)
 		}
 	}
-	for _, file := range []string{"page.css", "../vad/speech.wav"} {
+	for _, file := range []string{"page.css", "../vad/speech.wav", "../../runtime/kernel/wasm/kernels.wasm"} {
 		text, err := os.ReadFile(file)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, filepath.Base(file)), text, 0o644)
@@ -93,7 +93,7 @@ func module(t *testing.T, name, out string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command(t, []string{"GOOS=wasip1", "GOARCH=wasm"}, "go", "build", "-overlay="+file("overlay.json"), "-trimpath",
+	command(t, []string{"GOOS=wasip1", "GOARCH=wasm"}, "go", "build", "-overlay="+file("overlay.json"), "-trimpath", "-tags=wasmsimd",
 		"-ldflags=-s -w", "-buildmode=c-shared", "-o", out, "./runtime/web")
 }
 
@@ -174,6 +174,14 @@ func (p page) text(id string) string {
 	value, err := p.Eval(fmt.Sprintf("document.getElementById(%q).textContent.trim()", id))
 	p.check(err)
 	return value
+}
+
+// vectors checks that the page's program has the vector kernels.
+func (p page) vectors() {
+	p.t.Helper()
+	if got := p.text("kernels"); got != "vector" {
+		p.t.Errorf("the kernels are %q", got)
+	}
 }
 
 // fits checks that the page needs no scrolling sideways, and that no text is cut off by a button.

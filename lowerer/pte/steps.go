@@ -91,8 +91,15 @@ func runCheck(e *env, args []string) error {
 	f := newFlags()
 	src := specFlags(f)
 	out, reportPath := f.String("o", "", "the `file` that says that the check passed"), f.String("report", "", "the `file` of the report")
+	vetted := f.String("vetted", "", "the `file` that vet wrote with --marker; if it says that nothing is expected, the spec is not read")
 	if err := parseOnlyFlags(f, args, "spec", "report", "o"); err != nil {
 		return err
+	}
+	switch nothing, err := readVetted(*vetted); {
+	case err != nil:
+		return err
+	case nothing:
+		return writeMarker(*out, nil)
 	}
 	spec, err := src.load(e)
 	if err != nil {
@@ -107,6 +114,36 @@ func runCheck(e *env, args []string) error {
 		return err
 	}
 	return writeMarker(*out, pending)
+}
+
+// What vet says in its marker.
+const (
+	vettedNothing = "ok, nothing is expected\n"
+	vettedExpect  = "ok\n"
+)
+
+// writeVetted writes what says that specs are valid, and whether one of them has an `expect`.
+func writeVetted(path string, specs []*config.Spec) error {
+	text := vettedNothing
+	if slices.ContainsFunc(specs, (*config.Spec).Expects) {
+		text = vettedExpect
+	}
+	return writeFile(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}
+
+// readVetted reports whether a marker of writeVetted says that nothing is expected; without one something may be.
+func readVetted(path string) (nothing bool, err error) {
+	if path == "" {
+		return false, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return false, diag.New(diag.FileRead, path, "%w", pathCause(err))
+	}
+	return string(data) == vettedNothing, nil
 }
 
 // writeMarker writes what says that a check passed, and what it left to pack.

@@ -59,7 +59,7 @@ func runVet(e *env, args []string) error {
 	if err := resolved.write(specs, rest[0], options); err != nil || *marker == "" {
 		return err
 	}
-	return writeMarker(*marker, nil)
+	return writeVetted(*marker, specs)
 }
 
 // vet checks the specs together with the graphs of their models, and gives the inputs of the methods. With noModels it

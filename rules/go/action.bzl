@@ -101,6 +101,7 @@ def go_action(ctx, mode, packages, srcs, files, layers, out = None, layer_out = 
     args.add("-goos=" + target.goos)
     args.add("-goarch=" + target.goarch)
     args.add("-goarm=" + target.goarm)
+    args.add_all(target.tags, format_each = "-tags=%s")
     args.add_all(layers, format_each = "-layer=%s")
     args.add_all(srcs, map_each = _src_flag, format_each = "-src=%s")
     outputs = []

@@ -22,5 +22,6 @@ GoTargetInfo = provider(
         "goarch": "string: GOARCH",
         "goarm": "string: GOARM",
         "goos": "string: GOOS",
+        "tags": "list of string: build tags of every package",
     },
 )

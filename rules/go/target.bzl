@@ -3,15 +3,16 @@
 load("//rules/go:providers.bzl", "GoTargetInfo")
 
 def _pte_go_target_impl(ctx):
-    return [GoTargetInfo(goos = ctx.attr.goos, goarch = ctx.attr.goarch, goarm = ctx.attr.goarm)]
+    return [GoTargetInfo(goos = ctx.attr.goos, goarch = ctx.attr.goarch, goarm = ctx.attr.goarm, tags = ctx.attr.build_tags)]
 
 pte_go_target = rule(
     implementation = _pte_go_target_impl,
-    doc = "GOOS and GOARCH of the configuration it is built in.",
+    doc = "GOOS, GOARCH and build tags of the configuration it is built in.",
     attrs = {
         "goarch": attr.string(mandatory = True),
         "goarm": attr.string(),
         "goos": attr.string(mandatory = True),
+        "build_tags": attr.string_list(),
     },
 )
 

@@ -114,14 +114,15 @@ def _debug(ctx, models, vet):
     _run(ctx, ["lower", "program"], args, _program_inputs(models, vet), out + scratch, "PteDebug")
     return out
 
-def _check(ctx, report, spec):
+def _check(ctx, report, spec, vet):
     marker = _file(ctx, ".check")
     args = ctx.actions.args()
     args.add("--spec", spec.file)
     _add_spec(ctx, args, spec)
+    args.add("--vetted", vet.marker)
     args.add("--report", report)
     args.add("-o", marker)
-    _run(ctx, ["lower", "check"], args, depset([report], transitive = [spec.files]), [marker], "PteCheck")
+    _run(ctx, ["lower", "check"], args, depset([report, vet.marker], transitive = [spec.files]), [marker], "PteCheck")
     return marker
 
 def _again(ctx, spec, models):
@@ -142,14 +143,14 @@ def _pack(ctx, models, lowered, check):
     args.add("--program", lowered.program)
     for m in models:
         args.add("--model", "%s=%s" % (m.key, m.file.path))
-    args.add("--check", check)
+    args.add_all("--check", check)
     args.add("-o", out)
     args.add("--manifest", manifest)
     data = []
     for name in ctx.attr.data_files:
         data.append(ctx.actions.declare_file("%s.%s.ptd" % (ctx.attr.out, name)))
         args.add("--data", "%s=%s" % (name, data[-1].path))
-    inputs = [lowered.program, check] + [m.file for m in models]
+    inputs = [lowered.program] + check + [m.file for m in models]
     _run(ctx, ["lower", "pack"], args, inputs, [out, manifest] + data, "PtePack")
     return struct(out = out, manifest = manifest, data = data)
 
@@ -166,12 +167,12 @@ def _pte_program_impl(ctx):
     spec = _spec(ctx, models)
     vet = _vet(ctx, spec)
     lowered = _program(ctx, models, vet)
-    check = _check(ctx, lowered.report, spec)
+    check = [_check(ctx, lowered.report, spec, vet)] if ctx.attr.spec else []  # nothing expects anything
     packed = _pack(ctx, models, lowered, check)
     return [
         DefaultInfo(files = depset([packed.out] + packed.data), runfiles = ctx.runfiles([packed.out] + packed.data)),
         OutputGroupInfo(
-            _validation = depset([vet.marker, check]),
+            _validation = depset([vet.marker] + check),
             debug = depset(_debug(ctx, models, vet)),
             manifest = depset([packed.manifest]),
             report = depset([lowered.report]),

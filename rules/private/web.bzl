@@ -2,6 +2,7 @@
 
 load("//rules:compat.bzl", "TOOL_CFG")
 load("//rules/go:action.bzl", "src_path")
+load("//rules/go:providers.bzl", "GoTargetInfo")
 load(":platform.bzl", "runtime_platform")
 load(":runtime.bzl", "RUNTIME_ATTRS", "link_runtime")
 
@@ -16,6 +17,8 @@ def _place(ctx, file):
 def _files(ctx, linked):
     """The files of the target's folder beside the module, by their places."""
     files = {f.basename: f for f in ctx.files._js}
+    if ctx.attr._target[GoTargetInfo].tags:
+        files.update({f.basename: f for f in ctx.files._kernels})
     if not ctx.attr.embed:
         files.update({p.name + ".pte": p.program for p in linked.programs})
     for f in ctx.files.pages:
@@ -46,8 +49,9 @@ pte_web = rule(
     attrs = dict(
         RUNTIME_ATTRS,
         pages = attr.label_list(allow_files = True),
-        platform = attr.label(default = Label("//rules/platforms:wasip1_wasm")),
+        platform = attr.label(default = Label("//rules/platforms:page")),
         _js = attr.label(default = Label("//runtime/web:js")),
+        _kernels = attr.label(default = Label("//runtime/kernel:wasm"), allow_files = True),
         _server = attr.label(default = Label("//rules/webserver"), executable = True, cfg = TOOL_CFG),
     ),
     executable = True,

@@ -69,7 +69,7 @@ func TestLibraryAndPage(t *testing.T) {
 // page checks the files of a pte_web, and runs them.
 func (w *workspace) page(t *testing.T, images string) {
 	folder, files := t.TempDir(), w.outputs("//:page")
-	for _, name := range []string{"pte.wasm", "pte.js", "pte.d.ts", "digits.pte", "index.html", "pictures/dot.svg", "page.css"} {
+	for _, name := range []string{"pte.wasm", "kernels.wasm", "pte.js", "pte.d.ts", "digits.pte", "index.html", "pictures/dot.svg", "page.css"} {
 		text, err := os.ReadFile(files["page/"+name])
 		if err == nil {
 			to := strings.Replace(filepath.Base(name), "pte.js", "pte.mjs", 1)
@@ -79,7 +79,7 @@ func (w *workspace) page(t *testing.T, images string) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	says(t, "5 2 2 9 1\n", "node", "testdata/run.mjs", folder, images)
+	says(t, "5 2 2 9 1 with vector kernels\n", "node", "testdata/run.mjs", folder, images)
 }
 
 // arm64 compiles and runs the example in C for another machine.

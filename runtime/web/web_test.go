@@ -67,12 +67,12 @@ func TestScript(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	build := exec.Command("go", "build", "-overlay="+file("overlay.json"), "-buildmode=c-shared", "-o", file("pte.wasm"), ".")
+	build := exec.Command("go", "build", "-overlay="+file("overlay.json"), "-tags=wasmsimd", "-buildmode=c-shared", "-o", file("pte.wasm"), ".")
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	out, err := exec.Command("node", "testdata/api.mjs", file("pte.mjs"), file("pte.wasm"), programs).CombinedOutput()
+	out, err := exec.Command("node", "testdata/api.mjs", file("pte.mjs"), file("pte.wasm"), "../kernel/wasm/kernels.wasm", programs).CombinedOutput()
 	if err != nil || strings.TrimSpace(string(out)) != "ok" {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -11,10 +11,13 @@ const MIN_SILENCE = RATE / 10, MIN_SPEECH = RATE / 4, PADDING = (RATE * 3) / 100
 // Detector runs the model over a signal.
 export class Detector {
   #program;
+  kernels = "portable";
 
   static async load() {
     const detector = new Detector();
-    detector.#program = (await load()).program();
+    const runtime = await load();
+    detector.#program = runtime.program();
+    if (runtime.kernels) detector.kernels = "vector";
     return detector;
   }
 

@@ -177,6 +177,7 @@ class Page {
     $("progress").classList.add("done");
     showSegments(segments, this.#player);
     showFacts(segments, samples, heard);
+    $("kernels").textContent = detector.kernels;
     document.documentElement.dataset.done = "true";
   }
 }

@@ -16,11 +16,14 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer/internal/report"
 )
 
+// Expects reports whether the spec has an `expect`.
+func (s *Spec) Expects() bool { return s.expect.Exists() }
+
 // CheckExpect holds the report against the spec's `expect`. The error is a diag.List with one entry for each
 // contradiction, at the user's line, with the value got and the nodes behind it. What constrains the sizes that
 // only packing knows is given back as pending, for CheckPacked; a packed report leaves nothing pending.
 func CheckExpect(s *Spec, r *report.Report) (pending []Pending, err error) {
-	if !s.expect.Exists() {
+	if !s.Expects() {
 		return nil, nil
 	}
 	l := s.loader

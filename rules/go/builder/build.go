@@ -23,7 +23,8 @@ type build struct {
 	goroot, vendor, gomod, gosum string
 	goos, goarch, goarm          string
 	layers, srcs                 list
-	out, layerOut, tags          string
+	out, layerOut                string
+	tags                         list
 	buildmode, cc                string
 	optional                     list   // owner|path-in-module=file
 	selected, unused             string // files: the owners that are linked, and the names of the files of others
@@ -44,7 +45,7 @@ func (b *build) flags(name string) *flag.FlagSet {
 	f.Var(&b.layers, "layer", "layer of the build cache to read")
 	f.Var(&b.srcs, "src", "path-in-module=file")
 	f.StringVar(&b.out, "out", "", "file to link")
-	f.StringVar(&b.tags, "tags", "", "build tags, separated by commas")
+	f.Var(&b.tags, "tags", "build tag")
 	f.StringVar(&b.buildmode, "buildmode", "", "what to link: a command without it")
 	f.StringVar(&b.cc, "cc", "", "C compiler for cgo, \"host\" for the machine's; without it there is no cgo")
 	f.Var(&b.optional, "optional", "owner|path-in-module=file: a source for binaries with the package owner")
@@ -171,7 +172,7 @@ func (b *build) run(args []string) error {
 	if err != nil {
 		return err
 	}
-	full := []string{args[0], "-trimpath", "-mod=vendor", "-buildvcs=false", "-tags=" + b.tags}
+	full := []string{args[0], "-trimpath", "-mod=vendor", "-buildvcs=false", "-tags=" + b.tags.String()}
 	if b.buildmode != "" {
 		full = append(full, "-buildmode="+b.buildmode)
 	}

@@ -1,17 +1,17 @@
-// Checks pte.js with a module that has all kernels and add.pte: node api.mjs pte.js pte.wasm folder-of-programs. It prints "ok".
+// Checks pte.js with a module that has all kernels and add.pte: node api.mjs pte.js pte.wasm kernels.wasm folder-of-programs. It prints "ok".
 import assert from "node:assert/strict";
 import {readFileSync} from "node:fs";
 import {pathToFileURL} from "node:url";
 
-const [library, wasm, programs] = process.argv.slice(2);
+const [library, wasm, vectors, programs] = process.argv.slice(2);
 const {load, PteError} = await import(pathToFileURL(library));
-const runtime = await load(readFileSync(wasm));
+const runtime = await load(readFileSync(wasm), {kernels: readFileSync(vectors)});
 const file = (name) => readFileSync(`${programs}/${name}/portable.pte`);
 const refused = (code, text, f) => assert.throws(f, (e) => e instanceof PteError && e.code === code && e.message.includes(text));
 
 // A program of the module.
 assert.deepEqual(runtime.programs, ["add"]);
-assert.equal(runtime.kernels, false);
+assert.equal(runtime.kernels, true);
 assert.ok(runtime.memoryBytes > 0);
 const add = runtime.program();
 const tensor = {kind: "tensor", dtype: "float32", dynamism: "static", written: false, sizes: [2, 3], dimOrder: [0, 1]};
@@ -35,6 +35,11 @@ refused(0x12, 'no method "backward"; there are "forward"', () => instance.method
 refused(0x20, 'no program "sub" is in this binary', () => runtime.program("sub"));
 refused(0x23, "", () => runtime.loadProgram(new Uint8Array(64)));
 refused(0x12, "want no negative number", () => runtime.program("add", {maxMemory: -1}));
+
+// Without the module of vectors, portable kernels give the same.
+const portable = await load(readFileSync(wasm), {kernels: new Uint8Array([1, 2, 3])});
+assert.equal(portable.kernels, false);
+assert.deepEqual(portable.program().instance().method().run(x, x)[0], sum);
 await assert.rejects(load(new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0])), /the module is not of a pte_web/);
 await assert.rejects(load(new Uint8Array([1, 2, 3])), WebAssembly.CompileError);
 instance.close();
