@@ -20,6 +20,7 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer/internal/pt2"
 	"github.com/rules-pte/rules_pte/lowerer/internal/report"
 	"github.com/rules-pte/rules_pte/lowerer/internal/symint"
+	rtbackend "github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -36,6 +37,8 @@ type Options struct {
 	Debug *DebugInfo
 	// Record takes the graphs before anything is delegated; nil for nothing.
 	Record *Record
+	// Runtime are the run-time halves of backends: the kernels that their payloads run are in the manifest.
+	Runtime []rtbackend.Backend
 }
 
 // Record is the graphs of a program in the Edge dialect, the file of `pte lower --etrecord`.
@@ -311,17 +314,17 @@ func ProgramStep(spec *config.Spec, graphs map[string]string, w io.Writer, opts 
 }
 
 // PackStep evaluates the constants of the program that ProgramStep wrote to progPath over the weights in models, and
-// writes the .pte to w and its data files to data. The sizes are held against what the check of `expect` left pending.
-func PackStep(progPath string, models map[string]string, pending []config.Pending, w io.Writer, data DataWriter) (*report.Manifest, error) {
+// writes the .pte to w. The sizes are held against what the check of `expect` left pending.
+func PackStep(progPath string, models map[string]string, pending []config.Pending, w io.Writer, opts Options) (*report.Manifest, error) {
 	x, err := readProgram(progPath)
 	if err != nil {
 		return nil, err
 	}
-	n, files, err := packTo(x, models, w, Options{Data: data})
+	n, files, err := packTo(x, models, w, opts)
 	if err != nil {
 		return nil, err
 	}
-	m := manifest(x)
+	m := manifest(x, opts.Runtime)
 	for _, f := range files {
 		m.DataFiles = append(m.DataFiles, f.Name)
 	}

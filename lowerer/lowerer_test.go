@@ -58,7 +58,7 @@ func steps(t *testing.T, model string) []byte {
 	if _, err := ProgramStep(defaultSpec(t, model), map[string]string{model: file}, &program, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := PackStep(write("program", &program), map[string]string{model: model}, nil, &out, nil); err != nil {
+	if _, err := PackStep(write("program", &program), map[string]string{model: model}, nil, &out, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

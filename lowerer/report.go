@@ -13,6 +13,8 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer/internal/pack"
 	"github.com/rules-pte/rules_pte/lowerer/internal/report"
 	"github.com/rules-pte/rules_pte/lowerer/internal/scratch"
+	rtbackend "github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
@@ -132,15 +134,15 @@ func parts(block []byte, list []*exir.Constant) [][]byte {
 	return out
 }
 
-func manifest(x *exir.ExecutorchProgram) *report.Manifest {
+// manifest is what a runtime of x needs; run are the backends that can say which kernels payloads run.
+func manifest(x *exir.ExecutorchProgram, run []rtbackend.Backend) *report.Manifest {
 	m := &report.Manifest{Target: report.ManifestTarget(x.Machine)}
-	seen := map[string]bool{}
 	for _, k := range x.Kernels {
-		if !seen[k.Var] {
-			seen[k.Var] = true
-			m.Kernels = append(m.Kernels, k.Var)
-		}
+		m.Kernels = append(m.Kernels, k.Var)
 	}
+	m.Kernels = append(m.Kernels, delegatedKernels(x.Program, run)...)
+	slices.Sort(m.Kernels)
+	m.Kernels = slices.Compact(m.Kernels)
 	for _, p := range x.Program.Plans {
 		m.Methods = append(m.Methods, p.Name)
 		for _, d := range p.Delegates {
@@ -150,6 +152,32 @@ func manifest(x *exir.ExecutorchProgram) *report.Manifest {
 	slices.Sort(m.Backends)
 	m.Backends = slices.Compact(m.Backends)
 	return m
+}
+
+// delegatedKernels are the names of the kernels that the payloads of p run.
+func delegatedKernels(p *pte.Program, run []rtbackend.Backend) (names []string) {
+	users, used := map[string]rtbackend.KernelUser{}, map[*op.Kernel]bool{}
+	for _, b := range run {
+		if u, ok := b.(rtbackend.KernelUser); ok {
+			users[b.ID()] = u
+		}
+	}
+	all := op.NewTable(op.Kernels)
+	for _, plan := range p.Plans {
+		for _, d := range plan.Delegates {
+			if u := users[d.ID]; u != nil {
+				for _, k := range u.Kernels(p.DelegateData[d.Processed], all) {
+					used[k] = true
+				}
+			}
+		}
+	}
+	for i, k := range op.Kernels {
+		if used[k] {
+			names = append(names, op.KernelNames[i])
+		}
+	}
+	return names
 }
 
 func readProgram(path string) (*exir.ExecutorchProgram, error) {

@@ -184,7 +184,7 @@ func runPack(e *env, args []string) error {
 	}
 	declared := dataFiles{paths: data}
 	return writeFile(*out, func(w io.Writer) error {
-		m, err := lowerer.PackStep(*program, models, pending, w, declared.write)
+		m, err := lowerer.PackStep(*program, models, pending, w, lowerer.Options{Data: declared.write, Runtime: e.backends.Runtime})
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package tests
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,7 +69,7 @@ func TestOnlyWhatIsUsedIsLinked(t *testing.T) {
 	tools := buildTools(t)
 	for name, model := range models(t) {
 		t.Run(name, func(t *testing.T) {
-			r := tools.runner(t, name, model)
+			r := tools.runner(t, model)
 			want, _ := called(t, tools.pte(t, "inspect", "--json", r.program))
 			if got := manifestKernels(t, r.manifest); !slices.Equal(got, want) {
 				t.Errorf("kernels of the manifest %v\nwant %v", got, want)
@@ -130,12 +131,25 @@ func (x tools) pte(t *testing.T, args ...string) string { return x.run(t, "pte",
 // built are the files of a runner.
 type built struct{ program, manifest, binary string }
 
-// runner lowers a model in steps and builds a runner of it. The program is in the binary; the flags go to go build.
-func (x tools) runner(t *testing.T, name, model string, flags ...string) built {
+// runner lowers a model and builds a runner of it. The program is in the binary; the flags go to go build.
+func (x tools) runner(t *testing.T, model string, flags ...string) built {
+	t.Helper()
+	b := x.lower(t, model, "")
+	x.link(t, b, nil, flags...)
+	return b
+}
+
+// lower lowers a model in steps, for the backend of the CUE package partition, or for none.
+func (x tools) lower(t *testing.T, model, partition string) built {
 	t.Helper()
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
-	spec := "package p\nimport \"github.com/rules-pte/rules_pte/cue/lower\"\np: lower.#Program & {methods: forward: model: \"m\"}\n"
+	spec, entry := "package p\nimport \"github.com/rules-pte/rules_pte/cue/lower\"\n", ""
+	if partition != "" {
+		spec += "import backend \"" + partition + "\"\n"
+		entry = "partition: [backend.#Backend]"
+	}
+	spec += "p: lower.#Program & {\nmethods: forward: model: \"m\"\n" + entry + "\n}\n"
 	if err := os.WriteFile(file("spec.cue"), []byte(spec), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -143,15 +157,15 @@ func (x tools) runner(t *testing.T, name, model string, flags ...string) built {
 	x.pte(t, "lower", "split", "--model", "m="+model, "-o", file("graph"))
 	x.pte(t, "lower", "program", "--spec", file("spec.cue"), "--graph", "m="+file("graph"), "-o", file("program"), "--report", file("report"))
 	x.pte(t, "lower", "pack", "--program", file("program"), "--model", "m="+model, "-o", b.program, "--manifest", b.manifest)
-	x.link(t, b, flags...)
 	return b
 }
 
-// link builds the runner with the package of the program's manifest; the flag -tags=ptefile leaves the program out.
-func (x tools) link(t *testing.T, b built, flags ...string) {
+// link builds the runner with the package of the program's manifest, which these backends may be in; the flag -tags=ptefile
+// leaves the program out.
+func (x tools) link(t *testing.T, b built, backends []string, flags ...string) {
 	t.Helper()
 	generated := b.binary + ".go"
-	args := []string{"runtime", "-out=" + generated, "-manifest=p|" + b.manifest}
+	args := append([]string{"runtime", "-out=" + generated, "-manifest=p|" + b.manifest}, offers(backends)...)
 	files := map[string]string{"pteprogram/pteprogram.go": generated}
 	if !slices.Contains(flags, "-tags=ptefile") {
 		args = append(args, "-program=p=p.pte")
@@ -160,6 +174,15 @@ func (x tools) link(t *testing.T, b built, flags ...string) {
 	x.run(t, "builder", args...)
 	overlay(t, b.binary+".json", files)
 	goRun(t, append(append([]string{"build", "-overlay=" + b.binary + ".json", "-o", b.binary}, flags...), "./rules/runner")...)
+}
+
+// offers are the builder's flags that offer backends of this project.
+func offers(names []string) (flags []string) {
+	for _, name := range names {
+		pkg := "github.com/rules-pte/rules_pte/backends/" + name
+		flags = append(flags, fmt.Sprintf("-backend=%s|backends/%s/backend.json|%s/aot|%s/rt", name, name, pkg, pkg))
+	}
+	return flags
 }
 
 // overlay writes the argument of go build -overlay for paths below the module's root.

@@ -45,7 +45,7 @@ func TestSizes(t *testing.T) {
 		case "-":
 			size = everythingSize(t, tools) - empty
 		default:
-			size = fileSize(t, tools.runner(t, c.name, c.model, stripped...).binary) - empty
+			size = fileSize(t, tools.runner(t, c.model, stripped...).binary) - empty
 		}
 		if old := committed[c.name]; size > old+old/50 && os.Getenv("PTE_UPDATE") == "" {
 			t.Errorf("%s: %d bytes over an empty program, %s has %d", c.name, size, sizesFile, old)
@@ -126,11 +126,7 @@ func everythingSize(t *testing.T, x tools) int64 {
 	}
 	generated := b.binary + ".go"
 	args := []string{"runtime", "-out=" + generated, "-declared", "-manifest=p|" + b.manifest}
-	for _, name := range []string{"demo", "null", "xnnpack"} {
-		pkg := "github.com/rules-pte/rules_pte/backends/" + name
-		args = append(args, fmt.Sprintf("-backend=%s|backends/%s/backend.json|%s/aot|%s/rt", name, name, pkg, pkg))
-	}
-	x.run(t, "builder", args...)
+	x.run(t, "builder", append(args, offers([]string{"demo", "null", "xnnpack"})...)...)
 	overlay(t, b.binary+".json", map[string]string{"pteprogram/pteprogram.go": generated})
 	goRun(t, append(append([]string{"build", "-overlay=" + b.binary + ".json", "-o", b.binary}, stripped...), "./rules/runner")...)
 	return fileSize(t, b.binary)

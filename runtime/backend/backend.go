@@ -57,6 +57,14 @@ type OptionGetter interface {
 	GetOption(key string) (Value, error)
 }
 
+// KernelUser is a Backend that runs portable kernels, which InitContext.Kernels has. Tools that link a program ask it for them,
+// so that its package references none.
+type KernelUser interface {
+	// Kernels are those of all that a payload runs, each once and in any order. No named data is there to be read. A payload
+	// that Init refuses has those that are found before the reason.
+	Kernels(processed []byte, all *op.Table) []*op.Kernel
+}
+
 // FreeableBuffer is the bytes of a payload, which lie in the program's file.
 type FreeableBuffer struct {
 	data []byte
@@ -105,6 +113,9 @@ type InitContext struct {
 	MaxMemory int64
 	// Threads is how many threads Parallel uses at most.
 	Threads int
+	// Kernels are the portable kernels that the program was loaded with. A backend that runs some, and names them as a KernelUser,
+	// finds them here.
+	Kernels *op.Table
 	// Tier is the instruction set that kernels use where there is a choice.
 	Tier kernel.Tier
 }

@@ -29,7 +29,7 @@ const (
 
 // LoadOptions say what a program may use.
 type LoadOptions struct {
-	// Kernels are the kernels that may be used.
+	// Kernels are the kernels that may be used, by instructions and by backends.
 	Kernels []*op.Kernel
 	// Backends may take the delegated parts.
 	Backends []backend.Backend

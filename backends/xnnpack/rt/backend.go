@@ -1,4 +1,4 @@
-// Package rt runs the payloads of the XNNPACK delegate, on the kernels of the portable operators.
+// Package rt runs the payloads of the XNNPACK delegate, on the kernels of the portable operators that a program is loaded with.
 //
 // A payload becomes a program of steps, once, which the instances of the .pte share with its packed weights. Values
 // lie in XNNPACK's order, row-major in the graph's dimensions; an image in NHWC is seen by a kernel as NCHW in
@@ -19,12 +19,10 @@ import (
 const ID = "XnnpackBackend"
 
 // Backend is the delegate. It is safe for concurrent use.
-type Backend struct {
-	table *op.Table
-}
+type Backend struct{}
 
 // New is the delegate.
-func New() *Backend { return &Backend{op.NewTable(kernels)} }
+func New() *Backend { return &Backend{} }
 
 // ID is "XnnpackBackend".
 func (*Backend) ID() string { return ID }
@@ -35,13 +33,13 @@ func (*Backend) Available() bool { return true }
 // Init makes a handle of a payload, and frees it unless constants lie in it. Errors: DelegateInvalidCompatibility for one
 // that is malformed or of another version, NotFound for named data that is missing, NotImplemented for what the official
 // runtime has no kernel for, InvalidArgument for unknown options.
-func (b *Backend) Init(ctx *backend.InitContext, processed *backend.FreeableBuffer, specs []backend.CompileSpec) (backend.Handle, error) {
+func (*Backend) Init(ctx *backend.InitContext, processed *backend.FreeableBuffer, specs []backend.CompileSpec) (backend.Handle, error) {
 	opts, err := readOptions(ctx.Options)
 	if err != nil {
 		return nil, err
 	}
 	data := processed.Data()
-	p, err := ctx.Share("xnnpack graph "+address(data), func() (any, error) { return compile(ctx, b.table, data) })
+	p, err := ctx.Share("xnnpack graph "+address(data), func() (any, error) { return compile(ctx, data) })
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +48,17 @@ func (b *Backend) Init(ctx *backend.InitContext, processed *backend.FreeableBuff
 		processed.Free()
 	}
 	return newInstance(ctx, prog, opts)
+}
+
+// Kernels are the portable kernels that the steps of a payload call.
+func (*Backend) Kernels(processed []byte, all *op.Table) []*op.Kernel {
+	c := &compiler{ctx: &backend.InitContext{Kernels: all}, listed: map[*op.Kernel]bool{}}
+	_ = c.read(processed) // what comes before the error counts
+	list := make([]*op.Kernel, 0, len(c.listed))
+	for k := range c.listed {
+		list = append(list, k)
+	}
+	return list
 }
 
 // Execute runs the graph. args are the graph's external values in order.

@@ -15,13 +15,14 @@ import (
 // compiler makes a program of a graph. The first error stays in err.
 type compiler struct {
 	ctx    *backend.InitContext
-	table  *op.Table
 	graph  *blob.Graph
 	out    *program
 	values map[uint32]*value
 	node   int
 	// bounds are what the next operator that Clamps is to bound its results by.
 	bounds *[2]float32
+	// listed has the kernels that are called, if only they are asked for: then there are no constants, and nothing is prepared.
+	listed map[*op.Kernel]bool
 	err    error
 }
 
@@ -36,13 +37,22 @@ type value struct {
 	params int
 }
 
-func compile(ctx *backend.InitContext, table *op.Table, payload []byte) (*program, error) {
-	g, err := read(payload)
-	if err != nil {
+func compile(ctx *backend.InitContext, payload []byte) (*program, error) {
+	c := &compiler{ctx: ctx}
+	if err := c.read(payload); err != nil {
 		return nil, err
 	}
+	return c.out, c.place()
+}
+
+// read makes the steps of a payload.
+func (c *compiler) read(payload []byte) error {
+	g, err := read(payload)
+	if err != nil {
+		return err
+	}
 	fuseClamps(g)
-	c := &compiler{ctx: ctx, table: table, graph: g, out: &program{}, values: make(map[uint32]*value, len(g.Values))}
+	c.graph, c.out, c.values = g, &program{}, make(map[uint32]*value, len(g.Values))
 	c.out.inputs, c.out.outputs = absent(int(g.NumExterns)), absent(int(g.NumExterns))
 	for i := range g.Constants {
 		c.out.inline = c.out.inline || len(g.Constants[i].Data) > 0
@@ -55,10 +65,7 @@ func compile(ctx *backend.InitContext, table *op.Table, payload []byte) (*progra
 		c.out.nodes = append(c.out.nodes, c.traced(&g.Nodes[i]))
 		c.lower(&g.Nodes[i])
 	}
-	if c.err != nil {
-		return nil, c.err
-	}
-	return c.out, c.place()
+	return c.err
 }
 
 func absent(n int) []int {
@@ -184,13 +191,13 @@ func (c *compiler) callOuts(name string, outs []operand, args ...operand) {
 	if c.err != nil {
 		return
 	}
-	def, sig := c.table.Def(name)
+	def, sig := c.ctx.Kernels.Def(name)
 	if def == nil {
 		c.fail(pte.NotImplemented, "no kernel ", name)
 		return
 	}
 	dtype := op.KeyOf(def, vals, metas)
-	k := c.table.Lookup(name, dtype)
+	k := c.ctx.Kernels.Lookup(name, dtype)
 	if k == nil {
 		c.fail(pte.NotImplemented, "no kernel ", name, " in ", dtype.String())
 		return
@@ -203,6 +210,10 @@ func (c *compiler) callOuts(name string, outs []operand, args ...operand) {
 	opts := op.Options{Pack: c.pack, Tier: c.ctx.Tier}
 	if def.Tags&op.Clamps != 0 {
 		opts.Bounds, c.bounds = c.bounds, nil
+	}
+	if c.listed != nil {
+		c.listed[k] = true
+		return
 	}
 	plan, err := op.Prepare(k, sig, vals, metas, opts)
 	if err != nil {

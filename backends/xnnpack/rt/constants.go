@@ -9,8 +9,11 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// bytesOf is n bytes of constant i, 4-byte aligned; nil after a failure.
+// bytesOf is n bytes of constant i, 4-byte aligned; nil after a failure, and where kernels are listed.
 func (c *compiler) bytesOf(i uint32, n int) []byte {
+	if c.listed != nil {
+		return nil
+	}
 	k := &c.graph.Constants[i]
 	data := k.Data
 	if k.Key != "" {
@@ -67,7 +70,7 @@ func (c *compiler) floatConstant(v *value) {
 	if scales == nil && v.Type != blob.FP16 && v.Type != blob.BF16 {
 		c.fail(pte.NotImplemented, "constant of type ", v.Type.String())
 	}
-	if c.err != nil {
+	if c.err != nil || c.listed != nil {
 		v.float = c.newSlot(tensor.Float, dimsOf(v.Dims))
 		return
 	}
@@ -109,6 +112,9 @@ func (c *compiler) scales(v *value) []float32 {
 		return nil
 	}
 	out := make([]float32, q.NumScales)
+	if c.listed != nil {
+		return out
+	}
 	if q.Kind == blob.PerGroup {
 		for i, x := range sliceOf[uint16](raw, len(out)) {
 			out[i] = tensor.BFloat16ToFloat32(x)

@@ -296,6 +296,7 @@ func TestSharedProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := &backend.InitContext{
+		Kernels: op.NewTable(op.Kernels),
 		NamedData: func(key string) []byte {
 			for _, n := range named {
 				if n.Key == key {
@@ -347,7 +348,7 @@ func TestInlineConstants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := &backend.InitContext{Share: func(_ string, make func() (any, error)) (any, error) { return make() }}
+	ctx := &backend.InitContext{Kernels: op.NewTable(op.Kernels), Share: func(_ string, make func() (any, error)) (any, error) { return make() }}
 	freed := 0
 	if _, err := New().Init(ctx, backend.NewFreeableBuffer(payload, func([]byte) { freed++ }), nil); err != nil || freed != 0 {
 		t.Errorf("Init = %v and freed the payload %d times", err, freed)

@@ -54,6 +54,9 @@ func (c *compiler) integers(n *blob.Node) *product {
 	if c.err != nil || !c.addBias(p, n, x, w) {
 		return nil
 	}
+	if c.listed != nil {
+		return p
+	}
 	if w.Quant.Kind == blob.PerGroup {
 		p.blocks = len(p.scales) / p.rows
 	}
@@ -95,12 +98,13 @@ func (c *compiler) addBias(p *product, n *blob.Node, x, w *value) bool {
 		return false
 	}
 	raw := c.bytesOf(b.Constant, b.Bytes())
-	if c.err != nil {
+	switch {
+	case c.err != nil:
 		return false
-	}
-	if p.static {
+	case c.listed != nil:
+	case p.static:
 		copy(p.base, sliceOf[int32](raw, p.rows))
-	} else {
+	default:
 		copy(p.bias, sliceOf[float32](raw, p.rows))
 	}
 	return true

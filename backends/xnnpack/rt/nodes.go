@@ -413,14 +413,17 @@ func (c *compiler) filter(n *blob.Node, w int, k *blob.Conv) operand {
 func (c *compiler) groupedFilter(w int, k *blob.Conv) int {
 	s := &c.out.slots[w]
 	d := s.dims
-	if s.data == nil {
+	if s.data == nil && c.listed == nil {
 		c.fail(pte.NotSupported, "a filter of groups that is not constant")
 		return w
+	}
+	out := c.newSlot(tensor.Float, []tensor.Dim{tensor.Dim(k.Groups * k.GroupInputs), tensor.Dim(k.GroupOutputs), d[1], d[2]})
+	if c.listed != nil {
+		return out
 	}
 	made, _ := c.ctx.Share("xnnpack grouped "+address(s.data)+" "+itoa(uint32(k.Groups))+" "+op.SizesText(d), func() (any, error) {
 		return regroup(sliceOf[float32](s.data, len(s.data)/4), k, int(d[1]*d[2])), nil
 	})
-	out := c.newSlot(tensor.Float, []tensor.Dim{tensor.Dim(k.Groups * k.GroupInputs), tensor.Dim(k.GroupOutputs), d[1], d[2]})
 	c.out.slots[out].data = bytesOfFloats(made.([]float32))
 	return out
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/executor/golden"
 	"github.com/rules-pte/rules_pte/runtime/executor/npy"
+	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -224,10 +225,23 @@ func floatsTensor(dtype tensor.ScalarType, dims []uint32, x []float32) *tensor.T
 	return out
 }
 
-// run runs a program on these inputs; the results stay valid.
+// kernelsOf are the kernels that Kernels names for the payloads of a program.
+func kernelsOf(t testing.TB, file []byte) (list []*op.Kernel) {
+	t.Helper()
+	p, err := pte.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, payload := range p.DelegateData {
+		list = append(list, New().Kernels(payload, op.NewTable(op.Kernels))...)
+	}
+	return list
+}
+
+// run runs a program on these inputs, with no kernels but those that Kernels names; the results stay valid.
 func run(t testing.TB, file []byte, opts executor.LoadOptions, inputs ...*tensor.Tensor) ([]executor.Value, error) {
 	t.Helper()
-	opts.Backends = []backend.Backend{New()}
+	opts.Backends, opts.Kernels = []backend.Backend{New()}, kernelsOf(t, file)
 	p, err := executor.Load(file, opts)
 	if err != nil {
 		return nil, err
