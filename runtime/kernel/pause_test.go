@@ -94,6 +94,11 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 				AffineRowF32(tier, o, x, x, x, 0, 1)
 			}
 		},
+		"softmax": func(stop *atomic.Bool) {
+			for !stop.Load() {
+				SoftmaxRowF32(tier, o[:softMost], x[:softMost])
+			}
+		},
 		"window": func(stop *atomic.Bool) {
 			for !stop.Load() {
 				w.Run(tier, 3, 32)

@@ -82,7 +82,7 @@ func SquaresRowF32(t Tier, x []float32, center float32) (float32, bool) {
 	return total(&sums, lanesOf(t)), true
 }
 
-// ExpRowF32 computes o = exp(x - shift) within 2 ulp, and gives the sum of o; false if t has no kernel for it. o may be x.
+// ExpRowF32 computes o = exp(x - shift) within 2 ulp, or 0 where it is less than 1.7e-38, and gives the sum of o; false if t has no kernel for it. o may be x.
 func ExpRowF32(t Tier, o, x []float32, shift float32) (float32, bool) {
 	if t == Scalar || len(x) < rowLeast {
 		return 0, false

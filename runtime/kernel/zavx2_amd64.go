@@ -359,6 +359,9 @@ func foldExpF32AVX2(a *fold)
 func affineF32AVX2(a *affine)
 
 //go:noescape
+func softF32AVX2(a *soft)
+
+//go:noescape
 func widenF16AVX2(a *stream)
 
 //go:noescape

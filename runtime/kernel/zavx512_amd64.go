@@ -434,6 +434,9 @@ func foldExpF32AVX512(a *fold)
 func affineF32AVX512(a *affine)
 
 //go:noescape
+func softF32AVX512(a *soft)
+
+//go:noescape
 func widenF16AVX512(a *stream)
 
 //go:noescape

@@ -91,4 +91,7 @@ var constants = [...]uint32{
 	0x3ecccccd, // 0.4
 	0x3f2aaaab, // 0.6666667
 	0x40000000, // 2
+	0xc2ae0000, // -87
+	0xc2fb0000, // -125.5
+	0xff7fffff, // -3.4028235e+38
 }

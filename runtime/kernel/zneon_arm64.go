@@ -386,6 +386,9 @@ func foldExpF32NEON(a *fold)
 func affineF32NEON(a *affine)
 
 //go:noescape
+func softF32NEON(a *soft)
+
+//go:noescape
 func widenF16NEON(a *stream)
 
 //go:noescape

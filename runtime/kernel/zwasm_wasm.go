@@ -618,6 +618,12 @@ func affineF32WASMImport(a unsafe.Pointer)
 
 func affineF32WASM(a *affine) { affineF32WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte softF32WASM
+//go:noescape
+func softF32WASMImport(a unsafe.Pointer)
+
+func softF32WASM(a *soft) { softF32WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte widenBF16WASM
 //go:noescape
 func widenBF16WASMImport(a unsafe.Pointer)

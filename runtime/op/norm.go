@@ -83,8 +83,8 @@ func runLayerNorm[T number](c *Call, _ State) error {
 	}
 	n := layerNorm[T]{o: o, x: x, w: w, b: b, means: elems[T](c.Out[1]), rstds: elems[T](c.Out[2]), size: size,
 		eps: c.Args[4].Scalar(), tier: c.Tier}
-	if parallel(c, len(x)) {
-		share(c, &n, len(n.means), max(1, parallelGrain/max(1, size)))
+	if parallel(c, rowCost*len(x)) {
+		share(c, &n, len(n.means), max(1, parallelGrain/rowCost/max(1, size)))
 	} else {
 		n.parts(0, len(n.means))
 	}

@@ -29,11 +29,14 @@ func runSoftmax[T float](c *Call, log bool) error {
 	return scan(c, func(o, x []T) { softmaxOf(c.Tier, o, x, log) })
 }
 
+// rowCost is about how many times longer an element of a softmax or a norm takes than one of a sum.
+const rowCost = 4
+
 func softmaxOfRows[T float](c *Call, log bool, size int) {
 	j := softmaxRows[T]{log: log, o: elems[T](c.Out[0]), x: elems[T](c.Args[0].Tensor), size: size, tier: c.Tier}
 	rows := len(j.x) / size
-	if parallel(c, len(j.x)) {
-		share(c, &j, rows, max(1, parallelGrain/size))
+	if parallel(c, rowCost*len(j.x)) {
+		share(c, &j, rows, max(1, parallelGrain/rowCost/size))
 	} else {
 		j.parts(0, rows)
 	}
@@ -68,6 +71,9 @@ func softmaxOf[T float](t kernel.Tier, o, x []T, log bool) {
 
 // vectorSoftmax is softmaxRow with exponentials and sums in float32, if t has kernels for it.
 func vectorSoftmax(t kernel.Tier, o, x []float32) bool {
+	if kernel.SoftmaxRowF32(t, o, x) {
+		return true
+	}
 	top, ok := kernel.MaxRowF32(t, x)
 	if !ok {
 		return false

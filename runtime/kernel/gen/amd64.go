@@ -158,6 +158,18 @@ func (m *x86) largerNaN(to, x, y, t vec) {
 	m.line("VORPS %s, %s, %[2]s", m.v(t), m.v(to))
 }
 
+// swapLanes: parts of 128 bits swap by one instruction, lanes of them by another.
+func (m *x86) swapLanes(to, from vec, n int) {
+	switch {
+	case n < 4:
+		m.line("VPERMILPS $%#x, %s, %s", map[int]int{1: 0xb1, 2: 0x4e}[n], m.v(from), m.v(to))
+	case m.wide:
+		m.line("VSHUFF64X2 $%#x, %s, %[2]s, %s", map[int]int{4: 0xb1, 8: 0x4e}[n], m.v(from), m.v(to))
+	default:
+		m.line("VPERM2F128 $1, %s, %[1]s, %s", m.v(from), m.v(to))
+	}
+}
+
 // clamp: MAXPS and MINPS give their second operand, which Go writes first, if one is a NaN.
 func (m *x86) clamp(acc, lo, hi vec) {
 	m.line("VMAXPS %s, %s, %[1]s", m.v(acc), m.v(lo))

@@ -136,7 +136,15 @@ func (m *neon) scale(v, n vec, t [2]vec, bias vec) {
 	}
 }
 
-func (m *neon) larger(to, x, y vec)       { m.word("FMAX", 0x4e20f400, to, x, y) }
+func (m *neon) larger(to, x, y vec) { m.word("FMAX", 0x4e20f400, to, x, y) }
+func (m *neon) swapLanes(to, from vec, n int) {
+	if n == 1 {
+		m.line("VREV64 %s.S4, %s.S4", m.v(from), m.v(to))
+		return
+	}
+	m.line("VEXT $8, %s.B16, %[1]s.B16, %s.B16", m.v(from), m.v(to))
+}
+
 func (m *neon) largerNaN(to, x, y, _ vec) { m.larger(to, x, y) }
 
 // clamp: FMAX and FMIN of four float32, which Go's assembler has no names for.

@@ -28,7 +28,7 @@ var foldKinds = []fold{
 	}},
 	{name: "Exp", doc: "sum + exp(x-number), which it writes", registers: 6, writes: true, join: foldSum, emit: func(f *folds, sum vec, r []vec) {
 		f.arith('-', r[0], r[0], f.number())
-		(&maps{f.machine}).exp(r)
+		(&maps{f.machine}).expNormal(r)
 		foldSum(f, sum, r[0])
 	}},
 }

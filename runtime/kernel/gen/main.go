@@ -32,6 +32,7 @@ func main() {
 		mapsF32(m)
 		foldsF32(m)
 		affineF32(m)
+		softF32(m)
 		streamsF32(m)
 	}
 	for _, m := range []turner{avx2, arm} {
@@ -48,6 +49,7 @@ func main() {
 	for _, arch := range architectures {
 		write("zmaps_"+cmp.Or(arch, "other")+".go", mapsGo(arch))
 		write("zrows_"+cmp.Or(arch, "other")+".go", rowsGo(arch))
+		write("zsoft_"+cmp.Or(arch, "other")+".go", softGo(arch))
 		write("zstreams_"+cmp.Or(arch, "other")+".go", streamsGo(arch))
 	}
 	integersFiles()

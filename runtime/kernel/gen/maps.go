@@ -187,9 +187,9 @@ func (g *maps) polynomial(to, other, x vec, c ...float64) {
 	}
 }
 
-// reduce leaves x - n·ln 2 in x, |x| ≤ ln 2/2, where exp is neither 0 nor infinite; p and q are free.
-func (g *maps) reduce(x, n, p, q vec) {
-	g.constant(p, -104)
+// reduce leaves x - n·ln 2 in x, |x| ≤ ln 2/2, with x at least low and where exp is finite; p and q are free.
+func (g *maps) reduce(low float64, x, n, p, q vec) {
+	g.constant(p, low)
 	g.constant(q, 89)
 	g.clamp(x, p, q)
 	g.constant(p, math.Log2E)
@@ -201,14 +201,33 @@ func (g *maps) reduce(x, n, p, q vec) {
 	g.fma(x, n, p)
 }
 
+// expZero is where exp is 0.
+const expZero = -104
+
 // exp: x = n·ln 2 + r, |r| ≤ ln 2/2; a polynomial of degree 6 (Cephes, expf.c) in r, times 2^n.
 func (g *maps) exp(r []vec) {
 	x, n, p, q := r[0], r[1], r[2], r[3]
-	g.reduce(x, n, p, q)
-	g.polynomial(p, q, x, 1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1, 1, 1)
+	g.reduce(expZero, x, n, p, q)
+	g.expPolynomial(p, q, x)
 	g.bits(q, 127)
 	g.scale(p, n, [2]vec{r[4], r[5]}, q)
 	g.copy(x, p)
+}
+
+func (g *maps) expPolynomial(p, q, x vec) {
+	g.polynomial(p, q, x, 1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1, 1, 1)
+}
+
+// expNormal is exp without denormals, which take machines a long time: 0 below -125.5·ln 2.
+func (g *maps) expNormal(r []vec) {
+	x, n, p, q := r[0], r[1], r[2], r[3]
+	g.reduce(-87, x, n, p, q)
+	g.expPolynomial(p, q, x)
+	g.constant(q, -125.5)
+	g.compare('<', x, n, q)
+	g.bits(q, 127)
+	g.scale(p, n, [2]vec{r[4], r[5]}, q)
+	g.bitwise('\\', x, p, x)
 }
 
 // tanh: a rational function (Eigen, ptanh_float), of odd numerator and even denominator.

@@ -242,7 +242,16 @@ func (m *wasm) scale(v, n vec, t [2]vec, bias vec) {
 
 func (m *wasm) round(to, from vec) { m.roundTo('n', to, from) }
 
-func (m *wasm) larger(to, x, y vec)       { m.two(vecPMax, to, x, y) }
+func (m *wasm) larger(to, x, y vec) { m.two(vecPMax, to, x, y) }
+
+func (m *wasm) swapLanes(to, from vec, n int) {
+	var places [16]byte
+	for i := range places {
+		places[i] = byte(i ^ n*float32Size)
+	}
+	m.do(wasmCode{}.getVec(from).getVec(from).vec(vecShuffle, places[:]...).setVec(to))
+}
+
 func (m *wasm) largerNaN(to, x, y, _ vec) { m.two(vecMax, to, x, y) }
 
 func (m *wasm) bitwise(op byte, to, x, y vec) {

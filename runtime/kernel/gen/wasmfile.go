@@ -27,6 +27,7 @@ func wasmFiles() {
 	mapsF32(m)
 	foldsF32(m)
 	affineF32(m)
+	softF32(m)
 	streamsF32(m)
 	gemmS8(m, 4, 2)
 	leftS8(m)

@@ -1,0 +1,98 @@
+package kernel
+
+import "math"
+
+// soft is what a kernel of rows of softmax gets. Its layout is known to the generator.
+//
+//	top' = max(top, scale·max(x)), out = exp(scale·x - top'), factor = exp(top - top'), sum' = factor·sum + Σ out
+type soft struct {
+	x, out             *float32 // the first row; out may be x
+	xStride, outStride uintptr  // bytes
+	rows, vectors      uintptr  // at least 1
+	state              *float32 // for each row top, sum and factor, each in all lanes of a vector
+	table              *uint32  // constants
+	divide             uintptr  // not 0: out is divided by sum'
+	scale              float32
+}
+
+// SoftStateF32 is how many float32 of state SoftmaxBlocksF32 takes for a row: top, sum and factor, in vectors of
+// SoftStateF32(t)/3. Zero is of no use: see StartSoftF32.
+func SoftStateF32(t Tier) int { return 3 * lanesOf(t) }
+
+// StartSoftF32 makes state that of rows of which nothing has been seen.
+func StartSoftF32(t Tier, state []float32) {
+	lanes := lanesOf(t)
+	clear(state)
+	for ; len(state) >= 3*lanes; state = state[3*lanes:] {
+		copy(state[:lanes], lows[:])
+	}
+}
+
+// lows is a vector of -Inf.
+var lows = func() (x [maxLanes]float32) {
+	for i := range x {
+		x[i] = float32(math.Inf(-1))
+	}
+	return x
+}()
+
+// Softs are rows of whole vectors for SoftmaxBlocksF32: X[i*XStride:], of Width elements each, to Out[i*OutStride:].
+type Softs struct {
+	X, Out             []float32
+	XStride, OutStride int
+	Rows, Width        int
+	// State has SoftStateF32 numbers for each row.
+	State []float32
+	// Scale, which is positive, multiplies X.
+	Scale float32
+}
+
+// SoftmaxBlocksF32 takes the next columns of some rows of a softmax: with top the largest Scale·x of a row so far, it writes
+// exp(Scale·x - top) within 2 ulp, or 0 where it is less than 1.7e-38, adds those up, and leaves what earlier results of the row have to be multiplied
+// by. Width is a multiple of the lanes of t, which is not Scalar; Rows and Width are at least 1, and together they are at most
+// 16384 elements. A row of -Inf alone has the sum 0.
+func SoftmaxBlocksF32(t Tier, s *Softs) {
+	k := soft{x: &s.X[0], out: &s.Out[0], xStride: uintptr(4 * s.XStride), outStride: uintptr(4 * s.OutStride), rows: uintptr(s.Rows),
+		vectors: uintptr(s.Width / lanesOf(t)), state: &s.State[0], table: &constants[0], scale: s.Scale}
+	k.run(t)
+}
+
+// softMost is how many elements of a row SoftmaxRowF32 takes.
+const softMost = 16 << 10
+
+// SoftmaxRowF32 computes the softmax of x, and reports whether t has a kernel for it. o may be x.
+func SoftmaxRowF32(t Tier, o, x []float32) bool {
+	lanes := lanesOf(t)
+	if t == Scalar || len(x) < 2 || len(x) > softMost {
+		return false
+	}
+	var room [3 * maxLanes]float32
+	state := room[:3*lanes]
+	StartSoftF32(t, state)
+	k := soft{rows: 1, state: &state[0], table: &constants[0], divide: 1, scale: 1}
+	if len(x)%lanes == 0 {
+		k.x, k.out, k.vectors = &x[0], &o[0], uintptr(len(x)/lanes)
+		k.run(t)
+		return true
+	}
+	return k.padded(t, o, x)
+}
+
+// softPadded is how many elements of a row that is no multiple of vectors go through a buffer.
+const softPadded = 256
+
+// padded computes a row with -Inf behind it.
+func (s *soft) padded(t Tier, o, x []float32) bool {
+	if len(x) > softPadded {
+		return false
+	}
+	var buf [softPadded + maxLanes]float32
+	lanes := lanesOf(t)
+	n := (len(x) + lanes - 1) / lanes * lanes
+	copy(buf[copy(buf[:], x):n], lows[:])
+	k := *s // what s points to would not stay on the stack
+	k.x, k.out, k.vectors = &buf[0], &buf[0], uintptr(n/lanes)
+	k.run(t)
+	copy(o, buf[:len(x)])
+	return true
+}
