@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"os"
+
+	"github.com/rules-pte/rules_pte/bench/side"
 )
 
 // floors are the least ratios by "model, threads, figure", of the figures in whats.
@@ -17,13 +19,14 @@ const margin = 0.15
 // whats are the figures of a result that a gate holds, each the larger the better; NaN where there is none.
 var whats = []struct {
 	name string
-	of   func(r *result) float64
+	of   func(r result) float64
 }{
-	{"official", func(r *result) float64 { return r.ratio(r.ours(), "official", medianOf) }},
-	{"onnx", func(r *result) float64 { return r.ratio(r.ours(), "onnx", medianOf) }},
-	{"portable", func(r *result) float64 { return r.ratio(r.Sides["ours"], "portable", medianOf) }},
-	{"load", func(r *result) float64 { return r.ratio(r.ours(), "official", loadOf) }},
-	{"memory", func(r *result) float64 { return r.ratio(r.ours(), "official", peakOf) }},
+	{"official", func(r result) float64 { return r.Ratio(r.ours(), "official", side.MedianOf) }},
+	{"onnx", func(r result) float64 { return r.Ratio(r.ours(), "onnx", side.MedianOf) }},
+	{"litert", func(r result) float64 { return r.Ratio(r.ours(), "litert", side.MedianOf) }},
+	{"portable", func(r result) float64 { return r.Ratio(r.Sides["ours"], "portable", side.MedianOf) }},
+	{"load", func(r result) float64 { return r.Ratio(r.ours(), "official", side.LoadOf) }},
+	{"memory", func(r result) float64 { return r.Ratio(r.ours(), "official", side.PeakOf) }},
 }
 
 // each calls f with the name and the value of every figure.

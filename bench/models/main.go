@@ -1,8 +1,8 @@
 // Command models measures how fast models run, beside the official runtime and ONNX Runtime.
 //
 //	bazel run //bench:gate -- ...     # the same with --gate, against the floors that are committed
-//	go run ./bench/models --sets DIR[:DIR] [--python PYTHON] [--models REGEXP] [--sides LIST] [--threads 1,2]
-//	                      [--rounds N] [--turn 60ms] [--json FILE] [--markdown FILE] [--gate FILE] [--floors FILE]
+//	go run ./bench/models --sets DIR[:DIR] [--python PYTHON] [--litert PYTHON] [--models REGEXP] [--sides LIST]
+//	                      [--threads 1,2] [--rounds N] [--turn 60ms] [--json FILE] [--markdown FILE] [--gate FILE] [--floors FILE]
 //
 // It runs in the root of the repository. DIR is a folder of models with case.json, as the zoo's export.py makes them. The
 // sides are
@@ -11,10 +11,13 @@
 //	ours_xnnpack    our program with XNNPACK's part delegated, on our runtime
 //	official        the official program for XNNPACK on the official runtime, by the C++ runner in official/
 //	onnx            torch.onnx's program on ONNX Runtime, in Python with inputs and outputs bound
+//	litert          litert-torch's program on LiteRT, in Python with inputs bound
 //	portable        the official program without a delegate on the official runtime
 //
 // PYTHON, or PTE_PYTHON, has torch, executorch, onnxruntime and onnxscript; the runner is compiled with g++ against the
-// headers and libraries of its executorch. Without it there are only our sides. What it exports is kept in --cache.
+// headers and libraries of its executorch. Without it there are only our sides. The side litert wants --litert, or
+// PTE_LITERT: an interpreter with litert-torch, whose packages do not go with those of executorch. What they export is kept
+// in --cache.
 //
 // Each side is a process that has loaded the model. They take turns, N of each, and a figure is the median of all calls.
 // A side whose results are not the model's has none.
@@ -25,28 +28,44 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/rules-pte/rules_pte/bench/side"
 	"github.com/rules-pte/rules_pte/bench/table"
 )
 
 // options are the command line.
 type options struct {
+	side.Tools
+	side.Turns
 	sets         []string
-	python, pte  string
 	models       *regexp.Regexp
-	sides        []*side
+	sides        []*side.Side
 	threads      []int
-	rounds       int
-	turn         time.Duration
-	cache        string
 	json, page   string
 	gate, floors string
+}
+
+// subjects are measured unless --models picks some.
+var subjects = []side.Subject{
+	{Name: "mobilenet_v2"}, {Name: "mobilenet_v3_small"}, {Name: "resnet18"}, {Name: "deit_tiny"}, {Name: "minilm"}, {Name: "bert_small"},
+	{Name: "llama_prefill", Folder: "llama"}, {Name: "llama_decode", Folder: "llama", Call: 1},
+	{Name: "wav2letter"}, {Name: "crepe_tiny"}, {Name: "pnet"}, {Name: "digits"}, {Name: "add"}, {Name: "silero_vad"}, {Name: "lstm"}, {Name: "gru"},
+	{Name: "mobilenet_v2_int8"},
+}
+
+// sides take turns in this order.
+var sides = []*side.Side{
+	{Name: "ours", Worker: side.Ours},
+	{Name: "ours_xnnpack", Partition: "xnnpack", Worker: side.Ours},
+	{Name: "official", Export: "xnnpack", Worker: side.Official},
+	{Name: "onnx", Export: "onnx", Worker: side.ONNX},
+	{Name: "litert", Export: "litert", Worker: side.LiteRT},
+	{Name: "portable", Export: "portable", Worker: side.Official},
 }
 
 func main() {
@@ -58,8 +77,8 @@ func main() {
 }
 
 func command(args []string) error {
-	if len(args) == 1 && args[0] == "serve" {
-		return serve(os.Stdin, os.Stdout)
+	if side.Serving(args) {
+		return side.Serve(os.Stdin, os.Stdout)
 	}
 	o, err := parse(args)
 	if err != nil {
@@ -69,17 +88,14 @@ func command(args []string) error {
 }
 
 func parse(args []string) (*options, error) {
-	o := &options{}
+	o := &options{Turns: side.Turns{Rounds: 7, Each: 60 * time.Millisecond}}
 	f := flag.NewFlagSet("models", flag.ContinueOnError)
 	sets := f.String("sets", os.Getenv("PTE_ZOO"), "folders of models, with colons between")
-	f.StringVar(&o.python, "python", os.Getenv("PTE_PYTHON"), "interpreter that has the other runtimes")
-	f.StringVar(&o.pte, "pte", "", "tool that lowers, instead of one built from the source")
+	o.Tools.Define(f)
+	o.Turns.Define(f)
 	names := f.String("models", "", "expression for the names of the models")
 	list := f.String("sides", "", "sides with commas between; all if empty")
 	threads := f.String("threads", "1", "numbers of threads, with commas between")
-	f.IntVar(&o.rounds, "rounds", 7, "turns of each side")
-	f.DurationVar(&o.turn, "turn", 60*time.Millisecond, "about how long a turn takes")
-	f.StringVar(&o.cache, "cache", "", "folder for exported programs; the user's cache if empty")
 	f.StringVar(&o.json, "json", "", "file for the measurements")
 	f.StringVar(&o.page, "markdown", "", "file for the tables")
 	f.StringVar(&o.gate, "gate", "", "file of floors that no ratio may be below")
@@ -87,29 +103,16 @@ func parse(args []string) (*options, error) {
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
-	if *sets == "" || f.NArg() > 0 || o.rounds < 1 {
+	if *sets == "" || f.NArg() > 0 || o.Rounds < 1 {
 		return nil, errors.New("want --sets DIR, --rounds of 1 or more, and no other arguments")
 	}
 	o.sets = strings.Split(*sets, ":")
-	o.fromUser()
-	return o, errors.Join(o.parseModels(*names), o.parseSides(*list), o.parseThreads(*threads))
-}
-
-// fromUser makes paths count from where the user stands: under `bazel run` that is another folder.
-func (o *options) fromUser() {
-	from := os.Getenv("BUILD_WORKING_DIRECTORY")
-	if from == "" {
-		return
-	}
-	paths := []*string{&o.pte, &o.cache, &o.json, &o.page, &o.floors}
+	paths := []*string{&o.json, &o.page, &o.floors}
 	for i := range o.sets {
 		paths = append(paths, &o.sets[i])
 	}
-	for _, p := range paths {
-		if *p != "" && !filepath.IsAbs(*p) {
-			*p = filepath.Join(from, *p)
-		}
-	}
+	o.FromUser(paths...)
+	return o, errors.Join(o.parseModels(*names), o.parseSides(*list), o.parseThreads(*threads))
 }
 
 func (o *options) parseModels(text string) (err error) {
@@ -124,8 +127,8 @@ func (o *options) parseModels(text string) (err error) {
 
 func (o *options) parseSides(text string) error {
 	for _, s := range sides {
-		wanted := text == "" || slices.Contains(strings.Split(text, ","), s.name)
-		if wanted && (o.python != "" || s.export == "") {
+		wanted := text == "" || slices.Contains(strings.Split(text, ","), s.Name)
+		if wanted && o.Has(s) {
 			o.sides = append(o.sides, s)
 		}
 	}
@@ -147,12 +150,12 @@ func (o *options) parseThreads(text string) error {
 }
 
 func run(o *options) error {
-	var models []*model
+	var models []*side.Model
 	for _, s := range subjects {
-		if !o.models.MatchString(s.name) {
+		if !o.models.MatchString(s.Name) {
 			continue
 		}
-		m, err := readModel(s, o.sets)
+		m, err := side.Read(s, o.sets)
 		if err != nil {
 			return err
 		}
@@ -163,14 +166,27 @@ func run(o *options) error {
 		return fmt.Errorf("make folder: %w", err)
 	}
 	defer os.RemoveAll(tmp)
-	k, err := newKit(o, tmp)
+	k, err := side.NewKit(o.Tools, o.sides, tmp)
 	if err != nil {
 		return err
 	}
-	rep := newReport(k, o)
-	rep.Results, rep.Load = measureAll(k, models, o), table.LoadAverage()
+	rep := &report{Results: measureAll(k, models, o)}
+	rep.Setup = k.NewSetup(o.Rounds)
 	fmt.Print(rep.text())
 	return o.write(rep)
+}
+
+// measureAll measures all models and says each result at once.
+func measureAll(k *side.Kit, models []*side.Model, o *options) []result {
+	var out []result
+	for _, threads := range o.threads {
+		for _, m := range models {
+			r := result{k.Measure(m, o.sides, threads, o.Turns)}
+			fmt.Fprintln(os.Stderr, r.line())
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // write writes the files that were asked for, and holds the floors.

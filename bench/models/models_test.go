@@ -1,11 +1,6 @@
 package main
 
-//bazel:data //runtime/executor:testdata
-
 import (
-	"bufio"
-	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,27 +8,29 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rules-pte/rules_pte/runtime/tensor"
+	"github.com/rules-pte/rules_pte/bench/side"
 )
 
 // two are results of two models: the second's official program failed.
 func two() *report {
-	side := func(median float64) *figures {
-		return &figures{Median: median, Best: median / 2, Load: median * 3, First: median, Base: 1024, Peak: 4096}
+	of := func(median float64) *side.Figures {
+		return &side.Figures{Median: median, Best: median / 2, Load: median * 3, First: median, Base: 1024, Peak: 4096}
 	}
-	return &report{Machine: "a machine", Date: "2026-01-02", Versions: map[string]string{"go": "1.26"}, Rounds: 3, Load: "0.5", Results: []*result{
-		{Model: "net", Threads: 1, Sides: map[string]*figures{"ours": side(2e6), "ours_xnnpack": side(1e6), "official": side(3e6), "onnx": side(4e6), "portable": side(1e9)}},
-		{Model: "other", Threads: 1, Sides: map[string]*figures{"ours": side(2e3), "ours_xnnpack": {Error: "lower: no"}, "official": {Error: "execute: code 18"}, "onnx": side(1.2e3)}},
+	setup := side.Setup{Machine: "a machine", Date: "2026-01-02", Versions: map[string]string{"go": "1.26"}, Rounds: 3, Load: "0.5"}
+	return &report{Setup: setup, Results: []result{
+		{&side.Result{Model: "net", Threads: 1, Sides: map[string]*side.Figures{"ours": of(2e6), "ours_xnnpack": of(1e6), "official": of(3e6), "onnx": of(4e6), "litert": of(2e6), "portable": of(1e9)}}},
+		{&side.Result{Model: "other", Threads: 1, Sides: map[string]*side.Figures{"ours": of(2e3), "ours_xnnpack": {Error: "lower: no"}, "official": {Error: "execute: code 18"}, "onnx": of(1.2e3)}}},
 	}}
 }
 
-const tables = `model  threads  ours ms  ours xnnpack ms  official ms  onnx ms  portable ms  x official  x onnx  x portable  best: x official  x onnx
-net          1     2.00             1.00         3.00     4.00         1000        3.00    4.00         500              3.00    4.00
-other        1  0.00200                -            -  0.00120            -           -   0.600           -                 -   0.600
+const tables = `model  threads  ours ms  ours xnnpack ms  official ms  onnx ms  litert ms  portable ms  x official  x onnx  x litert  x portable  best: x official  x onnx
+net          1     2.00             1.00         3.00     4.00       2.00         1000        3.00    4.00      2.00         500              3.00    4.00
+other        1  0.00200                -            -  0.00120          -            -           -   0.600         -           -                 -   0.600
 
 threads    figure  geomean  least  model
 1        official     3.00   3.00    net
 1            onnx     1.55  0.600  other
+1          litert     2.00   2.00    net
 1        portable      500    500    net
 1            load     3.00   3.00    net
 1          memory     1.00   1.00    net
@@ -48,7 +45,7 @@ func TestTables(t *testing.T) {
 		t.Errorf("text (-want +got):\n%s", d)
 	}
 	page := two().page()
-	for _, want := range []string{"Medians of 3 turns", "a machine", "| other | ours_xnnpack | lower: no |", "| net | 1 | 2.00 |"} {
+	for _, want := range []string{"Medians of 3 turns", "on a machine.", "go 1.26", "| other | ours_xnnpack | lower: no |", "| net | 1 | 2.00 |"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -57,7 +54,7 @@ func TestTables(t *testing.T) {
 
 func TestGate(t *testing.T) {
 	rep := two()
-	want := floors{"net, 1, official": 2.55, "net, 1, onnx": 3.4, "net, 1, portable": 425, "net, 1, load": 2.55, "net, 1, memory": 0.85, "other, 1, onnx": 0.51}
+	want := floors{"net, 1, official": 2.55, "net, 1, onnx": 3.4, "net, 1, litert": 1.7, "net, 1, portable": 425, "net, 1, load": 2.55, "net, 1, memory": 0.85, "other, 1, onnx": 0.51}
 	if d := cmp.Diff(want, rep.floors()); d != "" {
 		t.Errorf("floors (-want +got):\n%s", d)
 	}
@@ -86,69 +83,12 @@ func TestGate(t *testing.T) {
 	}
 }
 
-func TestHeader(t *testing.T) {
-	for _, m := range []tensor.Meta{
-		{DType: tensor.Float, Sizes: []tensor.Dim{1, 3, 4, 5}, DimOrder: []uint8{0, 2, 3, 1}},
-		{DType: tensor.Long, Sizes: []tensor.Dim{7}, DimOrder: []uint8{0}},
-		{DType: tensor.Bool},
-	} {
-		got, err := parseHeader(header(&tensor.Tensor{Meta: m}))
-		if d := cmp.Diff(m, got); err != nil || d != "" {
-			t.Errorf("%v (-want +got):\n%s", err, d)
-		}
-	}
-	for _, wrong := range []string{"", "6:1", "x:1:0", "6:x:0", "6:1:300"} {
-		if _, err := parseHeader(wrong); err == nil {
-			t.Errorf("%q: no error", wrong)
-		}
-	}
-}
-
-// TestServe loads a committed program in the worker of our own runtime, times it and compares its results.
-func TestServe(t *testing.T) {
-	dir, err := filepath.Abs("../../runtime/executor/testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := readModel(subject{name: "add"}, []string{t.TempDir(), dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	inputs, err := m.words(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := t.TempDir()
-	load := append([]string{"load", filepath.Join(m.dir, "portable.pte"), m.method, "1"}, inputs...)
-	in := strings.Join(load, "\t") + "\nrun\t3\t2\noutputs\t" + out + "\nnonsense\n"
-	var answers bytes.Buffer
-	if err := serve(strings.NewReader(in), &answers); err != nil {
-		t.Fatal(err)
-	}
-	var words []string
-	for lines := bufio.NewScanner(&answers); lines.Scan(); {
-		words = append(words, strings.Split(lines.Text(), "\t")[0])
-	}
-	if d := cmp.Diff([]string{"ok", "ok", "ok", "error"}, words); d != "" {
-		t.Errorf("answers (-want +got):\n%s", d)
-	}
-	if err := m.checkOutput(0, filepath.Join(out, "0")); err != nil {
-		t.Error(err)
-	}
-	if err := os.WriteFile(filepath.Join(out, "0"), []byte("6:1:0\nabcd"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.checkOutput(0, filepath.Join(out, "0")); err == nil {
-		t.Error("other results: no error")
-	}
-}
-
 func TestParse(t *testing.T) {
 	o, err := parse([]string{"--sets", "a:b", "--models", "add|net", "--threads", "1,2", "--turn", "5ms"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !o.models.MatchString("net") || o.models.MatchString("nets") || len(o.threads) != 2 || len(o.sets) != 2 || o.turn != 5*time.Millisecond {
+	if !o.models.MatchString("net") || o.models.MatchString("nets") || len(o.threads) != 2 || len(o.sets) != 2 || o.Each != 5*time.Millisecond {
 		t.Errorf("parsed %+v", o)
 	}
 	for _, wrong := range [][]string{{"--sets", ""}, {"--sets", "a", "--threads", "0"}, {"--sets", "a", "--sides", "none"}, {"--sets", "a", "b"}, {"--sets", "a", "--models", "("}} {

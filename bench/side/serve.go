@@ -1,4 +1,4 @@
-package main
+package side
 
 import (
 	"bufio"
@@ -27,8 +27,8 @@ type server struct {
 	results  []executor.Value
 }
 
-// serve answers the lines that official/runner.cc describes.
-func serve(in io.Reader, out io.Writer) error {
+// Serve makes this process a worker: our runtime. It answers the lines that official/runner.cc describes.
+func Serve(in io.Reader, out io.Writer) error {
 	s := &server{}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)

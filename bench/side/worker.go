@@ -1,4 +1,4 @@
-package main
+package side
 
 import (
 	"bufio"
@@ -16,32 +16,6 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// side is a runtime with a kind of program.
-type side struct {
-	name string
-	// export is what python/export.py makes, partition a backend of ours; one of them or none is set.
-	export, partition string
-	command           func(k *kit) *exec.Cmd
-}
-
-// sides take turns in this order.
-var sides = []*side{
-	{name: "ours", command: oursCommand},
-	{name: "ours_xnnpack", partition: "xnnpack", command: oursCommand},
-	{name: "official", export: "xnnpack", command: func(k *kit) *exec.Cmd { return exec.Command(k.runner) }},
-	{name: "onnx", export: "onnx", command: func(k *kit) *exec.Cmd { return exec.Command(k.python, k.script("python/onnx_worker.py")) }},
-	{name: "portable", export: "portable", command: func(k *kit) *exec.Cmd { return exec.Command(k.runner) }},
-}
-
-// oursCommand is this program as a worker.
-func oursCommand(*kit) *exec.Cmd {
-	self, err := os.Executable()
-	if err != nil {
-		self = os.Args[0]
-	}
-	return exec.Command(self, "serve")
-}
-
 // worker is a process that has loaded one program.
 type worker struct {
 	cmd *exec.Cmd
@@ -50,8 +24,8 @@ type worker struct {
 }
 
 // start starts a worker.
-func (k *kit) start(s *side) (*worker, error) {
-	cmd := s.command(k)
+func (k *Kit) start(s *Side) (*worker, error) {
+	cmd := s.Worker(k)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start worker: %w", err)
@@ -112,7 +86,7 @@ func (w *worker) numbers(n int, words ...string) ([]float64, error) {
 const slack = 10
 
 // check holds the worker's last results against the model's.
-func (w *worker) check(m *model, tmp string) error {
+func (w *worker) check(m *Model, tmp string) error {
 	dir, err := os.MkdirTemp(tmp, "out")
 	if err != nil {
 		return fmt.Errorf("check results: %w", err)
@@ -129,7 +103,7 @@ func (w *worker) check(m *model, tmp string) error {
 	return nil
 }
 
-func (m *model) checkOutput(i int, file string) error {
+func (m *Model) checkOutput(i int, file string) error {
 	v := &m.outputs[i]
 	if v.NPY == "" {
 		return nil

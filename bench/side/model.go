@@ -1,4 +1,4 @@
-package main
+package side
 
 import (
 	"crypto/sha256"
@@ -16,19 +16,11 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// subject is what is measured: one call of a model.
-type subject struct {
-	name   string
-	folder string // of the model in a set; the name if empty
-	call   int    // of the first case
-}
-
-// subjects are measured unless --models picks some.
-var subjects = []subject{
-	{name: "mobilenet_v2"}, {name: "mobilenet_v3_small"}, {name: "resnet18"}, {name: "deit_tiny"}, {name: "minilm"}, {name: "bert_small"},
-	{name: "llama_prefill", folder: "llama"}, {name: "llama_decode", folder: "llama", call: 1},
-	{name: "wav2letter"}, {name: "crepe_tiny"}, {name: "pnet"}, {name: "digits"}, {name: "add"}, {name: "silero_vad"}, {name: "lstm"}, {name: "gru"},
-	{name: "mobilenet_v2_int8"},
+// Subject is what is measured: one call of a model.
+type Subject struct {
+	Name   string
+	Folder string // of the model in a set; the name if empty
+	Call   int    // of the first case
 }
 
 // value is an input or an output as a case file has it.
@@ -41,9 +33,9 @@ type value struct {
 	Atol     float64  `json:"atol"`
 }
 
-// model is a subject with what its case file says.
-type model struct {
-	subject
+// Model is a subject with what its case file says.
+type Model struct {
+	Subject
 	dir     string
 	methods map[string]string // method: .pt2
 	method  string            // of the call
@@ -52,17 +44,17 @@ type model struct {
 	rtol    float64
 }
 
-// readModel finds the subject's folder among sets and reads its call.
-func readModel(s subject, sets []string) (*model, error) {
-	folder := s.folder
+// Read finds the subject's folder among sets and reads its call.
+func Read(s Subject, sets []string) (*Model, error) {
+	folder := s.Folder
 	if folder == "" {
-		folder = s.name
+		folder = s.Name
 	}
 	i := slices.IndexFunc(sets, func(set string) bool { return exists(filepath.Join(set, folder, "case.json")) })
 	if i < 0 {
 		return nil, fmt.Errorf("find model %s: not in %s", folder, strings.Join(sets, ", "))
 	}
-	m := &model{subject: s, dir: filepath.Join(sets[i], folder), methods: map[string]string{}}
+	m := &Model{Subject: s, dir: filepath.Join(sets[i], folder), methods: map[string]string{}}
 	return m, m.readCase()
 }
 
@@ -71,7 +63,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-func (m *model) readCase() error {
+func (m *Model) readCase() error {
 	text, err := os.ReadFile(filepath.Join(m.dir, "case.json"))
 	if err != nil {
 		return fmt.Errorf("read case: %w", err)
@@ -87,21 +79,21 @@ func (m *model) readCase() error {
 		}
 	}
 	if err := json.Unmarshal(text, &file); err != nil {
-		return fmt.Errorf("parse case of %s: %w", m.name, err)
+		return fmt.Errorf("parse case of %s: %w", m.Name, err)
 	}
-	if len(file.Cases) == 0 || len(file.Cases[0].Calls) <= m.call {
-		return fmt.Errorf("parse case of %s: it has no call %d", m.name, m.call)
+	if len(file.Cases) == 0 || len(file.Cases[0].Calls) <= m.Call {
+		return fmt.Errorf("parse case of %s: it has no call %d", m.Name, m.Call)
 	}
 	for name, method := range file.Methods {
 		m.methods[name] = filepath.Join(m.dir, method.File)
 	}
-	c := file.Cases[0].Calls[m.call]
+	c := file.Cases[0].Calls[m.Call]
 	m.rtol, m.method, m.inputs, m.outputs = file.Rtol, c.Method, c.Inputs, c.Outputs
 	return nil
 }
 
 // content is a short name for the exported programs' bytes.
-func (m *model) content() (string, error) {
+func (m *Model) content() (string, error) {
 	h := sha256.New()
 	for _, name := range sortedKeys(m.methods) {
 		f, err := os.Open(m.methods[name])
@@ -127,13 +119,13 @@ func sortedKeys(m map[string]string) []string {
 }
 
 // words are the inputs as workers take them; their elements go to files in tmp.
-func (m *model) words(tmp string) ([]string, error) {
+func (m *Model) words(tmp string) ([]string, error) {
 	var out []string
 	for i := range m.inputs {
 		v := &m.inputs[i]
 		switch {
 		case v.NPY != "":
-			w, err := m.tensorWord(v, filepath.Join(tmp, fmt.Sprintf("%s_in_%d", m.name, i)))
+			w, err := m.tensorWord(v, filepath.Join(tmp, fmt.Sprintf("%s_in_%d", m.Name, i)))
 			if err != nil {
 				return nil, err
 			}
@@ -153,7 +145,7 @@ func (m *model) words(tmp string) ([]string, error) {
 	return out, nil
 }
 
-func (m *model) tensorWord(v *value, file string) (string, error) {
+func (m *Model) tensorWord(v *value, file string) (string, error) {
 	t, err := m.tensor(v)
 	if err != nil {
 		return "", err
@@ -168,7 +160,7 @@ func (m *model) tensorWord(v *value, file string) (string, error) {
 }
 
 // tensor is the elements of a value's file.
-func (m *model) tensor(v *value) (*tensor.Tensor, error) {
+func (m *Model) tensor(v *value) (*tensor.Tensor, error) {
 	b, err := os.ReadFile(filepath.Join(m.dir, v.NPY))
 	if err != nil {
 		return nil, fmt.Errorf("read case: %w", err)

@@ -1,4 +1,4 @@
-// A worker of bench/models: the official ExecuTorch runtime behind lines of text on standard input and output.
+// A worker of bench/side: the official ExecuTorch runtime behind lines of text on standard input and output.
 //
 //   load FILE METHOD THREADS INPUT...  loads a program and runs it once    -> ok LOAD_NS FIRST_NS BASE_KIB PEAK_KIB
 //   run SAMPLES CALLS                  times samples of some calls each    -> ok NS...       (of one call)

@@ -1,0 +1,45 @@
+// Package side measures programs on several runtimes, the sides, which take turns: bench/models and bench/kernels share
+// it. A side is a process that has loaded the program and answers lines of text; official/runner.cc says which.
+package side
+
+import (
+	"os"
+	"os/exec"
+)
+
+// Side is a runtime with a kind of program.
+type Side struct {
+	Name string
+	// Export is what python/export.py makes: "xnnpack", "portable", "onnx" or "litert"; "" for a program that our tool
+	// lowers, to the backend Partition if that is not empty.
+	Export, Partition string
+	// Worker starts the process.
+	Worker func(k *Kit) *exec.Cmd
+}
+
+// Ours is this program as a worker, which has to call Serve if its only argument is "serve".
+func Ours(*Kit) *exec.Cmd {
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	return exec.Command(self, serveWord)
+}
+
+// serveWord is the argument that makes a command a worker.
+const serveWord = "serve"
+
+// Serving tells whether the arguments of a command make it a worker.
+func Serving(args []string) bool { return len(args) == 1 && args[0] == serveWord }
+
+// Official is the official runtime behind the runner in C++.
+func Official(k *Kit) *exec.Cmd { return exec.Command(k.runner) }
+
+// ONNX is ONNX Runtime, in Python.
+func ONNX(k *Kit) *exec.Cmd { return exec.Command(k.Python, k.script(onnxScript)) }
+
+// LiteRT is Google's runtime of that name, in Python.
+func LiteRT(k *Kit) *exec.Cmd { return exec.Command(k.LiteRT, k.script(litertScript)) }
+
+// litert is the kind of program that LiteRT's interpreter exports.
+const litert = "litert"

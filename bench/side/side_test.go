@@ -1,0 +1,73 @@
+package side
+
+//bazel:data //runtime/executor:testdata
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+func TestHeader(t *testing.T) {
+	for _, m := range []tensor.Meta{
+		{DType: tensor.Float, Sizes: []tensor.Dim{1, 3, 4, 5}, DimOrder: []uint8{0, 2, 3, 1}},
+		{DType: tensor.Long, Sizes: []tensor.Dim{7}, DimOrder: []uint8{0}},
+		{DType: tensor.Bool},
+	} {
+		got, err := parseHeader(header(&tensor.Tensor{Meta: m}))
+		if d := cmp.Diff(m, got); err != nil || d != "" {
+			t.Errorf("%v (-want +got):\n%s", err, d)
+		}
+	}
+	for _, wrong := range []string{"", "6:1", "x:1:0", "6:x:0", "6:1:300"} {
+		if _, err := parseHeader(wrong); err == nil {
+			t.Errorf("%q: no error", wrong)
+		}
+	}
+}
+
+// TestServe loads a committed program in the worker of our own runtime, times it and compares its results.
+func TestServe(t *testing.T) {
+	dir, err := filepath.Abs("../../runtime/executor/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Read(Subject{Name: "add"}, []string{t.TempDir(), dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs, err := m.words(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	load := append([]string{"load", filepath.Join(m.dir, "portable.pte"), m.method, "1"}, inputs...)
+	in := strings.Join(load, "\t") + "\nrun\t3\t2\noutputs\t" + out + "\nnonsense\n"
+	var answers bytes.Buffer
+	if err := Serve(strings.NewReader(in), &answers); err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for lines := bufio.NewScanner(&answers); lines.Scan(); {
+		words = append(words, strings.Split(lines.Text(), "\t")[0])
+	}
+	if d := cmp.Diff([]string{"ok", "ok", "ok", "error"}, words); d != "" {
+		t.Errorf("answers (-want +got):\n%s", d)
+	}
+	if err := m.checkOutput(0, filepath.Join(out, "0")); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(out, "0"), []byte("6:1:0\nabcd"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.checkOutput(0, filepath.Join(out, "0")); err == nil {
+		t.Error("other results: no error")
+	}
+}
