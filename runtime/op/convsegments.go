@@ -9,12 +9,11 @@ func (c *conv) segmented() bool {
 }
 
 // segments is a convolution that is segmented. Its work is cut into pieces: for every image and group a rectangle of
-// output positions with some panels of the weights.
+// output positions with a panel of the weights.
 type segments[T number] struct {
 	convJob[T]
 	rows, cols   int // output positions of a rectangle
 	down, across int // rectangles of an image
-	split        int // parts that the panels are divided into
 }
 
 // The output positions that a rectangle has about and at most in a row.
@@ -23,9 +22,28 @@ const (
 	segmentRow       = 112
 )
 
+// manyWeights and smallImage are how many weights are too many to stay in a cache between rectangles, and how many inputs
+// of an image stay there beside a panel.
+const (
+	manyWeights = 1 << 18
+	smallImage  = 1 << 17
+)
+
+// many reports whether the convolution has many weights.
+func (s *segments[T]) many() bool { return s.outPer*s.depth() >= manyWeights }
+
+// positions is how many output positions a rectangle has about: all of a small image if there are many weights, so that they
+// are read once.
+func (s *segments[T]) positions() int {
+	if s.many() && s.in.size.product()*s.inPer <= smallImage {
+		return s.out.size[1] * s.cols
+	}
+	return segmentPositions
+}
+
 // convSegments computes a convolution that is segmented.
 func convSegments[T number](call *Call, j *convJob[T]) error {
-	s := segments[T]{convJob: *j, split: 1}
+	s := segments[T]{convJob: *j}
 	if err := s.frame(call); err != nil {
 		return err
 	}
@@ -35,17 +53,20 @@ func convSegments[T number](call *Call, j *convJob[T]) error {
 	h, w := s.out.size[1], s.out.size[2]
 	s.across = (w + segmentRow - 1) / segmentRow
 	s.cols = (w + s.across - 1) / s.across
-	s.rows = max(1, segmentPositions/s.cols)
+	s.rows = max(1, s.positions()/s.cols)
 	s.down = (h + s.rows - 1) / s.rows
+	s.rows = (h + s.down - 1) / s.down
+	panels := s.panels(s.outPer)
 	pieces := s.out.batch * s.groups * s.down * s.across
 	if call.Parallel == nil || s.work() < gemmParallelMin {
-		s.parts(0, pieces)
+		s.parts(0, pieces*panels)
 		return nil
 	}
-	if pieces < convWorkers {
-		s.split = min(s.panels(s.outPer), (convWorkers+pieces-1)/pieces)
+	grain := 1
+	if s.many() {
+		grain = 2 // so that the second panel is loaded beside the work with the first
 	}
-	share(call, &s, pieces*s.split, 1)
+	share(call, &s, pieces*panels, grain)
 	return nil
 }
 
@@ -117,27 +138,35 @@ func (s *segments[T]) flatten() {
 
 // parts computes pieces lo to hi.
 func (s *segments[T]) parts(lo, hi int) {
+	panels := s.panels(s.outPer)
 	for i := lo; i < hi; i++ {
-		part, p := i%s.split, i/s.split
-		h, w := p/s.across%s.down*s.rows, p%s.across*s.cols
+		k, p := i%panels, i/panels
+		at := rectangle{h: p / s.across % s.down * s.rows, w: p % s.across * s.cols, ahead: k+1 < panels && i+1 < hi}
 		p /= s.across * s.down
-		panels := s.panels(s.outPer)
-		for k := panels * part / s.split; k < panels*(part+1)/s.split; k++ {
-			s.piece(p/s.groups, p%s.groups, k, h, w)
-		}
+		s.piece(p/s.groups, p%s.groups, k, &at)
 	}
 }
 
-// piece computes panel k of group g of image n for the rectangle of positions that begins at row h and column w.
-func (s *segments[T]) piece(n, g, k, h, w int) {
+// rectangle is where a rectangle of positions begins, and whether the next panel's comes after it.
+type rectangle struct {
+	h, w  int
+	ahead bool
+}
+
+// piece computes panel k of group g of image n for the positions of r.
+func (s *segments[T]) piece(n, g, k int, r *rectangle) {
 	t := strip{micro: s.micro, cols: min(s.tiling.cols, s.outPer-k*s.tiling.cols)}
 	t.width = s.width(t.cols)
 	t.Low, t.High = s.bounds[0], s.bounds[1]
 	t.startAt(part32(s.bias, g*s.outPer+k*s.tiling.cols, t.cols))
-	weights := s.w[g*s.len(s.depth(), s.outPer)+k*s.tiling.cols*s.depth():]
+	size := s.tiling.cols * s.depth()
+	weights := s.w[g*s.len(s.depth(), s.outPer):][k*size : s.len(s.depth(), s.outPer)]
+	if s.many() && r.ahead {
+		t.next = floats(weights[size:min(len(weights), 2*size)])
+	}
 	x, y := s.x[n*s.in.sn+g*s.inPer:], s.y[n*s.out.sn+g*s.outPer+k*s.tiling.cols:]
-	for v := s.stretchAt(1, h, min(h+s.rows, s.out.size[1])); v.from < v.to; v = s.stretchAt(1, v.to, v.limit) {
-		for u := s.stretchAt(2, w, min(w+s.cols, s.out.size[2])); u.from < u.to; u = s.stretchAt(2, u.to, u.limit) {
+	for v := s.stretchAt(1, r.h, min(r.h+s.rows, s.out.size[1])); v.from < v.to; v = s.stretchAt(1, v.to, v.limit) {
+		for u := s.stretchAt(2, r.w, min(r.w+s.cols, s.out.size[2])); u.from < u.to; u = s.stretchAt(2, u.to, u.limit) {
 			s.block(&t, x, y, weights, &v, &u)
 		}
 	}
@@ -194,6 +223,7 @@ func (s *segments[T]) block(t *strip, x, y, weights []T, v, u *stretch) {
 		for r := 0; r < counts[long]; r += n {
 			t.Left = at32(x, from+i*steps[1-long]+r*steps[long])
 			t.Out = at32(y, to+i*outs[1-long]+r*outs[long])
+			t.fetch()
 			t.run(min(n, counts[long]-r))
 		}
 	}

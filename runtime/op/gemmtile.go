@@ -16,8 +16,18 @@ const f32Size = 4
 type strip struct {
 	kernel.Tile
 	micro *kernel.Gemm
-	width int // columns of the panel in memory
-	cols  int // columns of the result
+	width int       // columns of the panel in memory
+	cols  int       // columns of the result
+	next  []float32 // what tiles have still to fetch ahead
+}
+
+// fetch lets the next tile fetch its part of next.
+func (s *strip) fetch() {
+	s.Ahead = nil
+	if len(s.next) > 0 {
+		s.Ahead = &s.next[0]
+		s.next = s.next[min(len(s.next), kernel.AheadOf(int(s.Depth*s.Segments))):]
+	}
 }
 
 // startAt lets the sums start at bias, one number for each of cols, or at zero without one.
