@@ -104,6 +104,8 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 				w.Run(tier, 3, 32)
 			}
 		},
+		"picks": picksLoop(tier),
+		"blend": blendLoop(tier),
 		"quantize": func(stop *atomic.Bool) {
 			for !stop.Load() {
 				QuantizeS8(tier, ints, x, 3, RowsS8{Low: -128, High: 127})
@@ -155,6 +157,31 @@ func tapsLoop(f *TapsF32, n int) func(stop *atomic.Bool) {
 	return func(stop *atomic.Bool) {
 		for !stop.Load() {
 			f.Line(t, n)
+		}
+	}
+}
+
+func picksLoop(tier Tier) func(stop *atomic.Bool) {
+	const n, rows = 64, 1024
+	at := resized(n, 2*n, 2)
+	p, _ := PicksOf(tier, at, 2, n)
+	p.Plan(make([]uint32, p.Words()), at, make([]float32, len(at)))
+	x, out := make([]float32, rows*n), make([]float32, rows*p.Stride())
+	return func(stop *atomic.Bool) {
+		for !stop.Load() {
+			p.Run(out, p.Stride(), x, rows)
+		}
+	}
+}
+
+func blendLoop(tier Tier) func(stop *atomic.Bool) {
+	const n, lines = 64, 4096
+	b, _ := BlendOf(tier, 2, n)
+	b.Plan(make([]uint32, b.Words(lines)), make([]int, 2*lines), make([]float32, 2*lines), n)
+	x, out := make([]float32, n), make([]float32, lines*n)
+	return func(stop *atomic.Bool) {
+		for !stop.Load() {
+			b.Run(out, x)
 		}
 	}
 }

@@ -362,6 +362,21 @@ func affineF32AVX2(a *affine)
 func softF32AVX2(a *soft)
 
 //go:noescape
+func picksX1AVX2(a *Picks)
+
+//go:noescape
+func picksX4AVX2(a *Picks)
+
+//go:noescape
+func blendX1AVX2(a *Blend)
+
+//go:noescape
+func blendX2AVX2(a *Blend)
+
+//go:noescape
+func blendX4AVX2(a *Blend)
+
+//go:noescape
 func widenF16AVX2(a *stream)
 
 //go:noescape

@@ -437,6 +437,21 @@ func affineF32AVX512(a *affine)
 func softF32AVX512(a *soft)
 
 //go:noescape
+func picksX1AVX512(a *Picks)
+
+//go:noescape
+func picksX4AVX512(a *Picks)
+
+//go:noescape
+func blendX1AVX512(a *Blend)
+
+//go:noescape
+func blendX2AVX512(a *Blend)
+
+//go:noescape
+func blendX4AVX512(a *Blend)
+
+//go:noescape
 func widenF16AVX512(a *stream)
 
 //go:noescape

@@ -389,6 +389,21 @@ func affineF32NEON(a *affine)
 func softF32NEON(a *soft)
 
 //go:noescape
+func picksX1NEON(a *Picks)
+
+//go:noescape
+func picksX4NEON(a *Picks)
+
+//go:noescape
+func blendX1NEON(a *Blend)
+
+//go:noescape
+func blendX2NEON(a *Blend)
+
+//go:noescape
+func blendX4NEON(a *Blend)
+
+//go:noescape
 func widenF16NEON(a *stream)
 
 //go:noescape

@@ -59,3 +59,54 @@ func (a *affine) run(t Tier) {
 		affineF32AVX2(a)
 	}
 }
+
+// run computes groups of rows.
+//
+//go:noinline
+func (p *Picks) run(t Tier, rows int) {
+	switch rows {
+	case 1:
+		switch t.float() {
+		case AVX512:
+			picksX1AVX512(p)
+		case AVX2:
+			picksX1AVX2(p)
+		}
+	case 4:
+		switch t.float() {
+		case AVX512:
+			picksX4AVX512(p)
+		case AVX2:
+			picksX4AVX2(p)
+		}
+	}
+}
+
+// run computes lines by blocks of so many vectors.
+//
+//go:noinline
+func (b *Blend) run(t Tier, vectors int) {
+	switch vectors {
+	case 1:
+		switch t.float() {
+		case AVX512:
+			blendX1AVX512(b)
+		case AVX2:
+			blendX1AVX2(b)
+		}
+	case 2:
+		switch t.float() {
+		case AVX512:
+			blendX2AVX512(b)
+		case AVX2:
+			blendX2AVX2(b)
+		}
+	case 4:
+		switch t.float() {
+		case AVX512:
+			blendX4AVX512(b)
+		case AVX2:
+			blendX4AVX2(b)
+		}
+	}
+}

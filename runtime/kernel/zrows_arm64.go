@@ -49,3 +49,44 @@ func (a *affine) run(t Tier) {
 		affineF32NEON(a)
 	}
 }
+
+// run computes groups of rows.
+//
+//go:noinline
+func (p *Picks) run(t Tier, rows int) {
+	switch rows {
+	case 1:
+		switch t.float() {
+		case NEON:
+			picksX1NEON(p)
+		}
+	case 4:
+		switch t.float() {
+		case NEON:
+			picksX4NEON(p)
+		}
+	}
+}
+
+// run computes lines by blocks of so many vectors.
+//
+//go:noinline
+func (b *Blend) run(t Tier, vectors int) {
+	switch vectors {
+	case 1:
+		switch t.float() {
+		case NEON:
+			blendX1NEON(b)
+		}
+	case 2:
+		switch t.float() {
+		case NEON:
+			blendX2NEON(b)
+		}
+	case 4:
+		switch t.float() {
+		case NEON:
+			blendX4NEON(b)
+		}
+	}
+}

@@ -23,3 +23,15 @@ func (f *fold) run(t Tier, kind int) {
 //go:noinline
 func (a *affine) run(t Tier) {
 }
+
+// run computes groups of rows.
+//
+//go:noinline
+func (p *Picks) run(t Tier, rows int) {
+}
+
+// run computes lines by blocks of so many vectors.
+//
+//go:noinline
+func (b *Blend) run(t Tier, vectors int) {
+}

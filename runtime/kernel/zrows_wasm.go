@@ -49,3 +49,44 @@ func (a *affine) run(t Tier) {
 		affineF32WASM(a)
 	}
 }
+
+// run computes groups of rows.
+//
+//go:noinline
+func (p *Picks) run(t Tier, rows int) {
+	switch rows {
+	case 1:
+		switch t.float() {
+		case WASM:
+			picksX1WASM(p)
+		}
+	case 4:
+		switch t.float() {
+		case WASM:
+			picksX4WASM(p)
+		}
+	}
+}
+
+// run computes lines by blocks of so many vectors.
+//
+//go:noinline
+func (b *Blend) run(t Tier, vectors int) {
+	switch vectors {
+	case 1:
+		switch t.float() {
+		case WASM:
+			blendX1WASM(b)
+		}
+	case 2:
+		switch t.float() {
+		case WASM:
+			blendX2WASM(b)
+		}
+	case 4:
+		switch t.float() {
+		case WASM:
+			blendX4WASM(b)
+		}
+	}
+}

@@ -624,6 +624,36 @@ func softF32WASMImport(a unsafe.Pointer)
 
 func softF32WASM(a *soft) { softF32WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte picksX1WASM
+//go:noescape
+func picksX1WASMImport(a unsafe.Pointer)
+
+func picksX1WASM(a *Picks) { picksX1WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte picksX4WASM
+//go:noescape
+func picksX4WASMImport(a unsafe.Pointer)
+
+func picksX4WASM(a *Picks) { picksX4WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte blendX1WASM
+//go:noescape
+func blendX1WASMImport(a unsafe.Pointer)
+
+func blendX1WASM(a *Blend) { blendX1WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte blendX2WASM
+//go:noescape
+func blendX2WASMImport(a unsafe.Pointer)
+
+func blendX2WASM(a *Blend) { blendX2WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte blendX4WASM
+//go:noescape
+func blendX4WASMImport(a unsafe.Pointer)
+
+func blendX4WASM(a *Blend) { blendX4WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte widenBF16WASM
 //go:noescape
 func widenBF16WASMImport(a unsafe.Pointer)

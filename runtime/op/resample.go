@@ -84,29 +84,37 @@ func axisOf(c *Call, d int) axis {
 	return a
 }
 
-// source is where output i lies between the elements of the input.
-func (a *axis) source(i int) float64 {
+// sourceOf is where output i lies between the elements of the input.
+func sourceOf[T float](a *axis, i int) T {
 	if a.align {
-		return a.scale * float64(i)
+		return T(T(a.scale) * T(i))
 	}
-	return float64(a.scale*(float64(i)+0.5)) - 0.5
+	return T(T(a.scale)*(T(i)+0.5)) - 0.5
 }
 
-func linearFilter(c *Call, a *axis) (filter, error) {
+// linearTap is what output i takes from the input: two places, and the weight of each. One that keeps its size is copied,
+// whatever the scale factor (compute_source_index_and_lambda in ATen's UpSample.h).
+func linearTap[T float](a *axis, i int) (at [2]int, weight [2]T) {
+	x := max(sourceOf[T](a, i), 0)
+	if a.n == a.m {
+		x = T(i)
+	}
+	low := min(int(x), a.n-1)
+	f := min(x-T(low), 1)
+	return [2]int{low, min(low+1, a.n-1)}, [2]T{1 - f, f}
+}
+
+// linearFilter computes places and weights in T.
+func linearFilter[T float](c *Call, a axis) (filter, error) {
 	f, err := newFilter(c, a.m, 2)
 	if err != nil {
 		return f, err
 	}
 	for i := range a.m {
-		x := max(a.source(i), 0)
-		if a.n == a.m { // a copy, whatever the scale
-			x = float64(i)
-		}
-		low := min(int(x), a.n-1)
 		at, w := f.taps(i)
-		at[0], at[1] = low, min(low+1, a.n-1)
-		w[1] = min(x-float64(low), 1)
-		w[0] = 1 - w[1]
+		places, weights := linearTap[T](&a, i)
+		copy(at, places[:])
+		w[0], w[1] = float64(weights[0]), float64(weights[1])
 	}
 	return f, nil
 }
@@ -123,13 +131,13 @@ func cubic(x, a float64) float64 {
 	return 0
 }
 
-func cubicFilter(c *Call, a *axis) (filter, error) {
+func cubicFilter(c *Call, a axis) (filter, error) {
 	f, err := newFilter(c, a.m, 4)
 	if err != nil {
 		return f, err
 	}
 	for i := range a.m {
-		x := a.source(i)
+		x := sourceOf[float64](&a, i)
 		low := math.Floor(x)
 		at, w := f.taps(i)
 		for k := range at {
@@ -141,7 +149,7 @@ func cubicFilter(c *Call, a *axis) (filter, error) {
 }
 
 // antialias is a filter of radius elements, widened where the output is smaller than the input.
-func antialias(c *Call, a *axis, radius float64, kernel func(x float64) float64) (filter, error) {
+func antialias(c *Call, a axis, radius float64, kernel func(x float64) float64) (filter, error) {
 	wide := max(a.scale, 1)
 	support := float64(radius * wide)
 	f, err := newFilter(c, a.m, 2*int(math.Ceil(support))+1)
@@ -168,35 +176,35 @@ func antialias(c *Call, a *axis, radius float64, kernel func(x float64) float64)
 	return f, nil
 }
 
-func linearAntialias(c *Call, a *axis) (filter, error) {
+func linearAntialias(c *Call, a axis) (filter, error) {
 	return antialias(c, a, 1, func(x float64) float64 { return max(1-math.Abs(x), 0) })
 }
 
-func cubicAntialias(c *Call, a *axis) (filter, error) {
+func cubicAntialias(c *Call, a axis) (filter, error) {
 	return antialias(c, a, 2, func(x float64) float64 { return cubic(x, -0.5) })
 }
 
 // filtering makes the filter of one dimension.
-type filtering func(c *Call, a *axis) (filter, error)
+type filtering func(c *Call, a axis) (filter, error)
 
 func runResampleLinear[T float](c *Call, _ State) error {
-	return resample(c, linearFilter, filterPlane[T])
+	return resampleFloats[T](c, linearFilter[float64])
 }
 
 func runResampleCubic[T float](c *Call, _ State) error {
-	return resample(c, cubicFilter, filterPlane[T])
+	return resampleFloats[T](c, cubicFilter)
 }
 
 func runResampleLinearAntialias[T float](c *Call, _ State) error {
-	return resample(c, linearAntialias, filterPlane[T])
+	return resampleFloats[T](c, linearAntialias)
 }
 
 func runResampleCubicAntialias[T float](c *Call, _ State) error {
-	return resample(c, cubicAntialias, filterPlane[T])
+	return resampleFloats[T](c, cubicAntialias)
 }
 
 func runResampleLinearBytes(c *Call, _ State) error {
-	return resample(c, fixed(linearFilter), filterBytes)
+	return resample(c, fixed(linearFilter[float64]), filterBytes)
 }
 
 func runResampleCubicBytes(c *Call, _ State) error {
@@ -213,7 +221,7 @@ func runResampleCubicAntialiasBytes(c *Call, _ State) error {
 
 // fixed rounds a filter's weights to 16-bit integers, with as many binary places as the largest of them allows.
 func fixed(filterOf filtering) filtering {
-	return func(c *Call, a *axis) (filter, error) {
+	return func(c *Call, a axis) (filter, error) {
 		f, err := filterOf(c, a)
 		if err != nil {
 			return f, err
@@ -261,6 +269,14 @@ func filterBytes(o, x []uint8, f *filter, inner int) {
 	}
 }
 
+// resampleFloats filters by vector kernels, or else plane by plane.
+func resampleFloats[T float](c *Call, filterOf filtering) error {
+	if done, err := resampleLines[T](c, filterOf); done || err != nil {
+		return err
+	}
+	return resample(c, filterOf, filterPlane[T])
+}
+
 // resample filters one dimension after the other, the last one first; plane does it for one plane.
 func resample[T number](c *Call, filterOf filtering, plane func(o, x []T, f *filter, inner int)) error {
 	in, out := c.Args[0].Tensor, c.Out[0]
@@ -274,7 +290,7 @@ func resample[T number](c *Call, filterOf filtering, plane func(o, x []T, f *fil
 	inner := 1
 	for d := in.Rank() - 3; d >= 0; d-- {
 		a := axisOf(c, d)
-		f, err := filterOf(c, &a)
+		f, err := filterOf(c, a)
 		if err != nil {
 			return err
 		}

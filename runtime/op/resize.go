@@ -267,37 +267,24 @@ type tap[T float] struct {
 	weight [2]T
 }
 
-// bilinearTaps are the taps of each index of spatial dimension i. One that keeps its size is copied, whatever the scale
-// factor (compute_source_index_and_lambda in ATen's UpSample.h).
+// bilinearTaps are the taps of each index of spatial dimension i, whose elements are stride apart.
 func bilinearTaps[T float](c *Call, i int, stride int) ([]tap[T], error) {
-	n, m := int(c.Args[0].Tensor.Sizes[2+i]), int(c.Out[0].Sizes[2+i])
-	taps, err := tempOf[tap[T]](c, m)
-	if err != nil {
-		return nil, err
-	}
-	step, align := T(sourceStep(n, max(m, 1), &c.Args[3], i)), c.Args[2].Int != 0
-	switch {
-	case n == m:
-		step = 1
-	case align:
-		step = T(n-1) / T(max(m-1, 1))
-	}
+	a := axisOf(c, i)
+	taps, err := tempOf[tap[T]](c, a.m)
 	for k := range taps {
-		x := T(step * T(k))
-		if !align {
-			x = max(T(step*(T(k)+0.5))-0.5, 0)
-		}
-		low := min(int(x), n-1)
-		f := min(max(x-T(low), 0), 1)
-		taps[k] = tap[T]{[2]int{low * stride, min(low+1, n-1) * stride}, [2]T{1 - f, f}}
+		at, weight := linearTap[T](&a, k)
+		taps[k] = tap[T]{[2]int{at[0] * stride, at[1] * stride}, weight}
 	}
-	return taps, nil
+	return taps, err
 }
 
 func runUpsampleBilinear[T float](c *Call, _ State) error {
 	in, out := c.Args[0].Tensor, c.Out[0]
 	if in.Numel() == 0 || out.Numel() == 0 {
 		return nil
+	}
+	if done, err := resampleLines[T](c, linearFilter[T]); done || err != nil {
+		return err
 	}
 	var si, so [tensor.MaxRank]int
 	stridesOf(&in.Meta, &si)

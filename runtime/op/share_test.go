@@ -29,6 +29,8 @@ func TestSharedJobsAllocateNothing(t *testing.T) {
 		{"depthwise, channels last", &ConvolutionF32, conv(last, wave(32, 1, 3, 3), 1, 32)},
 		{"linear", &LinearF32, []any{wave(64, 100), wave(200, 100), nil}},
 		{"linear, few rows", &LinearF32, []any{wave(2, 1000), wave(1000, 1000), nil}},
+		{"bilinear", &UpsampleBilinear2dF32, []any{x, dims{80, 80}, false, nil}},
+		{"bilinear, channels last", &UpsampleBilinear2dF32, []any{last, dims{80, 80}, false, nil}},
 		{"relu", &ReluF32, []any{large}},
 		{"add", &AddF32, []any{large, large, 1}},
 		{"softmax", &SoftmaxF32, []any{wave(8, 100), 1, false}},

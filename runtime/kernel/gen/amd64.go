@@ -107,6 +107,10 @@ func (m *x86) storeAt(p, index ptr, off int, v vec) {
 	m.line("VMOVUPS %s, %d(%s)(%s*1)", m.v(v), off, m.p(p), m.p(index))
 }
 
+func (m *x86) pickAt(v vec, p, index ptr, places vec) {
+	m.line("VPERMPS (%s)(%s*1), %s, %s", m.p(p), m.p(index), m.v(places), m.v(v))
+}
+
 func (m *x86) fma(acc, x, y vec) { m.line("VFMADD231PS %s, %s, %s", m.v(x), m.v(y), m.v(acc)) }
 
 func (m *x86) fmaColumn(acc, x vec, p, stride, triple ptr, j int, _ vec) {

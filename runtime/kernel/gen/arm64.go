@@ -89,6 +89,11 @@ func (m *neon) storeAt(p, index ptr, off int, v vec) {
 	m.line("FMOVQ F%d, %d(%s)", v, off, scratch)
 }
 
+func (m *neon) pickAt(v vec, p, index ptr, places vec) {
+	m.loadAt(v, p, index, 0)
+	m.line("VTBL %s.B16, [%s.B16], %[2]s.B16", m.v(places), m.v(v))
+}
+
 func (m *neon) fma(acc, x, y vec) { m.line("VFMLA %s.S4, %s.S4, %s.S4", m.v(x), m.v(y), m.v(acc)) }
 
 func (m *neon) fmaColumn(acc, x vec, p, stride, triple ptr, j int, t vec) {

@@ -188,5 +188,7 @@ func rowsGo(arch string) []byte {
 	b.WriteString("\n// run computes vectors of an affine function of a row.\n//\n//go:noinline\nfunc (a *affine) run(t Tier) {\n")
 	callTier(b, arch, "affineF32", "a")
 	b.WriteString("}\n")
+	picksGo(b, arch)
+	blendsGo(b, arch)
 	return formatted(b.Bytes())
 }

@@ -55,6 +55,9 @@ type machine interface {
 	// loadAt and storeAt are at p plus what index holds plus off.
 	loadAt(v vec, p, index ptr, off int)
 	storeAt(p, index ptr, off int, v vec)
+	// pickAt gives each lane of v an element of the vector at p plus what index holds: that which places names, as
+	// laneWord in package kernel makes it. v is not places.
+	pickAt(v vec, p, index ptr, places vec)
 	// fma adds x*y to acc, rounded once.
 	fma(acc, x, y vec)
 	// fmaColumn adds x times the vector at p plus j, 0 to 4, times the stride, which is also there three times. It may

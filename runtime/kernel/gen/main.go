@@ -26,14 +26,7 @@ func main() {
 	gemmF32(avx512, 12, 2)
 	gemmF32(arm, 8, 2)
 	for _, m := range []machine{avx2, avx512, arm} {
-		tapsF32(m)
-		largestF32(m)
-		windowF32(m)
-		mapsF32(m)
-		foldsF32(m)
-		affineF32(m)
-		softF32(m)
-		streamsF32(m)
+		floatsF32(m)
 	}
 	for _, m := range []turner{avx2, arm} {
 		transposeWords(m)
@@ -56,6 +49,20 @@ func main() {
 	wasmFiles()
 	write("zconstants.go", constantsGo())
 	peakFiles()
+}
+
+// floatsF32 writes the kernels of float32 that every machine has in the same shape.
+func floatsF32(m machine) {
+	tapsF32(m)
+	largestF32(m)
+	windowF32(m)
+	mapsF32(m)
+	foldsF32(m)
+	affineF32(m)
+	softF32(m)
+	picksF32(m)
+	blendsF32(m)
+	streamsF32(m)
 }
 
 // declarations are the Go side of a machine's functions.

@@ -59,6 +59,7 @@ const (
 	vecSplat64     = 0x0a
 	vecStore       = 0x0b
 	vecShuffle     = 0x0d
+	vecSwizzle     = 0x0e
 	vecStoreLane32 = 0x5a
 	vecStoreLane64 = 0x5b
 	vecLoadZero32  = 0x5c
@@ -199,6 +200,10 @@ func (m *wasm) loadAt(v vec, p, index ptr, off int) {
 
 func (m *wasm) storeAt(p, index ptr, off int, v vec) {
 	m.do(wasmCode{}.get(p).get(index).op(opAdd).getVec(v).memory(vecStore, off))
+}
+
+func (m *wasm) pickAt(v vec, p, index ptr, places vec) {
+	m.do(wasmCode{}.get(p).get(index).op(opAdd).memory(vecLoad, 0).getVec(places).vec(vecSwizzle).setVec(v))
 }
 
 // two computes to = x op y.

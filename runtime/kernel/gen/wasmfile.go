@@ -21,14 +21,7 @@ const wasmTag = "wasm && wasmsimd && !purego"
 func wasmFiles() {
 	m := &wasm{}
 	gemmF32(m, 4, 2)
-	tapsF32(m)
-	largestF32(m)
-	windowF32(m)
-	mapsF32(m)
-	foldsF32(m)
-	affineF32(m)
-	softF32(m)
-	streamsF32(m)
+	floatsF32(m)
 	gemmS8(m, 4, 2)
 	leftS8(m)
 	writeTapsS8(m)
