@@ -76,7 +76,21 @@ func newConv(args []Value, in, out *tensor.Meta) conv {
 		c.kernel[3-spatial+i] = int(w.Sizes[2+i])
 	}
 	c.inPer, c.outPer = c.in.channels/c.groups, c.out.channels/c.groups
+	c.turn()
 	return c
+}
+
+// turn leaves out last axes of one element, so that rows are long.
+func (c *conv) turn() {
+	for c.spatial > 1 && c.in.size[2] == 1 && c.out.size[2] == 1 && c.kernel[2] == 1 && c.pad[2] == 0 {
+		c.spatial--
+		for _, a := range []*triple{&c.in.size, &c.out.size, &c.kernel, &c.stride, &c.dilation} {
+			*a = triple{1, a[0], a[1]}
+		}
+		for _, a := range []*triple{&c.in.step, &c.out.step, &c.pad} {
+			*a = triple{0, a[0], a[1]}
+		}
+	}
 }
 
 // channelsInner reports the order that is contiguous but for the channels, which are innermost.

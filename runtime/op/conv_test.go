@@ -51,6 +51,14 @@ var convCases = []convCase{
 	{"2-D larger than the image", dims{1, 5, 3, 2}, dims{8, 5, 5, 5}, dims{1, 1}, dims{2, 2}, dims{1, 1}, dims{0, 0}, false, 1},
 	{"2-D depthwise small", dims{2, 48, 7, 7}, dims{48, 1, 5, 5}, dims{1, 1}, dims{2, 2}, dims{1, 1}, dims{0, 0}, false, 48},
 	{"1-D long", dims{1, 1, 90}, dims{20, 1, 30}, dims{4}, dims{14}, dims{1}, dims{0}, false, 1},
+	{"2-D one column", dims{2, 6, 128, 1}, dims{33, 6, 40, 1}, dims{1, 1}, dims{3, 0}, dims{1, 1}, dims{0, 0}, false, 1},
+	{"2-D one column groups", dims{1, 6, 75, 1}, dims{34, 3, 5, 1}, dims{2, 1}, dims{0, 0}, dims{2, 1}, dims{0, 0}, false, 2},
+	{"2-D one column transposed", dims{1, 6, 40, 1}, dims{6, 5, 5, 1}, dims{3, 1}, dims{1, 0}, dims{1, 1}, dims{0, 0}, true, 1},
+	{"2-D one column depthwise", dims{2, 20, 60, 1}, dims{20, 1, 5, 1}, dims{2, 1}, dims{2, 0}, dims{1, 1}, dims{0, 0}, false, 20},
+	{"2-D deep", dims{2, 40, 20, 21}, dims{27, 40, 3, 3}, dims{1, 1}, dims{1, 1}, dims{1, 1}, dims{0, 0}, false, 1},
+	{"2-D deep groups", dims{1, 40, 9, 11}, dims{26, 20, 3, 3}, dims{2, 1}, dims{1, 0}, dims{1, 2}, dims{0, 0}, false, 2},
+	{"2-D long rows", dims{2, 3, 7, 150}, dims{10, 3, 3, 3}, dims{1, 1}, dims{0, 0}, dims{1, 1}, dims{0, 0}, false, 1},
+	{"2-D 1x1 of many positions", dims{1, 20, 21, 40}, dims{30, 20, 1, 1}, dims{1, 1}, dims{0, 0}, dims{1, 1}, dims{0, 0}, false, 1},
 	{"no image", dims{0, 3, 5, 5}, dims{2, 3, 3, 3}, dims{1, 1}, dims{0, 0}, dims{1, 1}, dims{0, 0}, false, 1},
 }
 

@@ -17,6 +17,7 @@ type rowsJob[T number] struct {
 	y      []T
 	panels []T     // the unfolded input of every worker
 	taps   []int64 // where each tap lies in a plane
+	scatter
 }
 
 // convRows computes a convolution by the rows of its weights, image by image.
@@ -27,21 +28,30 @@ func convRows[T number](call *Call, j *convJob[T]) error {
 		r.workers = convWorkers
 	}
 	var err error
-	if r.panels, err = tempOf[T](call, r.workers*j.cols*j.depth()); err != nil {
+	r.planes, r.padded = phasesOf(&j.conv)
+	if r.padded && r.scatters() {
+		if r.offsets, err = tempOf[int64](call, j.depth()); err != nil {
+			return err
+		}
+	} else if r.panels, err = tempOf[T](call, r.workers*j.cols*j.depth()); err != nil {
 		return err
 	}
-	r.planes, r.padded = phasesOf(&j.conv)
 	if r.taps, err = tempOf[int64](call, j.taps()); err != nil {
 		return err
 	}
 	for k := range r.taps {
 		r.taps[k] = int64(r.planes.tap(k))
 	}
-	if r.padded && !r.pointwise() {
+	if r.padded && !r.asItLies() {
 		if r.space, err = tempOf[T](call, j.in.channels*r.planes.space()); err != nil {
 			return err
 		}
 		clear(r.space)
+	}
+	units := r.workers
+	if r.offsets != nil {
+		r.fillOffsets()
+		units = r.units()
 	}
 	for n := range j.out.batch {
 		r.x, r.y = j.x[n*j.in.sn:], j.y[n*j.out.sn:]
@@ -49,12 +59,25 @@ func convRows[T number](call *Call, j *convJob[T]) error {
 			r.fill(call)
 		}
 		if r.workers == 1 {
-			r.part(0)
+			r.parts(0, units)
 		} else {
-			share(call, &r, r.workers, 1)
+			share(call, &r, units, 1)
 		}
 	}
 	return nil
+}
+
+// asItLies reports that the planes are those of the input.
+func (j *rowsJob[T]) asItLies() bool {
+	return j.pad == triple{} && j.stride == triple{1, 1, 1} && j.planes.width == j.in.size[2]
+}
+
+// planeStep is how far the planes of a channel are from the next's.
+func (j *rowsJob[T]) planeStep() int {
+	if j.asItLies() {
+		return j.in.sc
+	}
+	return j.planes.space()
 }
 
 // fill makes x the padded planes of its channels.
@@ -68,12 +91,15 @@ func (j *rowsJob[T]) fill(call *Call) {
 	j.x, j.pads = j.space, false
 }
 
-// parts pads channels lo to hi, or does the shares of workers lo to hi.
+// parts pads channels lo to hi, or computes units, or does the shares of workers.
 func (j *rowsJob[T]) parts(lo, hi int) {
 	for i := lo; i < hi; i++ {
-		if j.pads {
+		switch {
+		case j.pads:
 			spreadChannel(&j.planes, j.space[i*j.planes.space():], j.x[i*j.in.sc:])
-		} else {
+		case j.offsets != nil:
+			j.unit(i)
+		default:
 			j.part(i)
 		}
 	}
@@ -128,8 +154,8 @@ func (j *rowsJob[T]) unfoldPanel(dst []T, g, pos, m int) {
 	size := &j.out.size
 	at := triple{pos / (size[1] * size[2]), pos / size[2] % size[1], pos % size[2]}
 	step := j.in.sc
-	if j.padded && !j.pointwise() {
-		step = j.planes.space()
+	if j.padded {
+		step = j.planeStep()
 	}
 	for ci := range j.inPer {
 		x := j.x[(g*j.inPer+ci)*step:]

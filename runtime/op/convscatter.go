@@ -1,0 +1,122 @@
+package op
+
+import (
+	"unsafe"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+)
+
+// scatter is how a convolution by rows reads its planes without unfolding them: what a line of positions sees through a tap
+// lies side by side, so that the tap's place is all that a tile has to know.
+type scatter struct {
+	offsets []int64 // for each channel and tap, in bytes from the first position
+	// The positions are cut into lines of length elements, pitch apart in a plane; a line has so many tiles of most columns.
+	lines, length, pitch int
+	most, tiles          int
+	straight             bool // a line is one of the output, too
+	bands, split         int  // how the tiles are divided into units, and the channels
+}
+
+// bandTiles is how many tiles of positions are computed with the same weights, one after the other.
+const bandTiles = 8
+
+// The depths of products from which copying sums costs less than unfolding, and less than tiles at the ends of short rows.
+const (
+	leastScatter = 64
+	deepScatter  = 256
+)
+
+// scatters cuts the positions into lines, and reports whether these fill vectors.
+func (j *rowsJob[T]) scatters() bool {
+	h, w, cols := j.out.size[1], j.out.size[2], j.micro.Cols
+	s := scatter{lines: 1, length: (h-1)*j.planes.width + w}
+	switch {
+	case j.planes.width == w || h == 1:
+		s.straight = true
+	case w >= 4*cols || w >= cols && j.depth() < deepScatter:
+		s.straight, s.lines, s.length, s.pitch = true, h, w, j.planes.width
+	}
+	s.most = cols
+	if s.length < cols {
+		s.most = j.micro.Narrow
+	}
+	s.tiles = (s.length + s.most - 1) / s.most
+	s.bands = (s.lines*s.tiles + bandTiles - 1) / bandTiles
+	s.split = 1
+	if j.workers > 1 {
+		s.split = min((4*j.workers+s.bands*j.groups-1)/(s.bands*j.groups), (j.outPer+j.micro.Rows-1)/j.micro.Rows)
+	}
+	j.scatter = s
+	return s.length >= s.most && (s.straight || j.depth() >= leastScatter)
+}
+
+// fillOffsets says where a tile reads.
+func (j *rowsJob[T]) fillOffsets() {
+	taps, step := len(j.taps), int64(j.planeStep())
+	for ci := range j.inPer {
+		row := j.offsets[ci*taps:][:taps]
+		for k, tap := range j.taps {
+			row[k] = (int64(ci)*step + tap) * f32Size
+		}
+	}
+}
+
+// units is into how many units an image is divided.
+func (j *rowsJob[T]) units() int { return j.groups * j.bands * j.split }
+
+// unit computes a band of positions for a share of a group's channels.
+func (j *rowsJob[T]) unit(i int) {
+	part, band, g := i%j.split, i/j.split%j.bands, i/(j.split*j.bands)
+	step := balanced(j.outPer, j.micro.Rows)
+	blocks := (j.outPer + step - 1) / step
+	last := min((band+1)*bandTiles, j.lines*j.tiles)
+	t := kernel.Tile{Stride: uintptr(j.depth() * f32Size), Depth: uintptr(j.depth()), Segments: 1, Offsets: &j.offsets[0],
+		Start: &zeros[0], Low: j.bounds[0], High: j.bounds[1]}
+	for b := blocks * part / j.split; b < blocks*(part+1)/j.split; b++ {
+		c := g*j.outPer + b*step
+		t.Left = at32(j.w, c*j.depth())
+		if j.bias != nil {
+			t.RowStart = at32(j.bias, c)
+		}
+		for k := band * bandTiles; k < last; k++ {
+			j.tile(&t, c, min(step, (g+1)*j.outPer-c), k)
+		}
+	}
+}
+
+// tile computes tile k of positions for channels from c on, one for each row.
+func (j *rowsJob[T]) tile(t *kernel.Tile, c, rows, k int) {
+	line, at, cols := k/j.tiles, k%j.tiles*j.most, j.most
+	if rest := j.length - at; rest < cols { // it ends with the line
+		if rest <= j.micro.Narrow {
+			cols = j.micro.Narrow
+		}
+		at = j.length - cols
+	}
+	from := line*j.pitch + at
+	t.Panel = at32(j.x, c/j.outPer*j.inPer*j.planeStep()+from)
+	if j.straight {
+		t.Out, t.OutStride = at32(j.y, c*j.out.sc+line*j.length+at), uintptr(j.out.sc*f32Size)
+		j.run(t, rows, cols)
+		return
+	}
+	var sums [kernel.MaxRows * kernel.MaxCols]float32
+	crooked := *t
+	crooked.Out, crooked.OutStride = &sums[0], uintptr(cols*f32Size)
+	j.run(&crooked, rows, cols)
+	width, w := j.planes.width, j.out.size[2]
+	for h := from / width; h*width < from+cols; h++ { // what a row of the output has of it
+		lo, hi := max(from, h*width), min(from+cols, h*width+w)
+		for r := 0; r < rows && lo < hi; r++ {
+			copy(unsafe.Slice(at32(j.y, (c+r)*j.out.sc+h*w+lo-h*width), hi-lo), sums[r*cols+lo-from:])
+		}
+	}
+}
+
+func (j *rowsJob[T]) run(t *kernel.Tile, rows, cols int) {
+	if cols == j.micro.Cols {
+		j.micro.Run(t, rows)
+	} else {
+		j.micro.RunNarrow(t, rows)
+	}
+}
