@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,6 +44,40 @@ func TestSpecErrors(t *testing.T) {
 		{"no_cue_pte", []string{"//bad:no_cue_pte: spec: //bad:BUILD.bazel is no .cue file and no pte_spec"}},
 	} {
 		out, err := w.bazel("build", "//bad:"+c.target)
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(out, want) {
+				t.Errorf("%s: %v, want %s\n%s", c.target, err, want, out)
+			}
+		}
+	}
+}
+
+// TestBadInputs checks the texts of builds with files that are not there, that do not fit each other, or that cannot be lowered.
+// Each names the target, what is wrong, and what is allowed.
+func TestBadInputs(t *testing.T) {
+	w := newWorkspace(t, "spec")
+	w.model(1)
+	w.edited("bad/operator.pt2", "net.pt2", func(_ string, data []byte) []byte {
+		return bytes.ReplaceAll(data, []byte("aten.linear.default"), []byte("aten.linaer.default"))
+	})
+	for _, c := range []struct {
+		target string
+		want   []string
+	}{
+		{"no_model_pte", []string{"//bad:no_model_pte", "missing input file '//bad:gone.pt2'"}},
+		{"no_spec_pte", []string{"//bad:no_spec_pte", "missing input file '//bad:gone.pte.cue'"}},
+		{"other_model_pte", []string{"PteProgram //bad:other_model_pte failed",
+			`common/names/names.cue:3:6: no graph for model "net.pt2"`, "in Bazel, list the model in models, which has other.pt2"}},
+		{"other_program_pte", []string{"PteVet //bad:other_program_pte failed", `no program "smal"`, `did you mean "small"?`, "stacktrace"}},
+		{"operator_pte", []string{"PteProgram //bad:operator_pte failed", "aten.linaer.default: no kernel and no rule for this operator [PTE3001]",
+			"hint: the nearest that works is aten.linear.default"}},
+		{"no_archive_pte", []string{"PteSplit //bad:no_archive_pte failed", "bad/BUILD.bazel: "}},
+		{"platform", []string{"//bad:platform: program //bad:arm_pte was lowered for target linux_arm64, which is linux on arm64, " +
+			"and this runtime is for linux on riscv64: give the spec that target, or the runtime that platform"}},
+		{"features", []string{`//bad:features: program //bad:features_pte was lowered for target server, whose CPU has "avx2", ` +
+			"and not every machine with linux on amd64 has it (sse2): list it in cpu_features if yours do"}},
+	} {
+		out, err := w.bazel("build", "--output_groups=+source,-default", "//bad:"+c.target)
 		for _, want := range c.want {
 			if err == nil || !strings.Contains(out, want) {
 				t.Errorf("%s: %v, want %s\n%s", c.target, err, want, out)

@@ -192,7 +192,18 @@ func TestWhatRunsAgain(t *testing.T) {
 // retrain changes the first number of weights of a model, by its last bit.
 func (w *workspace) retrain(name string, weights ...string) {
 	w.t.Helper()
-	text := w.read(name)
+	w.edited(name, name, func(record string, data []byte) []byte {
+		if slices.Contains(weights, record) {
+			data[0] ^= 1
+		}
+		return data
+	})
+}
+
+// edited writes a model with the records that edit makes of another's, by their names without folders.
+func (w *workspace) edited(to, from string, edit func(record string, data []byte) []byte) {
+	w.t.Helper()
+	text := w.read(from)
 	r, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
 	if err != nil {
 		w.t.Fatal(err)
@@ -204,12 +215,9 @@ func (w *workspace) retrain(name string, weights ...string) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		if slices.Contains(weights, path.Base(f.Name)) {
-			record[0] ^= 1
-		}
-		to, err := z.CreateHeader(&zip.FileHeader{Name: f.Name, Method: zip.Store})
+		entry, err := z.CreateHeader(&zip.FileHeader{Name: f.Name, Method: zip.Store})
 		if err == nil {
-			_, err = to.Write(record)
+			_, err = entry.Write(edit(path.Base(f.Name), record))
 		}
 		if err != nil {
 			w.t.Fatal(err)
@@ -218,7 +226,7 @@ func (w *workspace) retrain(name string, weights ...string) {
 	if err := z.Close(); err != nil {
 		w.t.Fatal(err)
 	}
-	w.write(name, out.String())
+	w.write(to, out.String())
 }
 
 // TestDataFiles checks that programs which share weights have them once, in the binary or beside it, and that weights of one
