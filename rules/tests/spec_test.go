@@ -61,7 +61,7 @@ func TestBadInputs(t *testing.T) {
 		return bytes.ReplaceAll(data, []byte("aten.linear.default"), []byte("aten.linaer.default"))
 	})
 	for _, c := range []struct {
-		target string
+		target string // with flags
 		want   []string
 	}{
 		{"no_model_pte", []string{"//bad:no_model_pte", "missing input file '//bad:gone.pt2'"}},
@@ -72,12 +72,12 @@ func TestBadInputs(t *testing.T) {
 		{"operator_pte", []string{"PteProgram //bad:operator_pte failed", "aten.linaer.default: no kernel and no rule for this operator [PTE3001]",
 			"hint: the nearest that works is aten.linear.default"}},
 		{"no_archive_pte", []string{"PteSplit //bad:no_archive_pte failed", "bad/BUILD.bazel: "}},
-		{"platform", []string{"//bad:platform: program //bad:arm_pte was lowered for target linux_arm64, which is linux on arm64, " +
+		{"platform --output_groups=source", []string{"//bad:platform: program //bad:arm_pte was lowered for target linux_arm64, which is linux on arm64, " +
 			"and this runtime is for linux on riscv64: give the spec that target, or the runtime that platform"}},
-		{"features", []string{`//bad:features: program //bad:features_pte was lowered for target server, whose CPU has "avx2", ` +
+		{"features --output_groups=source", []string{`//bad:features: program //bad:features_pte was lowered for target server, whose CPU has "avx2", ` +
 			"and not every machine with linux on amd64 has it (sse2): list it in cpu_features if yours do"}},
 	} {
-		out, err := w.bazel("build", "--output_groups=+source,-default", "//bad:"+c.target)
+		out, err := w.bazel(strings.Fields("build //bad:" + c.target)...)
 		for _, want := range c.want {
 			if err == nil || !strings.Contains(out, want) {
 				t.Errorf("%s: %v, want %s\n%s", c.target, err, want, out)
