@@ -42,8 +42,10 @@ def goproxy(rctx):
 
 def _machine(rctx):
     """The platform of the machine, as GOOS-GOARCH."""
-    name = rctx.os.name
-    goos = "darwin" if name.startswith("mac") else "windows" if name.startswith("windows") else "linux"
+    name = rctx.os.name.lower()
+    if name.startswith("windows"):  # which has no uname
+        return "windows-" + rctx.os.environ.get("PROCESSOR_ARCHITECTURE", "amd64").lower()
+    goos = "darwin" if name.startswith("mac") else "linux"
     arch = rctx.execute(["uname", "-m"]).stdout.strip()
     goarch = {"aarch64": "arm64", "arm64": "arm64", "x86_64": "amd64"}.get(arch, arch)
     return goos + "-" + goarch
@@ -51,7 +53,8 @@ def _machine(rctx):
 def _host_goroot(rctx):
     """The folder of the machine's SDK, if its version is the right one."""
     wanted = rctx.os.environ.get("PTE_GOROOT", "")
-    go = rctx.path(wanted + "/bin/go") if wanted else rctx.which("go")
+    exe = ".exe" if rctx.os.name.lower().startswith("windows") else ""
+    go = rctx.path(wanted + "/bin/go" + exe) if wanted else rctx.which("go" + exe)
     if not go:
         return None
     result = rctx.execute([go, "env", "GOVERSION", "GOROOT"], environment = {"GOTOOLCHAIN": "local"})
@@ -64,7 +67,7 @@ def _host_goroot(rctx):
 
 def _download(rctx, platform):
     if platform not in _ZIPS:
-        fail("no Go SDK for %s is known here: put go %s on PATH or set PTE_GOROOT" % (platform, GO_VERSION))
+        fail("no Go SDK for %s is pinned here, only for %s: put go %s on PATH or set PTE_GOROOT" % (platform, ", ".join(sorted(_ZIPS)), GO_VERSION))
     proxies = [p for p in goproxy(rctx).replace("|", ",").split(",") if p not in ["", "direct", "off"]]
     if not proxies:
         fail("go %s is needed: put it on PATH, or set GOPROXY to a Go module proxy to fetch it from" % GO_VERSION)
@@ -105,6 +108,7 @@ package(default_visibility = ["//visibility:public"])
 # A folder, not a glob: one link in a sandbox, and go:embed works in it.
 exports_files(["goroot"])
 """)
+    rctx.file("exe.bzl", "EXE = \"%s\"\n" % (".exe" if platform.startswith("windows") else ""))
 
 pte_go_sdk = repository_rule(
     implementation = _pte_go_sdk_impl,

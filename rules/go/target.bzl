@@ -1,5 +1,6 @@
 """What Go compiles for, and the program that compiles."""
 
+load("@pte_go_sdk//:exe.bzl", "EXE")
 load("//rules/go:providers.bzl", "GoTargetInfo")
 
 def _pte_go_target_impl(ctx):
@@ -20,7 +21,7 @@ def _pte_go_builder_impl(ctx):
     out = ctx.actions.declare_file(ctx.label.name + ".exe")
     goroot = ctx.file._goroot.path
     ctx.actions.run(
-        executable = goroot + "/bin/go",
+        executable = goroot + "/bin/go" + EXE,
         arguments = ["build", "-trimpath", "-buildvcs=false", "-ldflags=-buildid= -s -w", "-o", out.path] +
                     [f.path for f in ctx.files.srcs],
         inputs = ctx.files.srcs + [ctx.file._goroot],

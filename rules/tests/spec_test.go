@@ -58,7 +58,7 @@ func TestBadInputs(t *testing.T) {
 	w := newWorkspace(t, "spec")
 	w.model(1)
 	w.edited("bad/operator.pt2", "net.pt2", func(_ string, data []byte) []byte {
-		return bytes.ReplaceAll(data, []byte("aten.linear.default"), []byte("aten.linaer.default"))
+		return bytes.ReplaceAll(data, []byte("aten.linear.default"), []byte("aten.linearr.default"))
 	})
 	for _, c := range []struct {
 		target string // with flags
@@ -69,7 +69,7 @@ func TestBadInputs(t *testing.T) {
 		{"other_model_pte", []string{"PteProgram //bad:other_model_pte failed",
 			`common/names/names.cue:3:6: no graph for model "net.pt2"`, "in Bazel, list the model in models, which has other.pt2"}},
 		{"other_program_pte", []string{"PteVet //bad:other_program_pte failed", `no program "smal"`, `did you mean "small"?`, "stacktrace"}},
-		{"operator_pte", []string{"PteProgram //bad:operator_pte failed", "aten.linaer.default: no kernel and no rule for this operator [PTE3001]",
+		{"operator_pte", []string{"PteProgram //bad:operator_pte failed", "aten.linearr.default: no kernel and no rule for this operator [PTE3001]",
 			"hint: the nearest that works is aten.linear.default"}},
 		{"no_archive_pte", []string{"PteSplit //bad:no_archive_pte failed", "bad/BUILD.bazel: "}},
 		{"platform --output_groups=source", []string{"//bad:platform: program //bad:arm_pte was lowered for target linux_arm64, which is linux on arm64, " +

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"go/build/constraint"
 	"go/parser"
@@ -57,7 +58,11 @@ type pkg struct {
 // unless it is for `go run` only.
 func load(root string) ([]*pkg, error) {
 	var out []*pkg
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+	ignored, err := ignoredFolders(root)
+	if err != nil {
+		return nil, err
+	}
+	err = filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -69,11 +74,25 @@ func load(root string) ([]*pkg, error) {
 		}
 		pk, err := loadDir(p)
 		if pk != nil {
+			pk.testdata = pk.testdata && !ignored[pk.dir+"/testdata"]
 			out = append(out, pk)
 		}
 		return err
 	})
 	return out, err
+}
+
+// ignoredFolders are those of .bazelignore, in which a glob finds nothing.
+func ignoredFolders(root string) (set, error) {
+	text, err := os.ReadFile(filepath.Join(root, ".bazelignore"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	ignored := set{}
+	for _, name := range strings.Fields(string(text)) {
+		ignored[name] = true
+	}
+	return ignored, nil
 }
 
 func skipped(name string) bool {
