@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -222,18 +223,11 @@ func TestRemote(t *testing.T) {
 		dir, address := c.server(t)
 		args := append([]string{c.flag + address}, c.more...)
 		for i, cached := range []bool{false, true} {
-			x := w.another(n)
-			before, began := stored(t, dir), time.Now()
-			spawns := x.spawns(append(args, "//:all")...)
-			t.Logf("%s, output base %d: %d actions, %.1f s, %d bytes more in the store, for %d models",
-				c.name, i+1, len(spawns), time.Since(began).Seconds(), stored(t, dir)-before, remoteModels)
-			for _, s := range spawns {
-				if s.RemoteCacheHit != cached || !cached && s.Runner != c.runner {
-					t.Errorf("%s, output base %d: %s by %q, from the cache: %v", c.name, i+1, s.Mnemonic, s.Runner, s.RemoteCacheHit)
-				}
-			}
+			x, name := w.another(n), fmt.Sprintf("%s, output base %d", c.name, i+1)
+			spawns := x.measured(name, dir, append(args, "//:all")...)
+			ranBy(t, name, spawns, c.runner, cached)
 			if len(spawns) != 5*remoteModels {
-				t.Errorf("%s, output base %d: %d actions, want 5 for each of %d models", c.name, i+1, len(spawns), remoteModels)
+				t.Errorf("%s: %d actions, want 5 for each of %d models", name, len(spawns), remoteModels)
 			}
 			got, err := os.ReadFile(x.bin("net0.pte"))
 			if err != nil {
@@ -243,8 +237,58 @@ func TestRemote(t *testing.T) {
 				want = string(got)
 			}
 			if string(got) != want {
-				t.Errorf("%s, output base %d: other bytes", c.name, i+1)
+				t.Errorf("%s: other bytes", name)
 			}
 		}
+	}
+}
+
+// measured builds, prints what that cost, and gives the actions. dir is the folder of the server's store.
+func (w *workspace) measured(name, dir string, args ...string) []spawn {
+	w.t.Helper()
+	before, began := stored(w.t, dir), time.Now()
+	spawns := w.spawns(args...)
+	w.t.Logf("%s: %d actions, %.1f s, %d bytes more in the store", name, len(spawns), time.Since(began).Seconds(), stored(w.t, dir)-before)
+	return spawns
+}
+
+// ranBy checks that all actions ran where runner says, or came from the cache.
+func ranBy(t *testing.T, name string, spawns []spawn, runner string, cached bool) {
+	t.Helper()
+	for _, s := range spawns {
+		if s.RemoteCacheHit != cached || !cached && s.Runner != runner {
+			t.Errorf("%s: %s by %q, from the cache: %v", name, s.Mnemonic, s.Runner, s.RemoteCacheHit)
+		}
+	}
+}
+
+// TestRemoteGo builds a runtime with remote execution from two output bases: the builder, the compiled packages and the binary are
+// made remotely, with the SDK that Bazel fetches, and then all come from the cache. The binaries are the same, and run here.
+func TestRemoteGo(t *testing.T) {
+	n := newNamespace(t)
+	w := remoteWorkspace(t)
+	w.env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "GOPROXY=" + strings.TrimSpace(goRun(t, "env", "GOPROXY"))}
+	archives := "--repository_cache=" + t.TempDir() // what there is no network for in the namespace
+	if out, err := w.another(&namespace{}).bazel("build", "--nobuild", archives, "//:net0"); err != nil {
+		t.Fatalf("fetch: %v\n%s", err, out)
+	}
+	dir, address := n.remoteWorker(t)
+	var binaries []string
+	for i, cached := range []bool{false, true} {
+		x, name := w.another(n), fmt.Sprintf("output base %d", i+1)
+		spawns := x.measured(name, dir, archives, "--remote_executor="+address, "--spawn_strategy=remote", "//:net0")
+		ranBy(t, name, spawns, "remote", cached)
+		for _, kind := range []string{"GoBuilder", "GoCompile", "PteRuntime", "GoLink"} {
+			if !slices.ContainsFunc(spawns, func(s spawn) bool { return s.Mnemonic == kind }) {
+				t.Errorf("%s: no %s", name, kind)
+			}
+		}
+		binaries = append(binaries, string(x.read("bazel-bin/net0")))
+		if out, err := exec.Command(x.bin("net0"), "-calls=1").CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+	if binaries[0] != binaries[1] {
+		t.Error("the binaries differ")
 	}
 }

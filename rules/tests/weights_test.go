@@ -32,6 +32,8 @@ type workspace struct {
 	// remote is whether Bazel's caches are the test's own matter; prefix begins the command that runs Bazel there.
 	remote bool
 	prefix []string
+	// env are further variables of the environment.
+	env []string
 }
 
 func newWorkspace(t *testing.T, name string) *workspace {
@@ -98,7 +100,7 @@ func (w *workspace) bazel(args ...string) (string, error) {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = w.dir
 	if w.remote { // without a network
-		cmd.Env = append(os.Environ(), "PTE_GOMODCACHE="+strings.TrimSpace(goRun(w.t, "env", "GOMODCACHE")))
+		cmd.Env = append(append(os.Environ(), "PTE_GOMODCACHE="+strings.TrimSpace(goRun(w.t, "env", "GOMODCACHE"))), w.env...)
 	}
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -154,7 +156,7 @@ func (w *workspace) logged() (all []spawn) {
 		} else if err != nil {
 			w.t.Fatal(err)
 		}
-		if strings.HasPrefix(s.Mnemonic, "Pte") {
+		if strings.HasPrefix(s.Mnemonic, "Pte") || strings.HasPrefix(s.Mnemonic, "Go") {
 			all = append(all, s)
 		}
 	}
