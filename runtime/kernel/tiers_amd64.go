@@ -101,24 +101,6 @@ func (f *TapsF32) call(t *Taps, size int, each bool) {
 	}
 }
 
-func hasWindow(t Tier, size int) bool {
-	return t == AVX512 && (size == 3 || size == 5) || t == AVX2 && size == 3
-}
-
-// run calls a kernel; like Gemm.Run it has a frame of its own.
-//
-//go:noinline
-func (w *Window) run(t Tier, size int) {
-	switch {
-	case t == AVX2:
-		window3F32AVX2(w)
-	case size == 3:
-		window3F32AVX512(w)
-	default:
-		window5F32AVX512(w)
-	}
-}
-
 // run calls a kernel of size vectors a block; like Gemm.Run it has a frame of its own.
 //
 //go:noinline

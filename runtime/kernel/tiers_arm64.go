@@ -64,19 +64,6 @@ func (f *TapsF32) call(t *Taps, size int, each bool) {
 	}
 }
 
-func hasWindow(t Tier, size int) bool { return t == NEON && (size == 3 || size == 5) }
-
-// run calls a kernel; like Gemm.Run it has a frame of its own.
-//
-//go:noinline
-func (w *Window) run(_ Tier, size int) {
-	if size == 3 {
-		window3F32NEON(w)
-		return
-	}
-	window5F32NEON(w)
-}
-
 // run calls a kernel of size vectors a block; like Gemm.Run it has a frame of its own.
 //
 //go:noinline

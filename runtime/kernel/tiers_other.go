@@ -18,11 +18,6 @@ func TapsKernels(Tier) *TapsF32 { return nil }
 
 func (f *TapsF32) call(*Taps, int, bool) {}
 
-// run has nothing to run: there is no kernel of windows.
-func (w *Window) run(Tier, int) {}
-
-func hasWindow(Tier, int) bool { return false }
-
 func (l *Largest) run(Tier, int) {}
 
 // squareSide is 0: no kernel transposes squares.

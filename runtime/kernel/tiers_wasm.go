@@ -53,10 +53,6 @@ func (f *TapsF32) call(t *Taps, size int, each bool) {
 	}
 }
 
-func hasWindow(t Tier, size int) bool { return t == WASM && size == 3 }
-
-func (w *Window) run(Tier, int) { window3F32WASM(w) }
-
 func (l *Largest) run(_ Tier, size int) {
 	if size == 1 {
 		largestX1WASM(l)

@@ -20,6 +20,9 @@ type Window struct {
 	from      uintptr
 	blocks    uintptr
 	Low, High float32
+	groups    uintptr // of positions that are computed together
+	back      uintptr // bytes from the last column of a group to the first of the next
+	rest      uintptr // positions after the groups
 }
 
 // windowMost is how many sums one call of a kernel makes at most, so that the garbage collector need not wait for long.
@@ -27,7 +30,7 @@ const windowMost = 16 << 10
 
 // HasWindow reports whether t has a kernel of windows of size × size taps and this many channels.
 func HasWindow(t Tier, size, channels int) bool {
-	return hasWindow(t.float(), size) && channels >= lanesOf(t)
+	return windowGroup(t, size) > 0 && channels >= lanesOf(t)
 }
 
 // Run computes the channels of all positions; HasWindow says for which size, channels and tier.
@@ -37,12 +40,31 @@ func (w *Window) Run(t Tier, size, channels int) {
 	bytes := uintptr(lanes) * unsafe.Sizeof(w.Low)
 	most := max(1, windowMost/(int(w.Count)*lanes))
 	vectors := channels / lanes
+	by := w.divide(t, size)
 	for at := 0; at < vectors; at += most {
 		w.from, w.blocks = uintptr(at)*bytes, uintptr(min(most, vectors-at))
-		w.run(t, size)
+		w.run(t, size, by)
 	}
 	if channels%lanes != 0 {
 		w.from, w.blocks = uintptr(channels-lanes)*unsafe.Sizeof(w.Low), 1
-		w.run(t, size)
+		w.run(t, size, by)
 	}
+}
+
+// divide makes groups of positions if their columns overlap as a kernel expects it, and gives how many columns there are
+// from a position to the next in that kernel.
+func (w *Window) divide(t Tier, size int) (by int) {
+	w.groups, w.rest = 0, w.Count
+	switch w.Step {
+	case w.Stride:
+		by = 1
+	case 2 * w.Stride:
+		by = 2
+	default:
+		return 1
+	}
+	n := uintptr(windowGroup(t, size))
+	w.groups, w.rest = w.Count/n, w.Count%n
+	w.back = uintptr(by-size+1) * w.Stride
+	return by
 }

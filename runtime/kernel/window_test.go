@@ -12,7 +12,7 @@ import (
 func TestWindow(t *testing.T) {
 	for _, tier := range tiers() {
 		for _, size := range []int{3, 5} {
-			for _, c := range []struct{ channels, positions, step int }{{1, 1, 1}, {16, 7, 1}, {19, 3, 2}, {67, 5, 3}, {1<<14 + 1, 2, 1}} {
+			for _, c := range []struct{ channels, positions, step int }{{1, 1, 1}, {16, 7, 1}, {19, 3, 2}, {67, 5, 3}, {21, 11, 1}, {21, 13, 2}, {1<<14 + 1, 2, 1}} {
 				if HasWindow(tier, size, c.channels) {
 					t.Run(fmt.Sprintf("%v/%d %+v", tier, size, c), func(t *testing.T) { checkWindow(t, tier, size, c.channels, c.positions, c.step) })
 				}
@@ -66,12 +66,12 @@ func BenchmarkWindow(b *testing.B) {
 				continue
 			}
 			b.Run(fmt.Sprintf("%v/%dx%[2]d", tier, size), func(b *testing.B) {
-				x, y := make([]float32, (positions+size)*channels), make([]float32, positions*channels)
+				x, y := make([]float32, size*(positions+size)*channels), make([]float32, positions*channels)
 				k, start := make([]float32, size*size*channels), make([]float32, channels)
 				w := &Window{Weights: &k[0], Start: &start[0], Out: &y[0], Stride: channels * 4, Step: channels * 4, Next: channels * 4,
 					Count: positions, Tap: channels * 4, Low: Unclamped[0], High: Unclamped[1]}
 				for i := range size {
-					w.Rows[i] = &x[0]
+					w.Rows[i] = &x[i*(positions+size)*channels]
 				}
 				for b.Loop() {
 					w.Run(tier, size, channels)

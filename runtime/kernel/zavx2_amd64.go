@@ -95,7 +95,10 @@ func largestX1AVX2(a *Largest)
 func largestX2AVX2(a *Largest)
 
 //go:noescape
-func window3F32AVX2(a *Window)
+func window3By1F32AVX2(a *Window)
+
+//go:noescape
+func window3By2F32AVX2(a *Window)
 
 //go:noescape
 func blockAddAVX2(a *line)

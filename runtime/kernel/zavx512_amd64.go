@@ -167,10 +167,16 @@ func largestX1AVX512(a *Largest)
 func largestX2AVX512(a *Largest)
 
 //go:noescape
-func window3F32AVX512(a *Window)
+func window3By1F32AVX512(a *Window)
 
 //go:noescape
-func window5F32AVX512(a *Window)
+func window3By2F32AVX512(a *Window)
+
+//go:noescape
+func window5By1F32AVX512(a *Window)
+
+//go:noescape
+func window5By2F32AVX512(a *Window)
 
 //go:noescape
 func blockAddAVX512(a *line)

@@ -119,10 +119,16 @@ func largestX1NEON(a *Largest)
 func largestX2NEON(a *Largest)
 
 //go:noescape
-func window3F32NEON(a *Window)
+func window3By1F32NEON(a *Window)
 
 //go:noescape
-func window5F32NEON(a *Window)
+func window3By2F32NEON(a *Window)
+
+//go:noescape
+func window5By1F32NEON(a *Window)
+
+//go:noescape
+func window5By2F32NEON(a *Window)
 
 //go:noescape
 func blockAddNEON(a *line)

@@ -138,11 +138,17 @@ func largestX2WASMImport(a unsafe.Pointer)
 
 func largestX2WASM(a *Largest) { largestX2WASMImport(unsafe.Pointer(a)) }
 
-//go:wasmimport pte window3F32WASM
+//go:wasmimport pte window3By1F32WASM
 //go:noescape
-func window3F32WASMImport(a unsafe.Pointer)
+func window3By1F32WASMImport(a unsafe.Pointer)
 
-func window3F32WASM(a *Window) { window3F32WASMImport(unsafe.Pointer(a)) }
+func window3By1F32WASM(a *Window) { window3By1F32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte window3By2F32WASM
+//go:noescape
+func window3By2F32WASMImport(a unsafe.Pointer)
+
+func window3By2F32WASM(a *Window) { window3By2F32WASMImport(unsafe.Pointer(a)) }
 
 //go:wasmimport pte blockAddWASM
 //go:noescape

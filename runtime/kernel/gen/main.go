@@ -43,6 +43,7 @@ func main() {
 		write("zmaps_"+cmp.Or(arch, "other")+".go", mapsGo(arch))
 		write("zrows_"+cmp.Or(arch, "other")+".go", rowsGo(arch))
 		write("zsoft_"+cmp.Or(arch, "other")+".go", softGo(arch))
+		write("zwindows_"+cmp.Or(arch, "other")+".go", windowsGo(arch))
 		write("zstreams_"+cmp.Or(arch, "other")+".go", streamsGo(arch))
 	}
 	integersFiles()

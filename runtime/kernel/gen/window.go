@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+)
 
 // The integer registers of a window; see Window in package kernel for what they hold.
 const (
@@ -24,29 +27,39 @@ const (
 	windowStrideAt  = 64
 	windowStepAt    = 72
 	windowNextAt    = 80
-	windowCountAt   = 88
 	windowTapAt     = 96
 	windowFromAt    = 104
 	windowBlocksAt  = 112
 	windowLowAt     = 120
 	windowHighAt    = 124
+	windowGroupsAt  = 128
+	windowBackAt    = 136
+	windowRestAt    = 144
 )
 
 // windowSizes are the heights and widths of windows that have kernels.
 var windowSizes = []int{3, 5}
 
+// windowSteps are the columns from a position to the next for which kernels compute groups of positions, whose columns
+// overlap and are read once.
+var windowSteps = []int{1, 2}
+
+// groupMost is how many positions a group has at most: enough that reading takes no longer than computing.
+const groupMost = 4
+
 // window writes a depthwise convolution with the weights of a vector of channels in registers.
 type window struct {
 	machine
-	size int
+	size, step int
 }
 
 // windowF32 writes the windows whose weights fit into registers.
 func windowF32(m machine) {
 	for _, size := range windowSizes {
-		w := &window{m, size}
-		if int(w.high()) < m.vectors() {
-			w.write()
+		for _, step := range windowSteps {
+			if w := (&window{m, size, step}); w.group() > 0 {
+				w.write()
+			}
 		}
 	}
 }
@@ -54,19 +67,19 @@ func windowF32(m machine) {
 func (w *window) width() int    { return w.lanes() * float32Size }
 func (w *window) taps() int     { return w.size * w.size }
 func (w *window) start() vec    { return vec(w.taps()) }
-func (w *window) sum() vec      { return w.start() + 1 }
-func (w *window) input() vec    { return w.start() + 2 }
-func (w *window) low() vec      { return w.start() + 3 }
-func (w *window) high() vec     { return w.start() + 4 }
+func (w *window) input() vec    { return w.start() + 1 }
+func (w *window) low() vec      { return w.start() + 2 }
+func (w *window) high() vec     { return w.start() + 3 }
+func (w *window) sum(i int) vec { return w.start() + 4 + vec(i) }
+func (w *window) group() int    { return min(groupMost, w.vectors()-int(w.sum(0))) }
 func (w *window) row(i int) ptr { return windowRow + ptr(i) }
 
 func (w *window) write() {
-	w.begin(fmt.Sprintf("window%dF32%s", w.size, w.tier()), "Window")
+	w.begin(fmt.Sprintf("window%dBy%dF32%s", w.size, w.step, w.tier()), "Window")
 	w.broadcast(w.low(), args, windowLowAt)
 	w.broadcast(w.high(), args, windowHighAt)
 	w.get(windowStride, args, windowStrideAt)
 	w.set(windowTriple, windowStride, 3)
-	w.get(windowStep, args, windowStepAt)
 	w.get(windowNext, args, windowNextAt)
 	w.label("block")
 	w.loadWeights()
@@ -76,10 +89,20 @@ func (w *window) write() {
 	}
 	w.get(windowCount, args, windowOutAt)
 	w.addPtr(windowOut, windowCount)
-	w.get(windowCount, args, windowCountAt)
+	w.get(windowStep, args, windowBackAt)
+	w.get(windowCount, args, windowGroupsAt)
+	w.ifZero(windowCount, "rest")
+	w.label("positions")
+	w.positions()
+	w.more(windowCount, "positions")
+	w.label("rest")
+	w.get(windowStep, args, windowStepAt)
+	w.get(windowCount, args, windowRestAt)
+	w.ifZero(windowCount, "next")
 	w.label("position")
 	w.position()
 	w.more(windowCount, "position")
+	w.label("next")
 	w.get(windowAt, args, windowFromAt)
 	w.add(windowAt, w.width())
 	w.put(args, windowFromAt, windowAt)
@@ -105,16 +128,79 @@ func (w *window) loadWeights() {
 	}
 }
 
+// positions computes the sums of a group of positions, column by column; windowStep takes a row from the last column to
+// the first one of the next group.
+func (w *window) positions() {
+	n := w.group()
+	for p := range n {
+		w.copy(w.sum(p), w.start())
+	}
+	for i := range w.size {
+		for c := range (n-1)*w.step + w.size {
+			if c > 0 {
+				w.addPtr(w.row(i), windowStride)
+			}
+			w.load(w.input(), w.row(i), 0)
+			for p := range n {
+				if j := c - p*w.step; j >= 0 && j < w.size {
+					w.fma(w.sum(p), w.input(), vec(i*w.size+j))
+				}
+			}
+		}
+		w.addPtr(w.row(i), windowStep)
+	}
+	for p := range n {
+		w.finish(p)
+	}
+}
+
 // position computes the sums of one position.
 func (w *window) position() {
-	w.copy(w.sum(), w.start())
+	w.copy(w.sum(0), w.start())
 	for t := range w.taps() {
-		w.fmaColumn(w.sum(), vec(t), w.row(t/w.size), windowStride, windowTriple, t%w.size, w.input())
+		w.fmaColumn(w.sum(0), vec(t), w.row(t/w.size), windowStride, windowTriple, t%w.size, w.input())
 	}
 	for i := range w.size {
 		w.addPtr(w.row(i), windowStep)
 	}
-	w.clamp(w.sum(), w.low(), w.high())
-	w.store(windowOut, 0, w.sum())
+	w.finish(0)
+}
+
+// finish clamps and stores the sums of a position.
+func (w *window) finish(p int) {
+	w.clamp(w.sum(p), w.low(), w.high())
+	w.store(windowOut, 0, w.sum(p))
 	w.addPtr(windowOut, windowNext)
+}
+
+// windowsGo writes which windows have kernels, and calls them.
+func windowsGo(arch string) []byte {
+	b := goFile(arch)
+	b.WriteString("\n// windowGroup is how many positions a kernel of t computes together; 0 if there is no kernel.\nfunc windowGroup(t Tier, size int) int {\n")
+	eachWindow(b, arch, func(w *window) { fmt.Fprintf(b, "return %d\n", w.group()) })
+	b.WriteString("return 0\n}\n\n// run calls a kernel; like Gemm.Run it has a frame of its own.\n//\n//go:noinline\nfunc (w *Window) run(t Tier, size, by int) {\n")
+	eachWindow(b, arch, func(w *window) {
+		fmt.Fprintf(b, "if by == 2 {\nwindow%dBy2F32%s(w)\n} else {\nwindow%[1]dBy1F32%[2]s(w)\n}\n", w.size, w.tier())
+	})
+	b.WriteString("}\n")
+	return formatted(b.Bytes())
+}
+
+// eachWindow writes a choice among the windows of an architecture.
+func eachWindow(b *bytes.Buffer, arch string, f func(w *window)) {
+	if arch == "" {
+		return
+	}
+	b.WriteString("switch t.float() {\n")
+	for _, m := range machinesOf(arch) {
+		fmt.Fprintf(b, "case %s:\nswitch size {\n", m.tier())
+		for _, size := range windowSizes {
+			if w := (&window{m, size, 1}); w.group() > 0 {
+				fmt.Fprintf(b, "case %d:\n", size)
+				f(w)
+			}
+		}
+		b.WriteString("}\n")
+	}
+	b.WriteString("}\n")
 }
