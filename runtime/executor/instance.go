@@ -69,7 +69,7 @@ func (p *Program) NewInstance() (inst *Instance, err error) {
 	}
 	in := &Instance{prog: p, shared: make(map[int][]byte)}
 	in.temp.Make = p.opts.Alloc
-	in.env = op.Env{Temp: &in.temp, Parallel: p.pool.Run, Rand: op.NewGenerator(p.opts.Seed)}
+	in.env = op.Env{Temp: &in.temp, Parallel: p.pool.Run, Threads: p.pool.Threads(), Rand: op.NewGenerator(p.opts.Seed)}
 	defer func() {
 		if r := recover(); r != nil {
 			err = recovered("make instance", r)

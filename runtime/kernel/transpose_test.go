@@ -24,6 +24,22 @@ func TestTranspose(t *testing.T) {
 	testTranspose[float64](t, 0, 67, 19)
 }
 
+// TestTransposePlanes makes pixels of three planes.
+func TestTransposePlanes(t *testing.T) {
+	for _, n := range transposeSizes {
+		src, dst := make([]int, 3*n), make([]int, 3*n)
+		for i := range src {
+			src[i] = i
+		}
+		Transpose(dst, src, n, 3, 3, n)
+		for i, v := range dst {
+			if want := i%3*n + i/3; v != want {
+				t.Fatalf("%d pixels: element %d: got %d, want %d", n, i, v, want)
+			}
+		}
+	}
+}
+
 // testTranspose transposes n rows of m elements and looks at the gaps, too.
 func testTranspose[T uint8 | uint32 | float32 | float64](t *testing.T, side, n, m int) {
 	const gap, guard = 3, 77

@@ -16,6 +16,8 @@ type Env struct {
 	Temp *Temp
 	// Parallel is Call.Parallel; nil runs everything on the caller's goroutine.
 	Parallel func(n, grain int, f func(lo, hi int))
+	// Threads is Call.Threads.
+	Threads int
 	// Rand is Call.Rand.
 	Rand *Generator
 	// Grow gives t at least n bytes of Data, or an error if its place is fixed; nil: every place is fixed.
@@ -206,7 +208,7 @@ func (v *Invoker) bindCall() {
 		v.env.alloc = v.env.Temp.Alloc
 	}
 	v.call = Call{Args: v.Args, Out: append([]*tensor.Tensor(nil), v.Outs...), Parallel: v.env.Parallel, Tier: v.plan.tier, Rand: v.env.Rand, Alloc: v.env.alloc,
-		Bounds: v.plan.bounds}
+		Bounds: v.plan.bounds, Threads: max(v.env.Threads, 1)}
 	if v.call.Parallel == nil {
 		v.call.Parallel = serially
 	}
@@ -236,7 +238,20 @@ func (p *Plan) castsArg(i int, a *Value) bool {
 
 // Call infers and sets the outs' sizes and runs the kernel.
 func (v *Invoker) Call() error {
+	if err := v.Place(); err != nil {
+		return err
+	}
+	return v.run()
+}
+
+// Place is Call without running the kernel.
+func (v *Invoker) Place() error {
 	v.env.Temp.Reset()
+	return v.place()
+}
+
+// place is Place that leaves temporaries alone.
+func (v *Invoker) place() error {
 	if !v.inferred || !v.Fixed && !(v.Stable && v.sameSizes()) {
 		v.inferred, v.direct = false, false
 		if err := v.resize(); err != nil {
@@ -260,6 +275,11 @@ func (v *Invoker) Call() error {
 		}
 		v.call.Scratch = b
 	}
+	return nil
+}
+
+// run runs the kernel of what is placed.
+func (v *Invoker) run() error {
 	if err := v.plan.Kernel.Run(&v.call, v.plan.state); err != nil || v.direct {
 		return err
 	}

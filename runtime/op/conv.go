@@ -300,7 +300,7 @@ func prepareConvolution[T number](p *Prep) (State, error) {
 		return nil, nil
 	}
 	build := func() any {
-		s := &packed[T]{packedSpace[T](c.convPacked())}
+		s := &packed[T]{packedSpace[T](c.convPacked()), c.depthwise()}
 		packConv(s.data, &c, w)
 		return s
 	}

@@ -155,6 +155,11 @@ type rectangle struct {
 
 // piece computes panel k of group g of image n for the positions of r.
 func (s *segments[T]) piece(n, g, k int, r *rectangle) {
+	s.panel(g, k, s.x[n*s.in.sn+g*s.inPer:], s.y[n*s.out.sn+g*s.outPer+k*s.tiling.cols:], r)
+}
+
+// panel is piece for inputs x and results y of the image from the group's and the panel's first channels on.
+func (s *segments[T]) panel(g, k int, x, y []T, r *rectangle) {
 	t := strip{micro: s.micro, cols: min(s.tiling.cols, s.outPer-k*s.tiling.cols)}
 	t.width = s.width(t.cols)
 	t.Low, t.High = s.bounds[0], s.bounds[1]
@@ -164,7 +169,6 @@ func (s *segments[T]) piece(n, g, k int, r *rectangle) {
 	if s.many() && r.ahead {
 		t.next = floats(weights[size:min(len(weights), 2*size)])
 	}
-	x, y := s.x[n*s.in.sn+g*s.inPer:], s.y[n*s.out.sn+g*s.outPer+k*s.tiling.cols:]
 	for v := s.stretchAt(1, r.h, min(r.h+s.rows, s.out.size[1])); v.from < v.to; v = s.stretchAt(1, v.to, v.limit) {
 		for u := s.stretchAt(2, r.w, min(r.w+s.cols, s.out.size[2])); u.from < u.to; u = s.stretchAt(2, u.to, u.limit) {
 			s.block(&t, x, y, weights, &v, &u)

@@ -104,7 +104,10 @@ func matrixOf[T number](t *tensor.Tensor, transposed bool) matrix[T] {
 }
 
 // packed is the State of an instruction whose right factor is constant.
-type packed[T number] struct{ data []T }
+type packed[T number] struct {
+	data      []T
+	depthwise bool // they are the weights of a depthwise convolution
+}
 
 // preparePacked packs the constant t.
 func preparePacked[T number](p *Prep, t *tensor.Tensor, transposed bool) (State, error) {
@@ -118,7 +121,7 @@ func preparePacked[T number](p *Prep, t *tensor.Tensor, transposed bool) (State,
 	build := func() any {
 		b := matrixOf[T](t, transposed)
 		tiling := tilingOf[T](p.Tier)
-		s := &packed[T]{packedSpace[T](tiling.len(b.rows, b.cols))}
+		s := &packed[T]{data: packedSpace[T](tiling.len(b.rows, b.cols))}
 		pack(s.data, b, tiling)
 		return s
 	}

@@ -176,6 +176,8 @@ type Call struct {
 	Tier kernel.Tier
 	// Parallel runs f over [0,n) in chunks of at least grain, on several threads or on this one.
 	Parallel func(n, grain int, f func(lo, hi int))
+	// Threads is how many threads Parallel has at most, the caller's included.
+	Threads int
 	// Bounds are the least and greatest results of an operator that Clamps, NaN stays; nil for none.
 	Bounds *[2]float32
 	// Rand is the generator that random operators draw from; others do not look at it.

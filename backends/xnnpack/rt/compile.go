@@ -42,6 +42,7 @@ func compile(ctx *backend.InitContext, payload []byte) (*program, error) {
 	if err := c.read(payload); err != nil {
 		return nil, err
 	}
+	c.out.findChains()
 	return c.out, c.place()
 }
 

@@ -28,6 +28,7 @@ type instance struct {
 type boundStep struct {
 	invoker *op.Invoker
 	own     ownCall
+	between func(x []float32) // of a chain that begins here
 	// ins and outs are the views that follow their slots, and the slots that follow their views.
 	ins, outs []boundView
 }
@@ -41,7 +42,7 @@ type boundView struct {
 func newInstance(ctx *backend.InitContext, p *program, opts options) (*instance, error) {
 	in := &instance{prog: p, tier: ctx.Tier}
 	in.temp.Limit = int(ctx.MaxMemory)
-	in.env = op.Env{Temp: &in.temp, Grow: in.grow, Parallel: in.parallel}
+	in.env = op.Env{Temp: &in.temp, Grow: in.grow, Parallel: in.parallel, Threads: ctx.Threads}
 	for i := range p.slots {
 		s := &p.slots[i]
 		t := &tensor.Tensor{Meta: s.meta(), Data: s.data}
@@ -49,7 +50,9 @@ func newInstance(ctx *backend.InitContext, p *program, opts options) (*instance,
 		in.tensors = append(in.tensors, t)
 	}
 	for i := range p.steps {
-		in.steps = append(in.steps, in.bind(&p.steps[i]))
+		b := in.bind(&p.steps[i])
+		b.between = p.betweenOf(i, ctx.Tier)
+		in.steps = append(in.steps, b)
 	}
 	if opts.sharing != sharingDisabled || p.workspace == 0 {
 		return in, nil
@@ -146,6 +149,11 @@ func (in *instance) execute(ctx *backend.ExecuteContext, args []*backend.Value) 
 func (in *instance) node(i int) (int, error) {
 	tr := in.ctx.Tracer
 	if tr == nil {
+		if n := in.prog.steps[i].chain; n > 0 {
+			if done, err := in.runChain(i); done || err != nil {
+				return i + n, in.wrap(i, err)
+			}
+		}
 		return in.nodeSteps(i)
 	}
 	n := &in.prog.nodes[in.prog.steps[i].node]
@@ -190,6 +198,9 @@ func (in *instance) nodeSteps(i int) (int, error) {
 
 // wrap says in which node an error happened. What has no code is InvalidArgument.
 func (in *instance) wrap(i int, err error) error {
+	if err == nil {
+		return nil
+	}
 	code := pte.InvalidArgument
 	var e *backend.Error
 	if errors.As(err, &e) {
@@ -221,14 +232,7 @@ func (in *instance) placeWorkspace() error {
 // step runs a step.
 func (in *instance) step(i int) error {
 	b := &in.steps[i]
-	for k := range b.ins {
-		v := &b.ins[k]
-		v.seen.Sizes, v.seen.Data = v.view.sizes(v.seen.Sizes, v.slot.Sizes), v.slot.Data
-	}
-	for k := range b.outs {
-		v := &b.outs[k]
-		v.seen.Data = v.slot.Data
-	}
+	b.open()
 	if b.invoker == nil {
 		in.temp.Reset()
 		if err := in.prog.steps[i].run(&b.own); err != nil {
@@ -237,11 +241,28 @@ func (in *instance) step(i int) error {
 	} else if err := b.invoker.Call(); err != nil {
 		return err
 	}
+	b.close()
+	return nil
+}
+
+// open lets the step's views see their slots.
+func (b *boundStep) open() {
+	for k := range b.ins {
+		v := &b.ins[k]
+		v.seen.Sizes, v.seen.Data = v.view.sizes(v.seen.Sizes, v.slot.Sizes), v.slot.Data
+	}
+	for k := range b.outs {
+		v := &b.outs[k]
+		v.seen.Data = v.slot.Data
+	}
+}
+
+// close lets slots be as their views are.
+func (b *boundStep) close() {
 	for k := range b.outs {
 		v := &b.outs[k]
 		v.slot.Sizes, v.slot.Data = v.view.dims(v.slot.Sizes, v.seen.Sizes), v.seen.Data
 	}
-	return nil
 }
 
 // channelsLast reports the order that the official runtime takes for NHWC.

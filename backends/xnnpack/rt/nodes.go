@@ -128,7 +128,10 @@ func lowerLeakyReLU(c *compiler, n *blob.Node) {
 }
 
 func lowerHardswish(c *compiler, n *blob.Node) {
-	c.inFloat(n, func(out int, in []int) { c.own(hardswish, out, in[0]) })
+	c.inFloat(n, func(out int, in []int) {
+		c.own(hardswish, out, in[0])
+		c.out.steps[len(c.out.steps)-1].inPlace = hardswishOf
+	})
 }
 
 func lowerSquare(c *compiler, n *blob.Node) {

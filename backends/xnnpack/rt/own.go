@@ -51,14 +51,21 @@ func hardswish(c *ownCall) error {
 		return err
 	}
 	x, o := sliceOf[float32](c.args[0].Data, n), sliceOf[float32](c.outs[0].Data, n)
-	if kernel.HardswishF32(c.tier, o, x) {
-		return nil
+	hardswishTo(c.tier, o, x)
+	return nil
+}
+
+func hardswishTo(t kernel.Tier, o, x []float32) {
+	if kernel.HardswishF32(t, o, x) {
+		return
 	}
 	for i, v := range x {
 		o[i] = v * min(max(v+3, 0), 6) / 6
 	}
-	return nil
 }
+
+// hardswishOf changes x.
+func hardswishOf(t kernel.Tier, x []float32) { hardswishTo(t, x, x) }
 
 // preluPart is about how many elements of PReLU are computed together.
 const preluPart = 1024

@@ -3,6 +3,7 @@ package rt
 import (
 	"math"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -77,6 +78,11 @@ type step struct {
 	outs []operand
 	// node is the index of the graph's node.
 	node int
+	// inPlace is what run does to elements, unless nil; it leaves zeros alone.
+	inPlace func(t kernel.Tier, x []float32)
+	// chain is how many steps from this one on compute a convolution, and of its results, changed by steps inPlace, a
+	// depthwise one, whose results alone anybody reads; 0 if they do not.
+	chain int
 }
 
 // operand is an argument of a step: a number, a tensor (slot ≥ 0) or a list of tensors.
