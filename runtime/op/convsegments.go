@@ -91,6 +91,10 @@ func (s *segments[T]) frame(call *Call) error {
 	for n := range in.batch {
 		for h := range s.in.size[1] {
 			from, to := n*s.in.sn+h*s.in.step[1], n*in.sn+(h+s.pad[1])*in.step[1]+s.pad[2]*in.step[2]
+			if s.in.step[2] == in.channels {
+				copy(x[to:], s.x[from:from+s.in.size[2]*in.channels])
+				continue
+			}
 			for range s.in.size[2] {
 				copy(x[to:to+in.channels], s.x[from:from+in.channels])
 				from, to = from+s.in.step[2], to+in.step[2]
@@ -101,31 +105,45 @@ func (s *segments[T]) frame(call *Call) error {
 	return nil
 }
 
-// tileLeast is as how many rows a tile counts that has fewer: it reads as much of the weights.
-const tileLeast = 5
+// tileLeast is as how many rows a tile counts that has fewer: it reads as much of the weights. tileCost is what a tile
+// costs beside, in steps of a row.
+const (
+	tileLeast = 5
+	tileCost  = 150
+)
 
-// lineCost is what n positions side by side cost, in rows of tiles.
-func (c *conv) lineCost(n int) int {
-	rows := balanced(n, c.micro.Rows)
-	return (n + rows - 1) / max(rows, 1) * max(rows, tileLeast)
+// tilesCost is what h × w positions cost that see so many taps, in steps of a row of tiles.
+func (c *conv) tilesCost(h, w, taps int) int {
+	long := max(h, w)
+	tiles := (long + c.micro.Rows - 1) / c.micro.Rows
+	return min(h, w) * (max(long, tiles*tileLeast)*taps*c.inPer + tiles*tileCost)
 }
 
-// borderCost is what the positions of an image cost as they are, in rows of tiles of one tap.
-func (c *conv) borderCost() (cost int) {
-	h, w := c.out.size[1], c.out.size[2]
-	for v := c.stretchAt(1, 0, h); v.from < v.to; v = c.stretchAt(1, v.to, h) {
-		for u := c.stretchAt(2, 0, w); u.from < u.to; u = c.stretchAt(2, u.to, w) {
-			cost += c.lineCost(max(u.len(), v.len())) * min(u.len(), v.len()) * u.taps() * v.taps()
-		}
+// border is how many positions of an axis see all taps, how many do not, and how many taps these see about.
+func (c *conv) border(axis int) (full, some, taps int) {
+	k, n := c.kernel[axis], c.out.size[axis]
+	first := (c.pad[axis] + c.stride[axis] - 1) / c.stride[axis]
+	if room := c.in.size[axis] - 1 - (k-1)*c.dilation[axis] + c.pad[axis]; room >= 0 {
+		full = max(0, min(n, room/c.stride[axis]+1)-first)
 	}
-	return cost
+	return full, n - full, (k + 1) / 2
 }
+
+// borderCost is what the positions of an image cost as they are.
+func (c *conv) borderCost() int {
+	h, someH, tapsH := c.border(1)
+	w, someW, tapsW := c.border(2)
+	return c.tilesCost(h, w, c.taps()) + c.tilesCost(someH, w, tapsH*c.kernel[2]) + c.tilesCost(h, someW, c.kernel[1]*tapsW) +
+		someH*someW*c.tilesCost(1, 1, tapsH*tapsW)
+}
+
+// copySteps is how many elements are copied in the time of a step.
+const copySteps = 8
 
 // framedCost is borderCost of the input with a frame, and the copy.
 func (c *conv) framedCost() int {
-	h, w := c.out.size[1], c.out.size[2]
-	copied := (c.in.size[1] + 2*c.pad[1]) * (c.in.size[2] + 2*c.pad[2])
-	return c.lineCost(max(h, w))*min(h, w)*c.taps() + copied/c.panels(c.outPer)
+	copied := (c.in.size[1] + 2*c.pad[1]) * (c.in.size[2] + 2*c.pad[2]) * c.in.channels
+	return c.tilesCost(c.out.size[1], c.out.size[2], c.taps()) + copied/copySteps/c.panels(c.outPer)
 }
 
 // flatten sees the rows of an image as one.

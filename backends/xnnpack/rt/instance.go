@@ -91,6 +91,7 @@ func (in *instance) bind(s *step) boundStep {
 		}
 	}
 	b.invoker = s.plan.Bind(args, outs, &in.env)
+	b.invoker.Stable = true // numbers among the arguments never change
 	return b
 }
 
