@@ -21,35 +21,49 @@ type row struct {
 	Call   string `json:"call"`
 	// Elements are those of the largest tensor.
 	Elements int `json:"elements"`
-	// Ours and Official are nanoseconds of a call; 0 stands for not measured.
-	Ours     float64 `json:"ours_ns"`
-	Official float64 `json:"official_ns,omitempty"`
-	// Refusal is why the official runtime does not run the call.
+	// Ours and Other are nanoseconds of a call; 0 stands for not measured.
+	Ours  float64 `json:"ours_ns"`
+	Other float64 `json:"other_ns,omitempty"`
+	// Refusal is why the other side does not run the call.
 	Refusal string `json:"refusal,omitempty"`
 }
 
 // speed is how many times faster ours is.
-func (r *row) speed() float64 { return r.Official / r.Ours }
+func (r *row) speed() float64 { return r.Other / r.Ours }
 
 // perElement is nanoseconds per element of a call that takes so many.
 func (r *row) perElement(ns float64) float64 { return ns / float64(r.Elements) }
 
 // result is everything measured.
 type result struct {
-	Rounds int    `json:"rounds"`
-	Python bool   `json:"official"`
+	Rounds int `json:"rounds"`
+	// Beside is the other side's name, empty for none.
+	Beside string `json:"beside,omitempty"`
 	Rows   []*row `json:"rows"`
 }
 
-func measure(o options, theirs *official) (*result, error) {
-	res := &result{Rounds: o.rounds, Python: theirs != nil}
+// side is what ours is measured beside.
+type side interface {
+	name() string
+	// load makes p the program that time runs; a refusal says that it cannot.
+	load(p *program) error
+	// time runs the program for a while and gives the shortest run.
+	time(limit time.Duration) (time.Duration, error)
+	close()
+}
+
+func measure(o options, other side) (*result, error) {
+	res := &result{Rounds: o.rounds}
+	if other != nil {
+		res.Beside = other.name()
+	}
 	table := op.NewTable(op.Kernels)
 	for _, f := range families {
 		for _, text := range f.calls {
 			if !o.match.MatchString(text) {
 				continue
 			}
-			r, err := measureCall(table, f.name, text, theirs, o.rounds)
+			r, err := measureCall(table, f.name, text, other, o.rounds)
 			if err != nil {
 				return nil, err
 			}
@@ -60,7 +74,7 @@ func measure(o options, theirs *official) (*result, error) {
 	return res, nil
 }
 
-func measureCall(table *op.Table, family, text string, theirs *official, rounds int) (*row, error) {
+func measureCall(table *op.Table, family, text string, other side, rounds int) (*row, error) {
 	c, err := parseCall(text)
 	if err != nil {
 		return nil, err
@@ -75,8 +89,8 @@ func measureCall(table *op.Table, family, text string, theirs *official, rounds 
 	}
 	defer o.close()
 	r := &row{Family: family, Call: text, Elements: max(p.elements, 1)}
-	if theirs != nil {
-		if err := r.refused(theirs.load(p)); err != nil {
+	if other != nil {
+		if err := r.refused(other.load(p)); err != nil {
 			return nil, err
 		}
 	}
@@ -86,14 +100,14 @@ func measureCall(table *op.Table, family, text string, theirs *official, rounds 
 			return nil, fmt.Errorf("%s: %w", text, err)
 		}
 		r.Ours = shorter(r.Ours, took, p.repeats)
-		if theirs == nil || r.Refusal != "" {
+		if other == nil || r.Refusal != "" {
 			continue
 		}
-		took, err = theirs.time(turn)
+		took, err = other.time(turn)
 		if err := r.refused(err); err != nil {
 			return nil, err
 		}
-		r.Official = shorter(r.Official, took, p.repeats)
+		r.Other = shorter(r.Other, took, p.repeats)
 	}
 	return r, nil
 }

@@ -31,6 +31,8 @@ func newOfficial(python, tmp string) (*official, error) {
 	return o, o.start()
 }
 
+func (o *official) name() string { return "official" }
+
 func (o *official) start() error {
 	o.cmd = exec.Command(o.python, script)
 	o.cmd.Stderr = os.Stderr

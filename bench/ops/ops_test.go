@@ -4,12 +4,14 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -114,10 +116,33 @@ func TestOfficial(t *testing.T) {
 	}
 }
 
+// TestBeside measures a call in the scalar tier on both sides, and refuses a tier that is none.
+func TestBeside(t *testing.T) {
+	t.Setenv(kernel.TierVar, "")
+	other, err := newTier("scalar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.close()
+	res, err := measure(options{rounds: 1, match: regexp.MustCompile(`^neg\.out\(f32\[64\]\)$`)}, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Rows) != 1 || res.Rows[0].Other <= 0 || res.Beside != "scalar" {
+		t.Errorf("got %d rows beside %q", len(res.Rows), res.Beside)
+	}
+	if os.Getenv(kernel.TierVar) != "" {
+		t.Errorf("%s stays set", kernel.TierVar)
+	}
+	if _, err := newTier("mmx"); err == nil {
+		t.Error("tier mmx: no error")
+	}
+}
+
 func TestReport(t *testing.T) {
 	r := &result{Rounds: 1, Rows: []*row{
-		{Family: "binary", Call: "add", Elements: 10, Ours: 10, Official: 20},
-		{Family: "binary", Call: "mul", Elements: 10, Ours: 40, Official: 20},
+		{Family: "binary", Call: "add", Elements: 10, Ours: 10, Other: 20},
+		{Family: "binary", Call: "mul", Elements: 10, Ours: 40, Other: 20},
 		{Family: "copy", Call: "clone", Elements: 10, Ours: 10},
 	}}
 	const byCall = `operators by call

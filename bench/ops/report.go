@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime"
@@ -11,16 +12,19 @@ import (
 
 func (r *row) summary() string {
 	s := fmt.Sprintf("%s: %.3f ns", r.Call, r.perElement(r.Ours))
-	if r.Official > 0 {
+	if r.Other > 0 {
 		s += fmt.Sprintf(", %.2f times faster", r.speed())
 	}
 	return s
 }
 
+// otherName is the other side's name; without one the column has the official runtime's.
+func (r *result) otherName() string { return cmp.Or(r.Beside, "official") }
+
 // byFamily is a table with one row a family: the geometric means.
 func (r *result) byFamily() *table.Table {
 	t := &table.Table{Title: "operators by family"}
-	t.Add("family", "calls", "ours ns/element", "official ns/element", "times faster", "least", "slower calls")
+	t.Add("family", "calls", "ours ns/element", r.otherName()+" ns/element", "times faster", "least", "slower calls")
 	for _, f := range families {
 		var s summary
 		for _, row := range r.Rows {
@@ -35,22 +39,22 @@ func (r *result) byFamily() *table.Table {
 	return t
 }
 
-// summary is what a family's rows have in common. Where official is measured, means are over those rows.
+// summary is what a family's rows have in common. Where the other side is measured, means are over those rows.
 type summary struct {
-	calls, compared, slower             int
-	ours, oursCompared, official, least float64 // the first three sums of logarithms
+	calls, compared, slower          int
+	ours, oursCompared, other, least float64 // the first three sums of logarithms
 }
 
 func (s *summary) add(r *row) {
 	s.calls++
 	ours := math.Log(r.perElement(r.Ours))
 	s.ours += ours
-	if r.Official == 0 {
+	if r.Other == 0 {
 		return
 	}
 	s.compared++
 	s.oursCompared += ours
-	s.official += math.Log(r.perElement(r.Official))
+	s.other += math.Log(r.perElement(r.Other))
 	if s.least == 0 || r.speed() < s.least {
 		s.least = r.speed()
 	}
@@ -65,21 +69,21 @@ func (s *summary) cells() []string {
 		return []string{fmt.Sprint(s.calls), ns(math.Exp(s.ours / float64(s.calls))), "-", "-", "-", "-"}
 	}
 	return []string{
-		fmt.Sprint(s.calls), ns(math.Exp(s.oursCompared / n)), ns(math.Exp(s.official / n)),
-		times(math.Exp((s.official - s.oursCompared) / n)), times(s.least), fmt.Sprint(s.slower),
+		fmt.Sprint(s.calls), ns(math.Exp(s.oursCompared / n)), ns(math.Exp(s.other / n)),
+		times(math.Exp((s.other - s.oursCompared) / n)), times(s.least), fmt.Sprint(s.slower),
 	}
 }
 
 // byCall is a table with every call.
 func (r *result) byCall() *table.Table {
 	t := &table.Table{Title: "operators by call"}
-	t.Add("call", "ours ns/element", "official ns/element", "times faster")
+	t.Add("call", "ours ns/element", r.otherName()+" ns/element", "times faster")
 	for _, row := range r.Rows {
-		if row.Official == 0 {
+		if row.Other == 0 {
 			t.Add(row.Call, ns(row.perElement(row.Ours)), "-", "-")
 			continue
 		}
-		t.Add(row.Call, ns(row.perElement(row.Ours)), ns(row.perElement(row.Official)), times(row.speed()))
+		t.Add(row.Call, ns(row.perElement(row.Ours)), ns(row.perElement(row.Other)), times(row.speed()))
 	}
 	return t
 }
@@ -95,12 +99,12 @@ func (r *result) notes() string {
 	if load := table.LoadAverage(); load != "" {
 		s += "The load average was " + load + " at the end.\n"
 	}
-	if !r.Python {
+	if r.Beside == "" {
 		return s + "Without --python the official runtime was not measured.\n"
 	}
 	for _, row := range r.Rows {
 		if row.Refusal != "" {
-			s += fmt.Sprintf("The official runtime does not run %s: %s\n", row.Call, row.Refusal)
+			s += fmt.Sprintf("The %s runtime does not run %s: %s\n", r.Beside, row.Call, row.Refusal)
 		}
 	}
 	return s
