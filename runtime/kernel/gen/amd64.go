@@ -33,13 +33,14 @@ func (m *x86) lanes() int {
 func (m *x86) vectors() int { return 2 * m.lanes() }
 
 func (m *x86) v(v vec) string {
+	name := "Y%d"
 	if m.wide {
-		return fmt.Sprintf("Z%d", v)
+		name = "Z%d"
 	}
-	return fmt.Sprintf("Y%d", v)
+	return fmt.Sprintf(name, within(v, m.vectors()))
 }
 
-func (m *x86) p(p ptr) string { return x86Ptr[p] }
+func (m *x86) p(p ptr) string { return x86Ptr[within(p, len(x86Ptr))] }
 
 func (m *x86) begin(name, arg string) {
 	m.source.begin(name, arg)

@@ -22,8 +22,11 @@ func (m *neon) vectors() int { return 32 }
 // scratch is the register for addresses that no instruction can hold.
 const scratch = "R26"
 
-func (m *neon) v(v vec) string { return fmt.Sprintf("V%d", v) }
-func (m *neon) p(p ptr) string { return fmt.Sprintf("R%d", p) }
+// neonPtrs is how many integer registers there are: R18 is the system's, R26 to R28 are scratch and Go's.
+const neonPtrs = 18
+
+func (m *neon) v(v vec) string { return fmt.Sprintf("V%d", within(v, m.vectors())) }
+func (m *neon) p(p ptr) string { return fmt.Sprintf("R%d", within(p, neonPtrs)) }
 
 func (m *neon) begin(name, arg string) {
 	m.source.begin(name, arg)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"log"
 )
 
 // vec is a vector register, ptr an integer register; both are numbered from 0.
@@ -10,6 +11,15 @@ type (
 	vec int
 	ptr int
 )
+
+// within is register r of a machine that has n of them; a kernel that takes more is a mistake, of which an assembler that knows
+// larger machines would say nothing.
+func within[R vec | ptr](r R, n int) R {
+	if int(r) >= n {
+		log.Panicf("gen: register %d of a machine that has %d", r, n)
+	}
+	return r
+}
 
 // machine writes the instructions of one instruction set. Offsets and strides are in bytes.
 type machine interface {

@@ -126,10 +126,10 @@ func signed(n int) []byte {
 }
 
 func (c wasmCode) op(op byte, args ...byte) wasmCode { return append(append(c, op), args...) }
-func (c wasmCode) get(p ptr) wasmCode                { return c.op(opGet, byte(p)) }
-func (c wasmCode) set(p ptr) wasmCode                { return c.op(opSet, byte(p)) }
-func (c wasmCode) getVec(v vec) wasmCode             { return c.op(opGet, byte(wasmPtrs+v)) }
-func (c wasmCode) setVec(v vec) wasmCode             { return c.op(opSet, byte(wasmPtrs+v)) }
+func (c wasmCode) get(p ptr) wasmCode                { return c.op(opGet, byte(within(p, wasmPtrs))) }
+func (c wasmCode) set(p ptr) wasmCode                { return c.op(opSet, byte(within(p, wasmPtrs))) }
+func (c wasmCode) getVec(v vec) wasmCode             { return c.op(opGet, byte(wasmPtrs+within(v, wasmVecs))) }
+func (c wasmCode) setVec(v vec) wasmCode             { return c.op(opSet, byte(wasmPtrs+within(v, wasmVecs))) }
 func (c wasmCode) constant(n int) wasmCode           { return c.op(opConst, signed(n)...) }
 
 // vec adds an instruction of vectors, memory one at an offset, whose address lies on the stack.
