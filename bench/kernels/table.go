@@ -140,7 +140,8 @@ Shortest calls of `
 runtime, and "official" that on the official runtime. "x official" is the official time over the shorter one of ours, so more
 than 1 is faster. The speed is ours, in operations of float32 or int8 where there are products, else in bytes read and written.
 "Limit" is what bounds it, as ` + "`pte hwbench`" + ` measures it: float32 multiply-adds (fma), int8 dot products (dot), or reading as
-many bytes (read); the percents are of that. Weights count with the bits they are stored in.
+many bytes (read); the percents are of that, and above 100 where a cache has a part of them. Weights count with the bits they
+are stored in.
 Static int8 converts float32 on both sides of the operator. Images have their channels innermost.
 `
 )
@@ -148,14 +149,11 @@ Static int8 converts float32 on both sides of the operator. Images have their ch
 // machine is what the machine can do at most, in a line.
 func (rep *report) machine() string {
 	p := rep.Peaks
-	s := fmt.Sprintf("%d threads of the tier %s: float32 %s GFLOP/s, int8 %s GOP/s, read", rep.Threads, p.Tier, table.Digits(p.FLOPS/1e9), table.Digits(p.Ops/1e9))
-	for i, r := range p.Reads {
-		if i > 0 {
-			s += ","
-		}
-		s += fmt.Sprintf(" %s GB/s of %s KiB", table.Digits(r.Speed/1e9), fmt.Sprint(r.Bytes/1024))
+	s := fmt.Sprintf("Threads: %d, of the tier %s: float32 %s GFLOP/s, int8 %s GOP/s, read", rep.Threads, p.Tier, table.Digits(p.FLOPS/1e9), table.Digits(p.Ops/1e9))
+	for _, r := range p.Reads {
+		s += fmt.Sprintf(" %s GB/s of %.0f KiB,", table.Digits(r.Speed/1e9), r.Bytes/1024)
 	}
-	return s + "."
+	return strings.TrimSuffix(s, ",") + "."
 }
 
 // page is docs/kernels-bench.md.

@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// Digits is a number with three digits; "-" for NaN, and for what is not above 0.
+// Digits is a number with three digits; "-" for what is no number, infinite or not above 0.
 func Digits(x float64) string {
-	if math.IsNaN(x) || x <= 0 {
+	if math.IsNaN(x) || math.IsInf(x, 0) || x <= 0 {
 		return "-"
 	}
 	places := min(max(2-int(math.Floor(math.Log10(x))), 0), 6)

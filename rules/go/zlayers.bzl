@@ -84,6 +84,7 @@ STD = [
     "text/tabwriter",
     "time",
     "unicode",
+    "unicode/utf8",
 ]
 
 MODULES = [

@@ -66,6 +66,13 @@ func products(g *Gemm) (list []product) {
 				product{rows: rows, depth: depth, segments: 1, low: -0.5, high: 1.5, starts: 2, narrow: true, scatter: 100})
 		}
 	}
+	for _, rows := range []int{1, g.Rows} { // those that are computed in pieces
+		list = append(list, product{rows: rows, depth: 2*tileMost + 3, segments: 1, low: -20, high: 20, starts: 1},
+			product{rows: rows, depth: tileMost/2 + 9, segments: 3, gap: 5, pad: 3, skip: 1, low: -20, high: 20},
+			product{rows: rows, depth: tileMost/5 + 1, segments: 9, pad: 3, low: -inf, high: inf, starts: 2, narrow: true},
+			product{rows: rows, depth: tileMost + 1, segments: 2, low: -inf, high: inf, starts: 1},
+			product{rows: rows, depth: tileMost + 7, segments: 1, pad: 2, low: -inf, high: inf, scatter: 3})
+	}
 	return list
 }
 

@@ -48,7 +48,11 @@ func TestGemmS8(t *testing.T) {
 	for _, tier := range tiers() {
 		g := IntegersOf(tier)
 		for rows := 1; rows <= g.Rows; rows++ {
-			for _, depth := range []int{1, 2, 3, 4, 5, 15, 16, 17, 31, 64, 130, 2500} {
+			depths := []int{1, 2, 3, 4, 5, 15, 16, 17, 31, 64, 130, 2500}
+			if rows == 1 || rows == g.Rows {
+				depths = append(depths, 3*tileMostS8*g.Group+5) // in pieces
+			}
+			for _, depth := range depths {
 				t.Run(fmt.Sprintf("%v/%dx%d", tier, rows, depth), func(t *testing.T) { checkTileS8(t, g, rows, depth) })
 			}
 		}

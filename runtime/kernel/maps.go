@@ -81,6 +81,9 @@ func (c *cut) operand(k int, x []float32) (line []float32, step int) {
 }
 
 // next makes c the next call of a kernel with this many vectors in a block; it is false after the last.
+// In its frame the garbage collector can stop a loop of calls.
+//
+//go:noinline
 func (c *cut) next(vectors int) bool {
 	c.at += c.size * c.blocks
 	left := c.n - c.at

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // A loop over assembly without a frame between holds the garbage collector up for some tenths of a second. On a busy
@@ -76,9 +77,11 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 	x, o, ints := make([]float32, n), make([]float32, n), make([]int8, n)
 	w := &Window{Rows: [5]*float32{&x[0], &x[0], &x[0]}, Weights: &x[0], Start: &x[0], Out: &o[0], Stride: 128, Step: 128, Next: 128, Count: 16, Tap: 128}
 	m := map[string]func(stop *atomic.Bool){
-		"gemm":     gemmLoop(GemmF32(tier), 1024),
-		"integers": integersLoop(IntegersOf(tier), 1024),
-		"taps":     tapsLoop(TapsKernels(tier), 1024),
+		"gemm":          gemmLoop(GemmF32(tier), 1024),
+		"integers":      integersLoop(IntegersOf(tier), 1024),
+		"deep gemm":     gemmLoop(GemmF32(tier), 100_000),
+		"deep integers": integersLoop(IntegersOf(tier), 400_000),
+		"taps":          tapsLoop(TapsKernels(tier), 1024),
 		"max": func(stop *atomic.Bool) {
 			for !stop.Load() {
 				MaxRowF32(tier, x)
@@ -120,8 +123,39 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 			}
 		}
 	}
+	for name, call := range moves(tier, o, x) {
+		m[name] = func(stop *atomic.Bool) {
+			for !stop.Load() {
+				call()
+			}
+		}
+	}
 	return m
 }
+
+// moves are calls of kernels of streams and lines.
+func moves(tier Tier, o, x []float32) map[string]func() {
+	half, double := make([]uint16, len(x)), make([]float64, len(x))
+	lines := make([]*float32, 9)
+	for i := range lines {
+		lines[i] = &x[0]
+	}
+	largest := &Largest{Inputs: &lines[0], Places: &x[0], Count: 9, Out: &o[0], Where: &o[0]}
+	return map[string]func(){
+		"widen":      func() { WidenF16(tier, o, half) },
+		"narrow":     func() { NarrowBF16(tier, half, x) },
+		"widen f32":  func() { WidenF32(tier, double, x) },
+		"sum":        func() { SumF32(tier, x) },
+		"squares":    func() { SquaresF32(tier, x, 1) },
+		"accumulate": func() { AccumulateF64(tier, double, x) },
+		"largest":    func() { largest.Run(tier, len(x)) },
+		"transpose":  func() { transposeBy(squareSide(tier), o, x, 256, 256, 256, 256) },
+		"dequantize": func() { DequantizeS8(tier, o, bytesOf(half), 1, 0) },
+	}
+}
+
+// bytesOf are the bytes of x.
+func bytesOf(x []uint16) []int8 { return unsafe.Slice((*int8)(unsafe.Pointer(&x[0])), len(x)) }
 
 func gemmLoop(g *Gemm, depth int) func(stop *atomic.Bool) {
 	left, panel := make([]float32, g.Rows*depth), make([]float32, depth*g.Cols)

@@ -33,19 +33,19 @@ func (f *TapsF32) Line(t *Taps, n int) { f.run(t, n, false) }
 // Each computes n elements, at least Lanes; each line has n weights.
 func (f *TapsF32) Each(t *Taps, n int) { f.run(t, n, true) }
 
-// tapsBlock is how many vectors the larger kernels compute at a time, tapsMost how many blocks one call may take
-// at most, so that the garbage collector need not wait for long.
+// tapsBlock is how many vectors the larger kernels compute at a time, tapsMost how many lines of blocks one call may take
+// at most, unless a block alone has more, so that the garbage collector need not wait for long.
 const (
 	tapsBlock = 4
-	tapsMost  = 256
+	tapsMost  = 256 * 25
 )
 
 // run computes blocks, then single vectors; the last one ends with the line and overlaps the one before.
 func (f *TapsF32) run(t *Taps, n int, each bool) {
 	vectors := n / f.Lanes
-	at := 0
+	at, most := 0, max(tapsMost/int(t.Count), 1)
 	for large := vectors / tapsBlock; large > 0; {
-		m := min(large, tapsMost)
+		m := min(large, most)
 		f.part(t, at, m, tapsBlock, each)
 		at += m * tapsBlock
 		large -= m

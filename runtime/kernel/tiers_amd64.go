@@ -39,6 +39,10 @@ func GemmF32(t Tier) *Gemm {
 //
 //go:noinline
 func (g *Gemm) Run(t *Tile, rows int) {
+	if t.deep() {
+		g.split(t, rows, false)
+		return
+	}
 	if t.Ahead == nil {
 		t.Ahead = t.Panel // it is there or about to be
 	}
@@ -53,6 +57,10 @@ func (g *Gemm) Run(t *Tile, rows int) {
 //
 //go:noinline
 func (g *Gemm) RunNarrow(t *Tile, rows int) {
+	if t.deep() {
+		g.split(t, rows, true)
+		return
+	}
 	if g.tier == AVX512 {
 		narrowF32AVX512(t, rows)
 		return

@@ -27,6 +27,10 @@ func GemmF32(t Tier) *Gemm {
 //
 //go:noinline
 func (g *Gemm) Run(t *Tile, rows int) {
+	if t.deep() {
+		g.split(t, rows, false)
+		return
+	}
 	if t.Ahead == nil {
 		t.Ahead = t.Panel // it is there or about to be
 	}
@@ -36,7 +40,13 @@ func (g *Gemm) Run(t *Tile, rows int) {
 // RunNarrow is Run with a panel of Narrow columns.
 //
 //go:noinline
-func (g *Gemm) RunNarrow(t *Tile, rows int) { narrowF32NEON(t, rows) }
+func (g *Gemm) RunNarrow(t *Tile, rows int) {
+	if t.deep() {
+		g.split(t, rows, true)
+		return
+	}
+	narrowF32NEON(t, rows)
+}
 
 // TapsKernels are the kernels of t, nil for Scalar.
 func TapsKernels(t Tier) *TapsF32 {

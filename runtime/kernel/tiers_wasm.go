@@ -26,10 +26,22 @@ func GemmF32(t Tier) *Gemm {
 }
 
 // Run computes t, of 1 to Rows rows.
-func (g *Gemm) Run(t *Tile, rows int) { gemmF32WASM(t, rows) }
+func (g *Gemm) Run(t *Tile, rows int) {
+	if t.deep() {
+		g.split(t, rows, false)
+		return
+	}
+	gemmF32WASM(t, rows)
+}
 
 // RunNarrow computes t, of 1 to Rows rows, with a panel of Narrow columns.
-func (g *Gemm) RunNarrow(t *Tile, rows int) { narrowF32WASM(t, rows) }
+func (g *Gemm) RunNarrow(t *Tile, rows int) {
+	if t.deep() {
+		g.split(t, rows, true)
+		return
+	}
+	narrowF32WASM(t, rows)
+}
 
 // TapsKernels are the kernels of t, nil for Scalar.
 func TapsKernels(t Tier) *TapsF32 {

@@ -36,6 +36,27 @@ func HasWindow(t Tier, size, channels int) bool {
 // Run computes the channels of all positions; HasWindow says for which size, channels and tier.
 func (w *Window) Run(t Tier, size, channels int) {
 	t = t.float()
+	most := uintptr(windowMost / lanesOf(t))
+	if w.Count <= most {
+		w.positions(t, size, channels)
+		return
+	}
+	p := *w
+	for left := w.Count; ; {
+		p.Count = min(left, most)
+		p.positions(t, size, channels)
+		if left -= p.Count; left == 0 {
+			return
+		}
+		for i := range p.Rows[:size] {
+			p.Rows[i] = floatAt(p.Rows[i], p.Count*p.Step)
+		}
+		p.Out = floatAt(p.Out, p.Count*p.Next)
+	}
+}
+
+// positions is Run for a number of positions that one call may take.
+func (w *Window) positions(t Tier, size, channels int) {
 	lanes := lanesOf(t)
 	bytes := uintptr(lanes) * unsafe.Sizeof(w.Low)
 	most := max(1, windowMost/(int(w.Count)*lanes))

@@ -12,7 +12,9 @@ import (
 func TestWindow(t *testing.T) {
 	for _, tier := range tiers() {
 		for _, size := range []int{3, 5} {
-			for _, c := range []struct{ channels, positions, step int }{{1, 1, 1}, {16, 7, 1}, {19, 3, 2}, {67, 5, 3}, {21, 11, 1}, {21, 13, 2}, {1<<14 + 1, 2, 1}} {
+			for _, c := range []struct{ channels, positions, step int }{
+				{1, 1, 1}, {16, 7, 1}, {19, 3, 2}, {67, 5, 3}, {21, 11, 1}, {21, 13, 2}, {1<<14 + 1, 2, 1}, {33, windowMost/4 + 5, 1}, {16, windowMost/4 + 5, 2},
+			} {
 				if HasWindow(tier, size, c.channels) {
 					t.Run(fmt.Sprintf("%v/%d %+v", tier, size, c), func(t *testing.T) { checkWindow(t, tier, size, c.channels, c.positions, c.step) })
 				}

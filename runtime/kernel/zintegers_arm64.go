@@ -14,6 +14,10 @@ var gemmsS8 = []GemmS8{
 //
 //go:noinline
 func (g *GemmS8) Run(t *TileS8, rows int) {
+	if t.Depth > tileMostS8 {
+		g.split(t, rows)
+		return
+	}
 	switch g.tier {
 	case NEON:
 		switch rows {

@@ -90,7 +90,7 @@ func integersGo(arch string, tiers []integersTier) []byte {
 // tileGo writes the method that computes a tile.
 func tileGo(b *bytes.Buffer, tiers []integersTier) {
 	b.WriteString("\n// Run computes t, of 1 to Rows rows. It has a frame of its own, like Gemm.Run.\n//\n//go:noinline\nfunc (g *GemmS8) Run(t *TileS8, rows int) {\n")
-	b.WriteString("switch g.tier {\n")
+	b.WriteString("if t.Depth > tileMostS8 {\ng.split(t, rows)\nreturn\n}\nswitch g.tier {\n")
 	for _, t := range tiers {
 		fmt.Fprintf(b, "case %s:\nswitch rows {\n", t.m.tier())
 		for n := 1; n <= t.mr; n++ {
