@@ -88,6 +88,13 @@ func (b *FreeableBuffer) Free() {
 	}
 }
 
+// Packing is a job that writes packed constants.
+type Packing struct {
+	// Bytes is how many it writes, about.
+	Bytes int
+	Run   func()
+}
+
 // InitContext is what Init gets; it is valid for the call, its functions as long as the handle.
 type InitContext struct {
 	// Method is the name of the method that the delegate belongs to.
@@ -109,7 +116,13 @@ type InitContext struct {
 	// Release says that a constant's bytes, which lie in the program's file or its named data, are not needed any more, as they were
 	// packed: their memory goes back to the system if the file is mapped, and is read anew if they are used again. It may be nil.
 	Release func(b []byte)
-	// MaxMemory is the program's memory limit in bytes, for memory that does not come from Alloc.
+	// Constants gives n zero bytes, 64-byte aligned, for what Share makes: they last as long as the program, count against its
+	// memory limit, and going over that is an error. It may be nil.
+	Constants func(n int) ([]byte, error)
+	// Pack lets jobs run that write packed constants, on several threads: after Init and before the first Execute. A backend
+	// runs them itself where it is nil.
+	Pack func(jobs []Packing)
+	// MaxMemory is the program's memory limit in bytes, for memory that does not come from Alloc and Constants.
 	MaxMemory int64
 	// Threads is how many threads Parallel uses at most.
 	Threads int

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/parallel"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -470,7 +471,7 @@ func TestDynamicSizes(t *testing.T) {
 // TestPackShapes packs bytes that several constants have for each of them, and for one constant once.
 func TestPackShapes(t *testing.T) {
 	data := make([]byte, 24)
-	p := &Program{packs: map[packKey]any{}}
+	p := &Program{packs: map[packKey][]byte{}}
 	p.opts.MaxMemory = 1 << 20
 	made := 0
 	for range 2 {
@@ -478,11 +479,13 @@ func TestPackShapes(t *testing.T) {
 			{DType: tensor.Float, Sizes: []tensor.Dim{2, 3}}, {DType: tensor.Float, Sizes: []tensor.Dim{3, 2}},
 			{DType: tensor.Float, Sizes: []tensor.Dim{2, 3}, DimOrder: []uint8{1, 0}}, {DType: tensor.Double, Sizes: []tensor.Dim{3}},
 		} {
-			p.pack(&tensor.Tensor{Meta: m, Data: data}, "panels", func() any { made++; return made })
+			p.packOf(&tensor.Tensor{Meta: m, Data: data}, op.Packing{Layout: "panels", Bytes: 24, Fill: func([]byte) { made++ }})
 		}
 	}
-	if made != 4 {
-		t.Errorf("packed %d times, want once for each of 4 constants", made)
+	p.pool = parallel.New(1)
+	defer p.pool.Close()
+	if err := p.fill(); err != nil || made != 4 {
+		t.Errorf("packed %d times, want once for each of 4 constants; %v", made, err)
 	}
 }
 
@@ -490,7 +493,7 @@ func TestPackShapes(t *testing.T) {
 func TestRelease(t *testing.T) {
 	file := make([]byte, 100)
 	var got []int
-	p := &Program{mapped: mapping{data: file[10:90:90], release: func(b []byte) { got = append(got, len(b)) }}, packs: map[packKey]any{}}
+	p := &Program{mapped: mapping{data: file[10:90:90], release: func(b []byte) { got = append(got, len(b)) }}, packs: map[packKey][]byte{}}
 	p.opts.MaxMemory = 1 << 20
 	for _, b := range [][]byte{file[10:90], file[12:20], file[:20], file[80:], file[10:10], make([]byte, 8)} {
 		p.release(b)
@@ -500,7 +503,7 @@ func TestRelease(t *testing.T) {
 	}
 	weights := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Byte, Sizes: []tensor.Dim{7}}, Data: file[20:27]}
 	for range 2 {
-		p.pack(weights, "rows", func() any { return "packed" })
+		p.packOf(weights, op.Packing{Layout: "rows", Now: true, Fill: func([]byte) {}})
 	}
 	if want := []int{80, 8, 7}; !slices.Equal(got, want) {
 		t.Errorf("released %v bytes, want %v", got, want)

@@ -79,6 +79,8 @@ func (p *Program) NewInstance() (inst *Instance, err error) {
 			inst = nil
 		}
 	}()
+	p.making.Lock()
+	defer p.making.Unlock()
 	in.take(p.packed)
 	for _, m := range p.methods {
 		im := &Method{inst: in, m: m, owned: make(map[*tensor.Tensor][]byte), delegates: make(map[int32]*delegate),
@@ -87,6 +89,9 @@ func (p *Program) NewInstance() (inst *Instance, err error) {
 		if err := im.traceInit(im.bind); err != nil {
 			return nil, wrap(pte.Internal, "make instance: method "+m.plan.Name, err)
 		}
+	}
+	if err := p.fill(); err != nil {
+		return nil, wrap(pte.Internal, "make instance", err)
 	}
 	return in, nil
 }
@@ -288,7 +293,7 @@ func (m *Method) initDelegate(s *step, args []*op.Value) (backend.Handle, error)
 	p, d := m.m.prog, &m.m.plan.Delegates[s.a]
 	ctx := &backend.InitContext{Method: m.m.plan.Name, Args: args, Options: p.opts.BackendOptions[d.ID], Tracer: p.opts.Tracer,
 		Threads: p.pool.Threads(), Tier: p.tier, Share: p.share, Alloc: m.inst.alloc, MaxMemory: p.opts.MaxMemory, NamedData: p.namedBytes,
-		Release: p.release, Kernels: p.table}
+		Release: p.release, Kernels: p.table, Constants: p.backendConstants, Pack: p.later}
 	processed := backend.NewFreeableBuffer(p.file.DelegateData[d.Processed], p.release)
 	h, err := s.backend.Init(ctx, processed, d.CompileSpecs)
 	if err != nil {

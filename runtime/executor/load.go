@@ -69,10 +69,15 @@ type Program struct {
 	users   atomic.Int64              // the program itself until Close, and its instances
 	closing sync.Once
 
-	mu     sync.Mutex
-	packs  map[packKey]any
-	packed int64 // bytes of constants that were packed or copied
-	shared map[string]*sharedEntry
+	making  sync.Mutex // held while an instance is made, since what it packs is shared
+	packing error      // why packing failed
+
+	mu        sync.Mutex
+	packs     map[packKey][]byte
+	packed    int64 // bytes of constants that were packed or copied
+	constants constants
+	fills     []backend.Packing // what is left to pack before the program or an instance is complete
+	shared    map[string]*sharedEntry
 }
 
 // sharedEntry is what backends share under one key.
@@ -115,16 +120,18 @@ func load(src []byte, mapped mapping, opts LoadOptions) (*Program, error) {
 		return nil, err
 	}
 	opts.setDefaults()
-	p := &Program{file: file, opts: opts, tier: kernel.Best(), table: op.NewTable(opts.Kernels), packs: make(map[packKey]any),
-		shared: make(map[string]*sharedEntry), named: make(map[string]*pte.NamedData), mapped: mapped}
+	p := &Program{file: file, opts: opts, tier: kernel.Best(), table: op.NewTable(opts.Kernels), packs: make(map[packKey][]byte),
+		constants: newConstants(len(src)), shared: make(map[string]*sharedEntry), named: make(map[string]*pte.NamedData), mapped: mapped}
 	p.tracer, _ = opts.Tracer.(EventTracer)
 	if err := p.mergeNamed(file.NamedData, opts.NamedData); err != nil {
 		return nil, err
 	}
+	p.pool = parallel.New(opts.Threads)
 	if err := p.loadMethods(); err != nil {
+		p.pool.Close()
+		p.constants.close()
 		return nil, err
 	}
-	p.pool = parallel.New(opts.Threads)
 	p.users.Store(1)
 	return p, nil
 }
@@ -208,6 +215,7 @@ func (p *Program) enter() bool {
 func (p *Program) leave() {
 	if p.users.Add(-1) == 0 {
 		p.pool.Close()
+		p.constants.close()
 		p.mapped.close()
 	}
 }
@@ -231,7 +239,28 @@ func (p *Program) loadMethods() error {
 			return wrap(pte.InvalidProgram, "load method "+m.plan.Name, err)
 		}
 	}
-	return missing.err()
+	if err := missing.err(); err != nil {
+		return err
+	}
+	p.packs = nil
+	return p.fill()
+}
+
+// fill packs the constants. After an error of it the program has no instances.
+func (p *Program) fill() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			p.packing = recovered("pack constants", r)
+		}
+		err = p.packing
+	}()
+	p.mu.Lock()
+	p.constants.prepare(p.pool)
+	jobs := p.fills
+	p.fills = nil
+	p.mu.Unlock()
+	packAll(p.pool, jobs)
+	return nil
 }
 
 // sumMemory adds up what an instance takes and holds it against MaxMemory.
@@ -307,28 +336,55 @@ func (p *Program) charge(n int64) error {
 	return nil
 }
 
-// pack is Prep.Pack: packed constants are shared by the methods and instances of a program. It panics with an error
+// packOf is op.Options.Pack: packed constants are shared by the methods and instances of a program. It panics with an error
 // where they exceed the limit; they count as float32 or, if that is more, as what they are.
-func (p *Program) pack(t *tensor.Tensor, layout string, make func() any) any {
+func (p *Program) packOf(t *tensor.Tensor, how op.Packing) []byte {
 	if len(t.Data) == 0 {
-		return make()
+		b := op.AlignedBytes(how.Bytes)
+		how.Fill(b)
+		return b
 	}
-	key := packKey{&t.Data[0], t.DType, op.SizesText(t.Sizes), string(t.DimOrder), layout}
-	p.mu.Lock()
-	v, ok := p.packs[key]
-	p.mu.Unlock()
-	if ok {
-		return v
+	key := packKey{&t.Data[0], t.DType, op.SizesText(t.Sizes), string(t.DimOrder), how.Layout}
+	if b, ok := p.packs[key]; ok {
+		return b
 	}
 	if err := p.charge(max(4*int64(t.Numel()), int64(len(t.Data)))); err != nil {
 		panic(err)
 	}
-	v = make()
-	p.release(t.Data)
+	b := p.takeConstants(how.Bytes)
+	p.packs[key] = b
+	fill := func() {
+		how.Fill(b)
+		p.release(t.Data)
+	}
+	if how.Now {
+		fill()
+	} else {
+		p.fills = append(p.fills, backend.Packing{Bytes: how.Bytes, Run: fill})
+	}
+	return b
+}
+
+// takeConstants is n zero bytes for constants.
+func (p *Program) takeConstants(n int) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.packs[key] = v
-	return v
+	return p.constants.take(n)
+}
+
+// backendConstants is backend.InitContext.Constants.
+func (p *Program) backendConstants(n int) ([]byte, error) {
+	if err := p.charge(int64(n)); err != nil {
+		return nil, err
+	}
+	return p.takeConstants(n), nil
+}
+
+// later is backend.InitContext.Pack.
+func (p *Program) later(jobs []backend.Packing) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fills = append(p.fills, jobs...)
 }
 
 // release is backend.InitContext.Release. Bytes that lie elsewhere than in the mapped file stay.

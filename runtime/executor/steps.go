@@ -361,7 +361,7 @@ func (m *method) prepare(s *step, def *op.Def, sig *op.Signature, missing *missi
 	if err := m.checkSizes(s, def, args, outs); err != nil {
 		return err
 	}
-	plan, err := op.Prepare(k, sig, args, outs, op.Options{Pack: m.prog.pack, Tier: m.prog.tier})
+	plan, err := op.Prepare(k, sig, args, outs, op.Options{Pack: m.prog.packOf, Tier: m.prog.tier})
 	if err != nil {
 		return wrap(pte.InvalidProgram, "prepare "+s.name, err)
 	}

@@ -47,8 +47,8 @@ type Plan struct {
 // Options say how calls are prepared. The zero value packs for one plan alone, and gives the same
 // bits on every machine.
 type Options struct {
-	// Pack is Prep.Pack, or nil.
-	Pack func(t *tensor.Tensor, layout string, make func() any) any
+	// Pack keeps packed constants; nil: the plan does.
+	Pack PackFunc
 	// Tier is the instruction set of the kernels that have more than one.
 	Tier kernel.Tier
 	// Bounds is Call.Bounds; nil unless the operator Clamps.
@@ -62,7 +62,7 @@ func Prepare(k *Kernel, sig *Signature, args []Value, outs []tensor.Meta, opts O
 		bounds: opts.Bounds}
 	pack := opts.Pack
 	if pack == nil {
-		pack = func(_ *tensor.Tensor, _ string, make func() any) any { return make() }
+		pack = packNew
 	}
 	args = p.castConstants(args, pack)
 	if k.Prepare == nil {
@@ -92,7 +92,7 @@ func inPlaceArgs(sig *Signature) []int {
 }
 
 // castConstants is args with constants in the type that Run wants.
-func (p *Plan) castConstants(args []Value, pack func(*tensor.Tensor, string, func() any) any) []Value {
+func (p *Plan) castConstants(args []Value, pack PackFunc) []Value {
 	args = append([]Value(nil), args...)
 	p.consts = make(map[*tensor.Tensor]*tensor.Tensor)
 	for i := range args {
@@ -108,7 +108,7 @@ func (p *Plan) castConstants(args []Value, pack func(*tensor.Tensor, string, fun
 	return args
 }
 
-func (p *Plan) castConstant(i int, t *tensor.Tensor, pack func(*tensor.Tensor, string, func() any) any) *tensor.Tensor {
+func (p *Plan) castConstant(i int, t *tensor.Tensor, pack PackFunc) *tensor.Tensor {
 	if t == nil {
 		return nil
 	}
@@ -121,11 +121,9 @@ func (p *Plan) castConstant(i int, t *tensor.Tensor, pack func(*tensor.Tensor, s
 	if len(t.Data) == 0 || !t.Static() {
 		return c
 	}
-	c.Data = pack(t, "cast "+want.String(), func() any {
-		c.Data = AlignedBytes(c.Nbytes())
-		p.castTensor(i, c, t)
-		return c.Data
-	}).([]byte)
+	c.Data = pack(t, Packing{Layout: "cast " + want.String(), Bytes: c.Nbytes(), Now: true, Fill: func(dst []byte) {
+		p.castTensor(i, &tensor.Tensor{Meta: c.Meta, Data: dst}, t)
+	}})
 	p.consts[t] = c
 	return c
 }

@@ -299,15 +299,10 @@ func prepareConvolution[T number](p *Prep) (State, error) {
 	if c.packed(w) {
 		return nil, nil
 	}
-	build := func() any {
-		s := &packed[T]{packedSpace[T](c.convPacked()), c.depthwise()}
-		packConv(s.data, &c, w)
-		return s
-	}
-	if p.Pack == nil {
-		return build(), nil
-	}
-	return p.Pack(w, c.convLayout()+" of groups of "+strconv.Itoa(c.outPer), build), nil
+	layout := c.convLayout() + " of groups of " + strconv.Itoa(c.outPer)
+	s := packOf(p, w, layout, c.convPacked(), func(dst []T) { packConv(dst, &c, w) })
+	s.depthwise = c.depthwise()
+	return s, nil
 }
 
 // runConvolution computes a convolution: depthwise ones directly, the rest as

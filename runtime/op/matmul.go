@@ -1,6 +1,10 @@
 package op
 
-import "github.com/rules-pte/rules_pte/runtime/tensor"
+import (
+	"unsafe"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
 
 // The rows of matrix products.
 var (
@@ -118,17 +122,20 @@ func preparePacked[T number](p *Prep, t *tensor.Tensor, transposed bool) (State,
 	if transposed {
 		layout = "panels of rows"
 	}
-	build := func() any {
-		b := matrixOf[T](t, transposed)
-		tiling := tilingOf[T](p.Tier)
-		s := &packed[T]{data: packedSpace[T](tiling.len(b.rows, b.cols))}
-		pack(s.data, b, tiling)
-		return s
+	b, tiling := matrixOf[T](t, transposed), tilingOf[T](p.Tier)
+	return packOf(p, t, layout, tiling.len(b.rows, b.cols), func(dst []T) { pack(dst, b, tiling) }), nil
+}
+
+// packOf is the State of the constant t packed into n elements.
+func packOf[T number](p *Prep, t *tensor.Tensor, layout string, n int, fill func(dst []T)) *packed[T] {
+	var z T
+	keep := p.Pack
+	if keep == nil {
+		keep = packNew
 	}
-	if p.Pack == nil {
-		return build(), nil
-	}
-	return p.Pack(t, layout, build), nil
+	return &packed[T]{data: sliceOf[T](keep(t, Packing{Layout: layout, Bytes: n * int(unsafe.Sizeof(z)), Fill: func(dst []byte) {
+		fill(sliceOf[T](dst, n))
+	}}), n)}
 }
 
 func prepareMm[T number](p *Prep) (State, error) { return preparePacked[T](p, p.Args[1].Tensor, false) }

@@ -158,10 +158,33 @@ type Prep struct {
 	Out []tensor.Meta
 	// Scratch is set by Prepare: bytes that Run wants in Call.Scratch, at the largest sizes.
 	Scratch int
-	// Pack returns what was made before for this key and the constant's bytes, or makes it; nil means always make.
-	Pack func(t *tensor.Tensor, layout string, make func() any) any
+	// Pack keeps packed constants; nil: the State does.
+	Pack PackFunc
 	// Tier is Call.Tier.
 	Tier kernel.Tier
+}
+
+// PackFunc gives the bytes, 64-byte aligned, that a constant is packed into: those that were made before for the constant and
+// the layout, or new ones.
+type PackFunc func(t *tensor.Tensor, p Packing) []byte
+
+// Packing is how a constant is packed.
+type Packing struct {
+	// Layout names the result; together with the constant it says what the bytes are.
+	Layout string
+	// Bytes is how many there are.
+	Bytes int
+	// Fill writes them; dst is zero. It may run on any goroutine until the first Run.
+	Fill func(dst []byte)
+	// Now says that Fill has to have run when Pack returns.
+	Now bool
+}
+
+// packNew is a PackFunc that shares nothing.
+func packNew(_ *tensor.Tensor, p Packing) []byte {
+	b := AlignedBytes(p.Bytes)
+	p.Fill(b)
+	return b
 }
 
 // Call is what Run gets.

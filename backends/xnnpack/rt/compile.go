@@ -3,6 +3,7 @@ package rt
 import (
 	"errors"
 	"strconv"
+	"sync"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/runtime/backend"
@@ -23,6 +24,7 @@ type compiler struct {
 	bounds *[2]float32
 	// listed has the kernels that are called, if only they are asked for: then there are no constants, and nothing is prepared.
 	listed map[*op.Kernel]bool
+	jobs   []backend.Packing
 	err    error
 }
 
@@ -42,6 +44,7 @@ func compile(ctx *backend.InitContext, payload []byte) (*program, error) {
 	if err := c.read(payload); err != nil {
 		return nil, err
 	}
+	c.runJobs()
 	c.out.findChains()
 	return c.out, c.place()
 }
@@ -82,6 +85,13 @@ func (c *compiler) fail(code pte.Code, parts ...string) {
 	if c.err == nil {
 		where := "compile graph: node " + strconv.Itoa(c.node) + " (" + c.graph.Nodes[c.node].Type.String() + "): "
 		c.err = backend.Fail(code, append([]string{where}, parts...)...)
+	}
+}
+
+// failWith keeps err if it is the first.
+func (c *compiler) failWith(err error) {
+	if c.err == nil {
+		c.err = err
 	}
 }
 
@@ -314,14 +324,60 @@ func (c *compiler) tensorOf(o *operand) *tensor.Tensor {
 	return t
 }
 
-// pack is op.Prep.Pack: what was made of a constant is shared in the program.
-func (c *compiler) pack(t *tensor.Tensor, layout string, build func() any) any {
-	key := "xnnpack packed " + address(t.Data) + " " + layout + " " + op.SizesText(t.Sizes) + string(t.DimOrder)
-	v, _ := c.ctx.Share(key, func() (any, error) {
-		defer c.release(t.Data)
-		return build(), nil
+// sharedBytes are bytes that the programs of a file share, and what writes them.
+type sharedBytes struct {
+	data []byte
+	once sync.Once
+}
+
+// pack is op.Options.Pack: what is made of a constant is shared in the program.
+func (c *compiler) pack(t *tensor.Tensor, how op.Packing) []byte {
+	key := "xnnpack packed " + address(t.Data) + " " + how.Layout + " " + op.SizesText(t.Sizes) + string(t.DimOrder)
+	made, err := c.ctx.Share(key, func() (any, error) {
+		b, err := c.constants(how.Bytes)
+		return &sharedBytes{data: b}, err
 	})
-	return v
+	if err != nil {
+		c.failWith(err)
+		return make([]byte, how.Bytes)
+	}
+	s := made.(*sharedBytes)
+	fill := func() {
+		s.once.Do(func() {
+			how.Fill(s.data)
+			c.release(t.Data)
+		})
+	}
+	if how.Now {
+		fill()
+	} else {
+		c.later(how.Bytes, fill)
+	}
+	return s.data
+}
+
+// constants are n zero bytes that stay as long as the program.
+func (c *compiler) constants(n int) ([]byte, error) {
+	if c.ctx.Constants == nil {
+		return op.AlignedBytes(n), nil
+	}
+	return c.ctx.Constants(n)
+}
+
+// later lets run write n bytes of constants before the graph is complete.
+func (c *compiler) later(n int, run func()) {
+	c.jobs = append(c.jobs, backend.Packing{Bytes: n, Run: run})
+}
+
+// runJobs packs what was left for later.
+func (c *compiler) runJobs() {
+	if c.ctx.Pack != nil {
+		c.ctx.Pack(c.jobs)
+		return
+	}
+	for i := range c.jobs {
+		c.jobs[i].Run()
+	}
 }
 
 // release lets go of the bytes of a constant that was packed.

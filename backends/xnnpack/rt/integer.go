@@ -1,6 +1,8 @@
 package rt
 
 import (
+	"sync"
+
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
@@ -13,8 +15,8 @@ type product struct {
 	tier kernel.Tier
 	// weights are those of each group of channels, or of each block of columns.
 	weights []*quant.Weights
-	// blocks is the number of blocks of columns; 1 but for weights quantized by group.
-	blocks, rows int
+	// blocks is the number of blocks of columns; 1 but for weights quantized by group. A row of all of them has depth elements.
+	blocks, rows, depth int
 	// scales are the scales of the weights, by row and block.
 	scales []float32
 	// depthwise are the weights of a depthwise convolution.
@@ -31,6 +33,8 @@ type product struct {
 	columns   []kernel.Columns
 	bias      []float32
 	low, high float32
+	// weigh sets weights or depthwise, while the graph is compiled.
+	weigh func()
 }
 
 // integers makes a product of a node, or nil if the node is not one: inputs have to be int8, with static parameters and
@@ -60,14 +64,17 @@ func (c *compiler) integers(n *blob.Node) *product {
 	if w.Quant.Kind == blob.PerGroup {
 		p.blocks = len(p.scales) / p.rows
 	}
-	if c.addWeights(p, n, w); c.err != nil {
+	if c.packWeights(p, n, w); c.err != nil {
 		return nil
 	}
-	if p.static {
-		p.addFactors(n, x, out)
-	} else {
-		p.addColumns(n)
-	}
+	c.later(w.Numel(), func() {
+		p.weigh()
+		if p.static {
+			p.addFactors(n, x, out)
+		} else {
+			p.addColumns(n)
+		}
+	})
 	return p
 }
 
@@ -110,58 +117,79 @@ func (c *compiler) addBias(p *product, n *blob.Node, x, w *value) bool {
 	return true
 }
 
-// addWeights packs the weights, once for all programs of the file.
-func (c *compiler) addWeights(p *product, n *blob.Node, w *value) {
+// sharedWeights are packed weights that the programs of a file share.
+type sharedWeights struct {
+	data []byte
+	once sync.Once
+	list []*quant.Weights
+}
+
+// packWeights says how p is to pack its weights, once for all programs of the file.
+func (c *compiler) packWeights(p *product, n *blob.Node, w *value) {
 	raw := c.bytesOf(w.Constant, w.Bytes())
 	if c.err != nil {
 		return
 	}
-	if n.Type == blob.DepthwiseConv2d {
-		p.depthwise = quant.PackDepthwise(p.tier, sliceOf[int8](raw, len(raw)), p.rows)
+	if p.depth = w.Numel() / p.rows; n.Type == blob.DepthwiseConv2d {
+		p.weigh = func() { p.depthwise = quant.PackDepthwise(p.tier, sliceOf[int8](raw, len(raw)), p.rows) }
 		return
 	}
 	groups := 1
 	if n.Type == blob.Conv2d {
 		groups = n.Conv().Groups
 	}
+	count, rows, depth := groups, p.rows/groups, p.depth
+	if p.blocks > 1 {
+		count, rows, depth = p.blocks, p.rows, p.depth/p.blocks
+	}
+	size := quant.PackedBytes(p.tier, rows, depth)
 	key := "xnnpack integers " + address(raw) + " " + w.Type.String() + " " + dimsText(w.Dims) + itoa(uint32(groups)) + " " + itoa(uint32(p.blocks))
 	made, err := c.ctx.Share(key, func() (any, error) {
-		defer c.release(raw)
-		return p.pack(raw, w.Value, groups), nil
+		b, err := c.constants(count * size)
+		return &sharedWeights{data: b}, err
 	})
 	if err != nil {
-		c.err = err
+		c.failWith(err)
 		return
 	}
-	p.weights = made.([]*quant.Weights)
+	s := made.(*sharedWeights)
+	p.weigh = func() {
+		s.once.Do(func() {
+			s.list = p.pack(sliceOf[int8](s.data, len(s.data)), raw, w.Value, rows)
+			c.release(raw)
+		})
+		p.weights = s.list
+	}
 }
 
-// pack packs the rows of each group of channels, or the columns of each block.
-func (p *product) pack(raw []byte, v *blob.Value, groups int) []*quant.Weights {
-	rows, blocks := p.rows, p.blocks
-	depth := v.Numel() / rows
+// pack packs to dst the weights of each group of rows rows or, of all rows, each block.
+func (p *product) pack(dst []int8, raw []byte, v *blob.Value, rows int) []*quant.Weights {
 	w := sliceOf[int8](raw, len(raw))
 	if v.Type.Bits() == 4 {
-		w = make([]int8, rows*depth)
+		w = make([]int8, p.rows*p.depth)
 		for i := range w {
-			w[i] = int8(integerAt(raw, v.Type, i, depth))
+			w[i] = int8(integerAt(raw, v.Type, i, p.depth))
 		}
 	}
 	var list []*quant.Weights
-	if blocks == 1 {
-		per := rows / groups
-		for g := range groups {
-			list = append(list, quant.Pack(p.tier, w[g*per*depth:(g+1)*per*depth], per, depth))
+	add := func(w []int8, depth int) {
+		n := quant.PackedBytes(p.tier, rows, depth)
+		list = append(list, quant.Pack(p.tier, dst[:n:n], w, rows, depth))
+		dst = dst[n:]
+	}
+	if p.blocks == 1 {
+		for at := 0; at < p.rows; at += rows {
+			add(w[at*p.depth:(at+rows)*p.depth], p.depth)
 		}
 		return list
 	}
-	size := depth / blocks
+	size := p.depth / p.blocks
 	block := make([]int8, rows*size)
-	for b := range blocks {
+	for b := range p.blocks {
 		for r := range rows {
-			copy(block[r*size:(r+1)*size], w[r*depth+b*size:])
+			copy(block[r*size:(r+1)*size], w[r*p.depth+b*size:])
 		}
-		list = append(list, quant.Pack(p.tier, block, rows, size))
+		add(block, size)
 	}
 	return list
 }

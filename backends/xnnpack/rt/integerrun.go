@@ -19,17 +19,13 @@ const (
 
 // linear is a step of a linear operator. Arguments are the input and, if it is dynamic, its parameters.
 func (p *product) linear(flatten bool) func(*ownCall) error {
-	depth := 0
-	for _, w := range p.weights {
-		depth += w.Depth
-	}
 	return func(c *ownCall) error {
 		in, out := c.args[0], c.outs[0]
 		last := len(in.Sizes) - 1
-		if last < 0 || int(in.Sizes[last]) != depth {
+		if last < 0 || int(in.Sizes[last]) != p.depth {
 			return backend.Fail(pte.InvalidArgument, "the input's last size is not the weights'")
 		}
-		m := in.Numel() / max(depth, 1)
+		m := in.Numel() / max(p.depth, 1)
 		sizes := append(c.sizes[:0], in.Sizes...)
 		if flatten {
 			sizes = append(c.sizes[:0], tensor.Dim(m), 0)
@@ -38,8 +34,8 @@ func (p *product) linear(flatten bool) func(*ownCall) error {
 		if err := c.resize(out, sizes); err != nil {
 			return err
 		}
-		c.geometry = quant.Conv{Height: 1, Width: m, Channels: depth, OutHeight: 1, OutWidth: m, KernelHeight: 1, KernelWidth: 1,
-			StrideHeight: 1, StrideWidth: 1, Groups: 1, GroupInputs: depth, GroupOutputs: p.rows}
+		c.geometry = quant.Conv{Height: 1, Width: m, Channels: p.depth, OutHeight: 1, OutWidth: m, KernelHeight: 1, KernelWidth: 1,
+			StrideHeight: 1, StrideWidth: 1, Groups: 1, GroupInputs: p.depth, GroupOutputs: p.rows}
 		return p.run(c, 1)
 	}
 }

@@ -25,19 +25,41 @@ type Weights struct {
 	data  []int8
 }
 
-// Pack packs rows of depth integers each for tier t.
-func Pack(t kernel.Tier, w []int8, rows, depth int) *Weights {
-	p := &Weights{Rows: rows, Depth: depth, Sums: make([]int32, rows), Panel: panel, tiles: kernel.IntegersOf(t)}
+// PackedBytes is how many bytes Pack writes.
+func PackedBytes(t kernel.Tier, rows, depth int) int {
+	p := weightsOf(t, rows, depth)
+	return p.Columns() / p.Panel * p.panelBytes()
+}
+
+// weightsOf are weights that are yet to be packed.
+func weightsOf(t kernel.Tier, rows, depth int) *Weights {
+	p := &Weights{Rows: rows, Depth: depth, Panel: panel, tiles: kernel.IntegersOf(t)}
 	if depth == 0 {
 		p.tiles = nil
 	}
+	if p.tiles != nil {
+		p.Panel = p.tiles.Cols
+	}
+	return p
+}
+
+// panelBytes is the size of a packed panel.
+func (w *Weights) panelBytes() int {
+	if w.tiles == nil {
+		return w.Panel * w.Depth
+	}
+	return w.tiles.PanelBytes(w.Depth)
+}
+
+// Pack packs rows of depth integers each for tier t into dst, PackedBytes zeros, which stay in use.
+func Pack(t kernel.Tier, dst, w []int8, rows, depth int) *Weights {
+	p := weightsOf(t, rows, depth)
+	p.data, p.Sums = dst, make([]int32, rows)
 	if p.tiles == nil {
 		p.packPortable(w)
 		return p
 	}
-	p.Panel = p.tiles.Cols
-	size := p.tiles.PanelBytes(depth)
-	p.data = make([]int8, p.Columns()/p.Panel*size)
+	size := p.panelBytes()
 	var sums [kernel.MaxColsS8]int32
 	for r := 0; r < rows; r += p.Panel {
 		part := p.data[r/p.Panel*size:][:size]
@@ -54,7 +76,6 @@ func (w *Weights) packPortable(rows []int8) {
 			w.Sums[r] += int32(x)
 		}
 	}
-	w.data = make([]int8, w.Columns()*w.Depth)
 	for r := range w.Rows {
 		at := r/panel*panel*w.Depth + r%panel
 		for k, x := range rows[r*w.Depth : (r+1)*w.Depth] {

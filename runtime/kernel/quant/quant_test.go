@@ -27,7 +27,7 @@ func TestMultiply(t *testing.T) {
 func checkMultiply(t *testing.T, tier kernel.Tier, m, rows, depth int) {
 	for _, lda := range []int{depth, depth + 3} {
 		a, w := pattern(m*lda, 1), pattern(rows*depth, 2)
-		p := Pack(tier, w, rows, depth)
+		p := Pack(tier, make([]int8, PackedBytes(tier, rows, depth)), w, rows, depth)
 		base := make([]int32, rows)
 		for j := range base {
 			base[j] = int32(1000 * j)
@@ -91,7 +91,7 @@ func checkUnfold(t *testing.T, tier kernel.Tier, c *Conv, group int) {
 	for i := range depth {
 		ones[i*depth+i] = 1
 	}
-	w := Pack(tier, ones, depth, depth)
+	w := Pack(tier, make([]int8, PackedBytes(tier, depth, depth)), ones, depth, depth)
 	left, zeros := make([]byte, m*w.RowBytes()), make([]int8, c.KernelWidth*c.GroupInputs)
 	for i := range zeros {
 		zeros[i] = -9

@@ -1,0 +1,99 @@
+package executor
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/parallel"
+)
+
+// hugePage is the size of a large page of the system.
+const hugePage = 2 << 20
+
+// The least and the most bytes of a chunk. Memory that is reserved and not used costs only addresses.
+const (
+	leastChunk = 64 << 10
+	mostChunk  = 256 << 20
+)
+
+// constants is the memory of packed constants: pieces of a few large chunks, so that the system can give them large pages and
+// takes all back at once.
+type constants struct {
+	chunks []chunk
+	least  int // the least size of a chunk
+}
+
+// chunk is a piece of memory of which the first used bytes are given out, and the first ready ones have pages.
+type chunk struct {
+	data        []byte
+	used, ready int
+	unmap       func() // nil: Go's heap
+}
+
+// newConstants is for constants that a file of n bytes has.
+func newConstants(n int) constants {
+	return constants{least: min(max(n, leastChunk), mostChunk)}
+}
+
+// take gives n zero bytes at a multiple of 64.
+func (s *constants) take(n int) []byte {
+	size := (n + 63) &^ 63
+	if k := len(s.chunks); k == 0 || size > len(s.chunks[k-1].data)-s.chunks[k-1].used {
+		s.chunks = append(s.chunks, newChunk(max(size, s.least)))
+	}
+	c := &s.chunks[len(s.chunks)-1]
+	at := c.used
+	c.used += size
+	return c.data[at : at+n : at+n]
+}
+
+// newChunk is a chunk of n bytes.
+func newChunk(n int) chunk {
+	if data, unmap := mapMemory(n); unmap != nil {
+		return chunk{data: data, unmap: unmap}
+	}
+	return chunk{data: op.AlignedBytes(n)}
+}
+
+// prepare gives what was taken since the last time its pages, on several threads: large ones where they are full.
+func (s *constants) prepare(pool *parallel.Pool) {
+	for i := range s.chunks {
+		c := &s.chunks[i]
+		if c.unmap == nil || c.used == c.ready {
+			continue
+		}
+		part := c.data[c.ready:c.used]
+		from := (c.ready + hugePage - 1) &^ (hugePage - 1)
+		if until := c.used &^ (hugePage - 1); until > from {
+			useHugePages(c.data[from:until])
+		}
+		c.ready = c.used
+		pool.Run((len(part)+hugePage-1)/hugePage, 1, func(lo, hi int) {
+			populate(part[lo*hugePage : min(hi*hugePage, len(part))])
+		})
+	}
+}
+
+func (s *constants) close() {
+	for _, c := range s.chunks {
+		if c.unmap != nil {
+			c.unmap()
+		}
+	}
+	s.chunks = nil
+}
+
+// packAll runs jobs on the threads of pool, the large ones first.
+func packAll(pool *parallel.Pool, jobs []backend.Packing) {
+	if pool.Threads() > 1 {
+		slices.SortStableFunc(jobs, func(a, b backend.Packing) int { return b.Bytes - a.Bytes })
+	}
+	var next atomic.Int64
+	pool.Run(min(pool.Threads(), len(jobs)), 1, func(int, int) {
+		for i := next.Add(1); i <= int64(len(jobs)); i = next.Add(1) {
+			jobs[i-1].Run()
+		}
+	})
+}

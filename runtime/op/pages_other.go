@@ -1,6 +1,0 @@
-//go:build !linux
-
-package op
-
-// useHugePages does nothing here.
-func useHugePages([]byte) {}
