@@ -11,6 +11,8 @@ func init() {
 		"aten::dot": dot, "aten::vdot": dot, "aten::inner": inner, "aten::outer": outer, "aten::ger": outer,
 		"aten::baddbmm": baddbmm, "aten::einsum": einsum, "aten::addr": addr, "aten::linalg_multi_dot": multiDot, "aten::chain_matmul": multiDot,
 		"aten::scaled_dot_product_attention": attention,
+		"aten::linalg_matrix_norm":           matrixNorm, "aten::linalg_matrix_norm.str_ord": matrixNorm,
+		"aten::matrix_power": matrixPower, "aten::linalg_matrix_power": matrixPower,
 
 		"aten::conv1d": conv, "aten::conv2d": conv, "aten::conv3d": conv,
 		"aten::conv1d.padding": convPadded, "aten::conv2d.padding": convPadded, "aten::conv3d.padding": convPadded,
@@ -32,7 +34,7 @@ func init() {
 		"aten::take_along_dim": takeAlongDim, "aten::diag": diagonal, "aten::diag_embed": diagEmbed,
 		"aten::diagonal_scatter": diagonalScatter, "aten::nonzero_numpy": nonzeroNumpy, "aten::where": nonzeroNumpy,
 		"aten::broadcast_tensors": broadcastTensors, "aten::im2col": im2col,
-		"aten::grid_sampler":           gridSampler,
+		"aten::grid_sampler": gridSampler, "aten::affine_grid_generator": affineGrid,
 		"aten::upsample_nearest1d.vec": resampleLine, "aten::upsample_nearest1d": resampleLine,
 		"aten::upsample_linear1d.vec": resampleLine, "aten::upsample_linear1d": resampleLine,
 		"aten::upsample_nearest2d": resampleImage, "aten::upsample_bilinear2d": resampleImage,
@@ -45,7 +47,7 @@ func init() {
 		"torchao::dequantize_affine": dequantizeAffine, "torchao::quantize_affine": quantizeAffine,
 		"torchao::choose_qparams_affine": chooseAffine,
 
-		"aten::column_stack": columnStack, "aten::tensordot": tensordot, "aten::kron": kron, "aten::block_diag": blockDiag, "aten::combinations": combinations,
+		"aten::column_stack": columnStack, "aten::pad_sequence": padSequence, "aten::tensordot": tensordot, "aten::kron": kron, "aten::block_diag": blockDiag, "aten::combinations": combinations,
 		"aten::cross": cross, "aten::sum_to_size": sumToSize, "aten::resize": resized, "aten::resize_as": resized,
 		"aten::_chunk_cat": chunkCat, "aten::fft_fftshift": fftShift, "aten::fft_ifftshift": fftShift, "aten::addbmm": addbmm,
 		"aten::max_unpool2d": unpool, "aten::max_unpool3d": unpool, "aten::max_pool2d_with_indices_backward": maxPoolBackward,
@@ -66,10 +68,14 @@ func init() {
 		"aten::segment_reduce": segmentReduce, "aten::embedding_bag": embeddingBag, "aten::embedding_bag.padding_idx": embeddingBag,
 		"aten::_embedding_bag": embeddingBag, "aten::_embedding_bag_forward_only": embeddingBag,
 
-		"aten::linspace": linspace, "aten::logspace": linspace, "aten::eye": eye, "aten::eye.m": eye,
+		"aten::range": inclusiveRange, "aten::range.step": inclusiveRange, "aten::linspace": linspace, "aten::logspace": linspace, "aten::eye": eye, "aten::eye.m": eye,
 		"aten::tril_indices": triangleIndices, "aten::triu_indices": triangleIndices,
 		"aten::hann_window": window, "aten::hann_window.periodic": window,
 		"aten::hamming_window": window, "aten::hamming_window.periodic": window,
+		"aten::hamming_window.periodic_alpha": window, "aten::hamming_window.periodic_alpha_beta": window,
+		"aten::bartlett_window": window, "aten::bartlett_window.periodic": window,
+		"aten::blackman_window": window, "aten::blackman_window.periodic": window,
+		"aten::kaiser_window": kaiserWindow, "aten::kaiser_window.periodic": kaiserWindow, "aten::kaiser_window.beta": kaiserWindow,
 
 		"aten::lstm.input": lstm, "aten::lstm_cell": lstmCell, "aten::gru.input": gru, "aten::gru_cell": gruCell,
 		"aten::rnn_tanh.input": rnn, "aten::rnn_relu.input": rnn, "aten::rnn_tanh_cell": rnnCell, "aten::rnn_relu_cell": rnnCell,

@@ -369,3 +369,26 @@ func columnStack(c *call) []*exir.Value {
 	}
 	return one(c.op("cat", ts, 1))
 }
+
+// padSequence stacks tensors of different lengths, filled up to the longest at their ends, or by padding_side in front.
+func padSequence(c *call) []*exir.Value {
+	list, longest := c.tensors("sequences"), int64(0)
+	for _, v := range list {
+		longest = max(longest, fixed(v, 0))
+	}
+	stacked := make([]*exir.Value, len(list))
+	for i, v := range list {
+		pads := make([]int64, 2*rank(v)) // as constant_pad_nd wants it: the last dimension first
+		after := len(pads) - 1
+		if c.arg("padding_side").Str == "left" {
+			after--
+		}
+		pads[after] = longest - fixed(v, 0)
+		stacked[i] = c.op("constant_pad_nd", v, pads, c.f("padding_value"))
+	}
+	along := 1
+	if c.bool("batch_first") {
+		along = 0
+	}
+	return one(c.op("stack", stacked, along))
+}

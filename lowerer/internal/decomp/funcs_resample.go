@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
 // scales are the scale factors of an upsampling with or without the overload name vec, or nil.
@@ -88,4 +89,35 @@ func gridSampler(c *call) []*exir.Value {
 		base = "grid_sampler_3d"
 	}
 	return one(c.op(base, c.t("input"), c.t("grid"), c.i("interpolation_mode"), c.i("padding_mode"), c.bool("align_corners")))
+}
+
+// affineGrid is the places of an image's elements, from -1 to 1 in each dimension, the last one first, and a 1, times theta.
+func affineGrid(c *call) []*exir.Value {
+	theta, size := c.t("theta"), c.ints("size")
+	n, spatial := len(size)-2, size[2:]
+	var columns []*exir.Value
+	for i := n - 1; i >= 0; i-- {
+		shape := make([]int64, n)
+		for j := range shape {
+			shape[j] = 1
+		}
+		shape[i] = spatial[i]
+		line := c.view(c.to(c.places(spatial[i]), theta.Spec.DType), shape...)
+		columns = append(columns, c.unsqueeze(c.expand(line, spatial), -1))
+	}
+	columns = append(columns, c.op("ones_like", columns[0]))
+	points := c.shapes().Product(spatial)
+	base := c.view(c.op("cat", columns, -1), 1, points, int64(n+1))
+	y := c.matmul(base, c.transpose(theta, 1, 2))
+	return one(c.view(y, append(append([]int64{size[0]}, spatial...), int64(n))...))
+}
+
+// places are those of n elements from -1 to 1: at the ends with align_corners, else in the middle of n equal parts.
+func (c *call) places(n tensor.Dim) *exir.Value {
+	parts := n
+	if c.bool("align_corners") {
+		parts = c.shapes().Max(1, c.shapes().Sub(n, 1))
+	}
+	twice := c.op("mul.Scalar", c.arange(n), 2)
+	return c.op("div.Scalar", c.op("sub.Scalar", twice, c.shapes().Sub(n, 1)), parts)
 }
