@@ -1,5 +1,7 @@
 package quant
 
+import "unsafe"
+
 // Conv is the geometry of a convolution over images in NHWC.
 type Conv struct {
 	Height, Width, Channels           int // of the input
@@ -32,13 +34,47 @@ func (c *Conv) source(pos, tap int) (at int, ok bool) {
 // sees of a line. Unfolded is the left factor.
 func (c *Conv) Unfold(w *Weights, dst []byte, x, zeros []int8, pos, m, group int) {
 	u := unfold{c, w, x[group*c.GroupInputs:], zeros}
-	size, stride := w.elementBytes()*c.KernelWidth*c.GroupInputs, w.RowBytes()
+	size, stride, short := w.elementBytes()*c.KernelWidth*c.GroupInputs, w.RowBytes(), u.short()
+	row, column := pos/c.OutWidth, pos%c.OutWidth
 	for i := range m {
-		y, col := (pos+i)/c.OutWidth*c.StrideHeight-c.Top, (pos+i)%c.OutWidth*c.StrideWidth-c.Left
-		for k := range c.KernelHeight {
-			u.line(dst[i*stride+k*size:], y+k*c.DilationHeight, col)
+		y, col := row*c.StrideHeight-c.Top, column*c.StrideWidth-c.Left
+		if short && y >= 0 && y+(c.KernelHeight-1)*c.DilationHeight < c.Height && col >= 0 && col+c.KernelWidth <= c.Width {
+			u.shortLines(dst[i*stride:], (y*c.Width+col)*c.Channels)
+		} else {
+			for k := range c.KernelHeight {
+				u.line(dst[i*stride+k*size:], y+k*c.DilationHeight, col)
+			}
+		}
+		if column++; column == c.OutWidth {
+			row, column = row+1, 0
 		}
 	}
+}
+
+// wordBytes is the size of what shortLines moves at once.
+const wordBytes = 8
+
+// short reports that what the kernel sees of a line fills one or two words, which overlap, and is flipped.
+func (u *unfold) short() bool {
+	n := u.KernelWidth * u.GroupInputs
+	return u.w.tiles != nil && u.w.tiles.Flips && u.Channels == u.GroupInputs && u.DilationWidth == 1 && n >= wordBytes && n <= 2*wordBytes
+}
+
+// shortLines writes what the kernel sees of all its lines, of which the first one begins at x[at].
+func (u *unfold) shortLines(dst []byte, at int) {
+	n := u.KernelWidth * u.GroupInputs
+	for range u.KernelHeight {
+		x := u.x[at : at+n]
+		flipWord(dst[:wordBytes], x)
+		flipWord(dst[n-wordBytes:n], x[n-wordBytes:])
+		dst, at = dst[n:], at+u.DilationHeight*u.Width*u.Channels
+	}
+}
+
+// flipWord sets dst to the first numbers of x, 128 more than they are.
+func flipWord(dst []byte, x []int8) {
+	_, _ = dst[wordBytes-1], x[wordBytes-1]
+	*(*uint64)(unsafe.Pointer(&dst[0])) = *(*uint64)(unsafe.Pointer(&x[0])) ^ 0x8080808080808080
 }
 
 // unfold is what rows of a left factor are made of.

@@ -62,6 +62,10 @@ var geometries = []Conv{
 		Groups: 2, GroupInputs: 2, GroupOutputs: 3, OutHeight: 4, OutWidth: 3},
 	{Height: 4, Width: 4, Channels: 3, KernelHeight: 3, KernelWidth: 3, StrideHeight: 2, StrideWidth: 2, DilationHeight: 1, DilationWidth: 1,
 		Top: 1, Left: 1, Groups: 3, GroupInputs: 1, GroupOutputs: 2, OutHeight: 2, OutWidth: 2},
+	{Height: 8, Width: 9, Channels: 3, KernelHeight: 3, KernelWidth: 3, StrideHeight: 2, StrideWidth: 2, DilationHeight: 1, DilationWidth: 1,
+		Top: 1, Left: 1, Groups: 1, GroupInputs: 3, GroupOutputs: 4, OutHeight: 4, OutWidth: 5},
+	{Height: 7, Width: 6, Channels: 4, KernelHeight: 2, KernelWidth: 4, StrideHeight: 1, StrideWidth: 1, DilationHeight: 3, DilationWidth: 1,
+		Top: 2, Left: 1, Groups: 1, GroupInputs: 4, GroupOutputs: 2, OutHeight: 6, OutWidth: 4},
 }
 
 // pixel is channel ch of the pixel that a tap sees, zero in the padding.
