@@ -47,12 +47,38 @@ func spreadLine[T number](p *phases, rows, x []T) {
 		}
 		return
 	}
-	for first := range min(stride, len(x)) {
+	lines := func(first int) []T { // what the elements from first on are spread to
 		at := first + pad
-		row, i := rows[at%stride*p.size():], at/stride
-		for k := first; k < len(x) && i < p.width; k += stride {
+		return rows[at%stride*p.size():][min(at/stride, p.width):p.width]
+	}
+	if stride == 2 && len(x) > 1 {
+		spreadPairs(lines(0), lines(1), x)
+		return
+	}
+	for first := range min(stride, len(x)) {
+		row := lines(first)
+		for i, k := 0, first; k < len(x) && i < len(row); k += stride {
 			row[i] = x[k]
 			i++
+		}
+	}
+}
+
+// spreadPairs writes the elements of x to even and odd in turn, as many as those have room for.
+func spreadPairs[T any](even, odd, x []T) {
+	const block = 4
+	for len(even) >= block && len(odd) >= block && len(x) >= 2*block {
+		e, o, pairs := even[:block:block], odd[:block:block], x[:2*block:2*block]
+		e[0], e[1], e[2], e[3] = pairs[0], pairs[2], pairs[4], pairs[6]
+		o[0], o[1], o[2], o[3] = pairs[1], pairs[3], pairs[5], pairs[7]
+		even, odd, x = even[block:], odd[block:], x[2*block:]
+	}
+	for i, v := range x {
+		switch k := i / 2; {
+		case i%2 == 0 && k < len(even):
+			even[k] = v
+		case i%2 == 1 && k < len(odd):
+			odd[k] = v
 		}
 	}
 }
