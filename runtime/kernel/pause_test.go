@@ -107,8 +107,9 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 				w.Run(tier, 3, 32)
 			}
 		},
-		"picks": picksLoop(tier),
-		"blend": blendLoop(tier),
+		"picks":   picksLoop(tier),
+		"blend":   blendLoop(tier),
+		"largest": largestLoop(tier, n),
 		"quantize": func(stop *atomic.Bool) {
 			for !stop.Load() {
 				QuantizeS8(tier, ints, x, 3, RowsS8{Low: -128, High: 127})
@@ -216,6 +217,20 @@ func blendLoop(tier Tier) func(stop *atomic.Bool) {
 	return func(stop *atomic.Bool) {
 		for !stop.Load() {
 			b.Run(out, x)
+		}
+	}
+}
+
+func largestLoop(tier Tier, n int) func(stop *atomic.Bool) {
+	x, o, where := make([]float32, n), make([]float32, n), make([]float32, n)
+	inputs, places := make([]*float32, 64), make([]float32, 64)
+	for i := range inputs {
+		inputs[i] = &x[0]
+	}
+	l := &Largest{Inputs: &inputs[0], Places: &places[0], Count: uintptr(len(inputs)), Out: &o[0], Where: &where[0]}
+	return func(stop *atomic.Bool) {
+		for !stop.Load() {
+			l.Run(tier, n)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -66,4 +67,64 @@ func bound(t *testing.T, k *Kernel, tier kernel.Tier, pool *threads.Pool, args [
 	invoke()
 	invoke()
 	return invoke
+}
+
+// TestSharedAsAlone holds what several threads compute together against what one does.
+func TestSharedAsAlone(t *testing.T) {
+	pool := threads.New(4)
+	defer pool.Close()
+	conv := func(in, weight dims, stride, pad int64, last bool) []any {
+		x := wave(in...)
+		if last {
+			x = ordered(x, lastOrder(x.Rank(), true)...)
+		}
+		return []any{x, wave(weight...), wave(weight[0]), dims{stride, stride}, dims{pad, pad}, dims{1, 1}, false, dims{0, 0}, 1}
+	}
+	for _, c := range []struct {
+		name string
+		k    *Kernel
+		outs int
+		args []any
+	}{
+		{"small planes", &ConvolutionF32, 1, conv(dims{2, 64, 14, 14}, dims{96, 64, 3, 3}, 1, 1, false)},
+		{"strides", &ConvolutionF32, 1, conv(dims{1, 32, 30, 31}, dims{50, 32, 3, 3}, 2, 1, false)},
+		{"long rows", &ConvolutionF32, 1, conv(dims{1, 16, 20, 150}, dims{21, 16, 3, 3}, 1, 0, false)},
+		{"many weights", &ConvolutionF32, 1, conv(dims{1, 128, 14, 14}, dims{300, 128, 3, 3}, 1, 1, true)},
+		{"channels last", &ConvolutionF32, 1, conv(dims{1, 16, 40, 41}, dims{40, 16, 3, 3}, 1, 1, true)},
+		{"max pool", &MaxPool2dWithIndicesF32, 2, []any{wave(2, 40, 30, 70), dims{3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, false}},
+	} {
+		for _, tier := range kernel.Tiers() {
+			alone, err := callOn(c.k, c.outs, tier, nil, c.args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			together, err := callOn(c.k, c.outs, tier, pool.Run, c.args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range alone {
+				if !bytes.Equal(alone[i].Data, together[i].Data) {
+					t.Errorf("%s, %v: out %d differs", c.name, tier, i)
+				}
+			}
+		}
+	}
+}
+
+// callOn calls k with a loop that divides its work, or none.
+func callOn(k *Kernel, n int, tier kernel.Tier, parallel func(n, grain int, f func(lo, hi int)), args []any) ([]*tensor.Tensor, error) {
+	sig := ParseSignature(k.Def.Schema)
+	infer := Infer{Args: vals(args...), Out: make([]tensor.Meta, n)}
+	if err := k.Def.Infer(&infer); err != nil {
+		return nil, err
+	}
+	plan, err := Prepare(k, &sig, infer.Args, infer.Out, Options{Tier: tier})
+	if err != nil {
+		return nil, err
+	}
+	var outs []*tensor.Tensor
+	for i := range infer.Out {
+		outs = append(outs, &tensor.Tensor{Meta: infer.Out[i].Clone(), Data: make([]byte, infer.Out[i].Nbytes())})
+	}
+	return outs, plan.Bind(infer.Args, outs, &Env{Temp: &Temp{}, Parallel: parallel}).Call()
 }
