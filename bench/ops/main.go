@@ -15,9 +15,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 
+	"github.com/rules-pte/rules_pte/bench/side"
 	"github.com/rules-pte/rules_pte/bench/table"
 )
 
@@ -58,14 +58,8 @@ func parseFlags() (options, error) {
 	if o.match, err = regexp.Compile(*match); err != nil {
 		return o, fmt.Errorf("--match: %w", err)
 	}
-	// Under `bazel run` paths count from where the user stands, while the script for Python lies here.
-	if from := os.Getenv("BUILD_WORKING_DIRECTORY"); from != "" {
-		for _, p := range []*string{&o.python, &o.jsonFile, &o.markdown} {
-			if filepath.Base(*p) != *p && !filepath.IsAbs(*p) {
-				*p = filepath.Join(from, *p)
-			}
-		}
-	}
+	side.CommandsFromUser(&o.python)
+	side.FilesFromUser(&o.jsonFile, &o.markdown)
 	return o, nil
 }
 
@@ -92,7 +86,7 @@ func run(o options) error {
 }
 
 // other is the other side, nil for none. tmp is a folder for its files.
-func (o *options) other(tmp string) (side, error) {
+func (o *options) other(tmp string) (rival, error) {
 	switch {
 	case o.beside != "":
 		return newTier(o.beside)

@@ -42,8 +42,8 @@ type result struct {
 	Rows   []*row `json:"rows"`
 }
 
-// side is what ours is measured beside.
-type side interface {
+// rival is what ours is measured beside.
+type rival interface {
 	name() string
 	// load makes p the program that time runs; a refusal says that it cannot.
 	load(p *program) error
@@ -52,7 +52,7 @@ type side interface {
 	close()
 }
 
-func measure(o options, other side) (*result, error) {
+func measure(o options, other rival) (*result, error) {
 	res := &result{Rounds: o.rounds}
 	if other != nil {
 		res.Beside = other.name()
@@ -74,7 +74,7 @@ func measure(o options, other side) (*result, error) {
 	return res, nil
 }
 
-func measureCall(table *op.Table, family, text string, other side, rounds int) (*row, error) {
+func measureCall(table *op.Table, family, text string, other rival, rounds int) (*row, error) {
 	c, err := parseCall(text)
 	if err != nil {
 		return nil, err

@@ -38,21 +38,27 @@ func (t *Tools) Define(f *flag.FlagSet) {
 	f.StringVar(&t.Cache, "cache", "", "folder for exported programs; the user's cache if empty")
 }
 
-// FromUser makes paths count from where the user stands: under `bazel run` that is another folder. An empty path stays, and
-// so does a command's name in PATH.
-func (t *Tools) FromUser(paths ...*string) {
+// FromUser makes the paths of the tools, and of other files, count from where the user stands.
+func (t *Tools) FromUser(files ...*string) {
+	FilesFromUser(append(files, &t.Pte, &t.Cache)...)
+	CommandsFromUser(&t.Python, &t.LiteRT)
+}
+
+// FilesFromUser makes paths count from where the user stands: under `bazel run` that is another folder. An empty path stays.
+func FilesFromUser(files ...*string) {
 	from := os.Getenv("BUILD_WORKING_DIRECTORY")
-	if from == "" {
-		return
-	}
-	for _, p := range append(paths, &t.Pte, &t.Cache) {
-		if *p != "" && !filepath.IsAbs(*p) {
+	for _, p := range files {
+		if from != "" && *p != "" && !filepath.IsAbs(*p) {
 			*p = filepath.Join(from, *p)
 		}
 	}
-	for _, p := range []*string{&t.Python, &t.LiteRT} {
-		if filepath.Base(*p) != *p && !filepath.IsAbs(*p) {
-			*p = filepath.Join(from, *p)
+}
+
+// CommandsFromUser is FilesFromUser for commands: a name without a folder is looked for in PATH.
+func CommandsFromUser(commands ...*string) {
+	for _, p := range commands {
+		if filepath.Base(*p) != *p {
+			FilesFromUser(p)
 		}
 	}
 }

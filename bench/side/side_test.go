@@ -71,3 +71,18 @@ func TestServe(t *testing.T) {
 		t.Error("other results: no error")
 	}
 }
+
+// TestFromUser: under bazel, relative paths count from the user's folder, but for what is not given and for commands in PATH.
+func TestFromUser(t *testing.T) {
+	t.Setenv("BUILD_WORKING_DIRECTORY", "/home/user")
+	for _, c := range []struct{ given, file, command string }{
+		{"", "", ""}, {"a", "/home/user/a", "a"}, {"b/c", "/home/user/b/c", "/home/user/b/c"}, {"/d", "/d", "/d"},
+	} {
+		file, command := c.given, c.given
+		FilesFromUser(&file)
+		CommandsFromUser(&command)
+		if file != c.file || command != c.command {
+			t.Errorf("%q: file %q and command %q, want %q and %q", c.given, file, command, c.file, c.command)
+		}
+	}
+}

@@ -67,13 +67,16 @@ func recorded() (*Recorder, *pte.ExecutionPlan) {
 		r.SetChainDebugHandle(-1, 0)
 		r.EndProfiling(whole)
 	}
-	for i, s := range r.steps { // what the clock said
-		s.took = 0
-		for k := range s.times {
-			s.times[k] = []time.Duration{2000, 9000, 3000, 5000}[i]
+	// What the clock said: of the first two calls, something interrupted another step of the delegate each.
+	for call, took := range [][]time.Duration{{2000, 39_000, 33_000, 5000}, {2000, 39_000, 3000, 35_000}, {2000, 9000, 3000, 5000}} {
+		for i, s := range r.steps {
+			if s.took = took[i]; call == 0 {
+				s.times = nil
+			}
 		}
-		s.times = s.times[:2]
-		s.took = s.times[0]
+		if call < 2 {
+			r.finish()
+		}
 	}
 	return r, plan
 }

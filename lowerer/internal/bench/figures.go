@@ -42,6 +42,8 @@ type Row struct {
 	Share float64 `json:"share"`
 	MACs  int64   `json:"macs"`
 	Bytes int64   `json:"bytes"`
+	// Integers says that MACs are of int8.
+	Integers bool `json:"integers,omitempty"`
 	// Limit is what bounds the speed: "fma" or "dot" for products whose operands are read faster than multiplied, "read"
 	// for others. Peak is the part of that limit that is reached. Both are empty where the work is not known.
 	Limit string  `json:"limit,omitempty"`
@@ -71,7 +73,7 @@ func (r *Recorder) rows(plan *pte.ExecutionPlan, m *Machine) []Row {
 			continue
 		}
 		row := Row{Place: []int{s.key.chain, s.key.instruction, s.key.step}, Name: s.name, Result: s.result, Calls: max(s.count/len(s.times), 1),
-			NS: median(s.times).Nanoseconds(), MACs: s.work.MACs, Bytes: s.work.Bytes}
+			NS: median(s.times).Nanoseconds(), MACs: s.work.MACs, Bytes: s.work.Bytes, Integers: s.work.Integers && s.work.MACs > 0}
 		in := &plan.Chains[s.key.chain].Instructions[s.key.instruction]
 		switch in.Type {
 		case pte.KernelCall:
@@ -80,8 +82,7 @@ func (r *Recorder) rows(plan *pte.ExecutionPlan, m *Machine) []Row {
 		case pte.DelegateCall:
 			row.Backend = plan.Delegates[in.A].ID
 			if s.key.step == 0 {
-				row.NS -= r.stepsOf(s.key).Nanoseconds()
-				row.NS, row.Result = max(row.NS, 0), ""
+				row.Result = ""
 			}
 		}
 		row.limit(s.work.Integers, m)
@@ -89,16 +90,6 @@ func (r *Recorder) rows(plan *pte.ExecutionPlan, m *Machine) []Row {
 	}
 	share(rows)
 	return rows
-}
-
-// stepsOf is the time of all steps of a delegate's instruction.
-func (r *Recorder) stepsOf(k key) (sum time.Duration) {
-	for _, s := range r.steps {
-		if s.key.chain == k.chain && s.key.instruction == k.instruction && s.key.step > 0 {
-			sum += median(s.times)
-		}
-	}
-	return sum
 }
 
 // limit finds what bounds the row, and how near it comes.
@@ -139,7 +130,7 @@ func operators(kernels []Row) []Row {
 		if !ok {
 			j = len(rows)
 			at[id{k.Name, k.Backend}] = j
-			rows = append(rows, Row{Name: k.Name, Backend: k.Backend, Limit: k.Limit})
+			rows = append(rows, Row{Name: k.Name, Backend: k.Backend, Limit: k.Limit, Integers: k.Integers})
 		}
 		rows[j].add(k)
 	}
@@ -173,7 +164,11 @@ func (row *Row) speed(perCall bool) (string, string) {
 		calls = float64(row.Calls)
 	}
 	if row.MACs > 0 {
-		return three(calls * 2 * float64(row.MACs) / float64(row.NS)), "GFLOP/s"
+		unit := "GFLOP/s"
+		if row.Integers {
+			unit = "GOP/s"
+		}
+		return three(calls * 2 * float64(row.MACs) / float64(row.NS)), unit
 	}
 	return three(calls * float64(row.Bytes) / float64(row.NS)), "GB/s"
 }

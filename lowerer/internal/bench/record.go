@@ -47,8 +47,14 @@ func NewRecorder() *Recorder { return &Recorder{byKey: map[key]*step{}} }
 // CreateEventBlock begins a call, or the making of an instance.
 func (r *Recorder) CreateEventBlock(string) { r.finish() }
 
-// finish ends a call.
+// finish ends a call. What the steps of a delegate took is not its instruction's own time: this holds call by call, not for
+// medians, since whatever interrupts a call interrupts one step of it.
 func (r *Recorder) finish() {
+	for _, s := range r.steps {
+		if parent := r.byKey[key{s.key.chain, s.key.instruction, 0}]; s.key.step > 0 && parent != nil {
+			parent.took = max(parent.took-s.took, 0)
+		}
+	}
 	for _, s := range r.steps {
 		if s.took > 0 {
 			s.times = append(s.times, s.took)
