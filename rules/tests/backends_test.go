@@ -158,20 +158,22 @@ func TestContract(t *testing.T) {
 	w.build("//:demo_pte")
 }
 
-// platforms are what a runtime is built for, and how it is run here; nil for one that is only built.
+// platforms are what a runtime is built for, by its attribute or by --platforms, and how it is run here; nil for one that is
+// only built.
 var platforms = []struct {
 	name, file string
 	run        []string
+	flag       bool
 }{
-	{"linux_amd64", "", []string{}},
-	{"linux_arm64", "", []string{"qemu-aarch64-static"}},
-	{"linux_arm", "", []string{"qemu-arm-static"}},
-	{"linux_riscv64", "", []string{"qemu-riscv64-static"}},
-	{"wasip1_wasm", ".wasm", []string{"node", "--no-warnings", "-e", wasiLoader}},
-	{"js_wasm", ".wasm", []string{"node", "GOROOT/lib/wasm/wasm_exec_node.js"}},
-	{"android_arm64", "", nil},
-	{"darwin_arm64", "", nil},
-	{"windows_amd64", ".exe", nil},
+	{"linux_amd64", "", []string{}, false},
+	{"linux_arm64", "", []string{"qemu-aarch64-static"}, false},
+	{"linux_arm", "", []string{"qemu-arm-static"}, false},
+	{"linux_riscv64", "", []string{"qemu-riscv64-static"}, true},
+	{"wasip1_wasm", ".wasm", []string{"node", "--no-warnings", "-e", wasiLoader}, false},
+	{"js_wasm", ".wasm", []string{"node", "GOROOT/lib/wasm/wasm_exec_node.js"}, false},
+	{"android_arm64", "", nil, false},
+	{"darwin_arm64", "", nil, false},
+	{"windows_amd64", ".exe", nil, false},
 }
 
 // wasiLoader runs the WASI program that is its argument.
@@ -183,18 +185,22 @@ WebAssembly.instantiate(code, wasi.getImportObject()).then(x => wasi.start(x.ins
 // demoTable is the table of what is linked that pte_closure_test looks for; the backend takes the whole program.
 const demoTable = "pte closure 1\nbackend BackendWithDelegateMappingDemo\nend of pte closure\n"
 
-// TestPlatforms builds a runtime for every platform by its attribute, and compares what it computes with amd64's. The
+// TestPlatforms builds a runtime for every platform, and compares what it computes with amd64's. The
 // program is lowered once, and every binary has the table of what it links.
 func TestPlatforms(t *testing.T) {
 	w := backendsWorkspace(t)
 	goroot := strings.TrimSpace(goRun(t, "env", "GOROOT"))
 	var want []float64
 	for _, p := range platforms {
-		ran := w.build("//:on_" + p.name)
+		target, flags := "on_"+p.name, []string{}
+		if p.flag {
+			target, flags = "anywhere", []string{"--platforms=@rules_pte//rules/platforms:" + p.name}
+		}
+		ran := w.build(append(flags, "//:"+target)...)
 		if p.name != platforms[0].name && strings.Contains(strings.Join(ran, " "), "PteProgram") {
 			t.Errorf("%s: the program was lowered again: %q", p.name, ran)
 		}
-		if text, err := os.ReadFile(w.output("on_"+p.name, p.file)); err != nil || !bytes.Contains(text, []byte(demoTable)) {
+		if text, err := os.ReadFile(w.output(target, p.file)); err != nil || !bytes.Contains(text, []byte(demoTable)) {
 			t.Errorf("%s: no table of what is linked (%v)", p.name, err)
 		}
 		if p.run == nil {
@@ -204,7 +210,7 @@ func TestPlatforms(t *testing.T) {
 		for i := range p.run {
 			p.run[i] = run.Replace(p.run[i])
 		}
-		out, err := exec.Command("env", append(p.run, w.output("on_"+p.name, p.file))...).Output()
+		out, err := exec.Command("env", append(p.run, w.output(target, p.file))...).Output()
 		if err != nil {
 			t.Errorf("run on %s: %v", p.name, err)
 			continue

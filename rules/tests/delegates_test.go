@@ -39,7 +39,7 @@ func TestDelegatesLinkWhatTheyRun(t *testing.T) {
 				if backend != "xnnpack" || !slices.Contains(linkedDelegates, name) {
 					return
 				}
-				tools.link(t, b, []string{backend})
+				tools.link(t, b, []string{backend}, noDWARF)
 				if got := linked(t, b.binary, kernels); !slices.Equal(got, needed) {
 					t.Errorf("linked kernels %v\nwant %v", got, needed)
 				}

@@ -44,6 +44,9 @@ func variables(t *testing.T, head string) []string {
 	return names
 }
 
+// noDWARF is a flag that makes linking take half the time, and leaves the symbols.
+const noDWARF = "-ldflags=-w"
+
 // linked are those of names that the binary holds, by its symbols.
 func linked(t *testing.T, binary string, names []string) []string {
 	t.Helper()
@@ -69,7 +72,7 @@ func TestOnlyWhatIsUsedIsLinked(t *testing.T) {
 	tools := buildTools(t)
 	for name, model := range models(t) {
 		t.Run(name, func(t *testing.T) {
-			r := tools.runner(t, model)
+			r := tools.runner(t, model, noDWARF)
 			want, _ := called(t, tools.pte(t, "inspect", "--json", r.program))
 			if got := manifestKernels(t, r.manifest); !slices.Equal(got, want) {
 				t.Errorf("kernels of the manifest %v\nwant %v", got, want)

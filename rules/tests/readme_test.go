@@ -1,0 +1,50 @@
+package tests
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// block is the first example in a language of a page of this repository.
+func block(t *testing.T, page, language, head string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range strings.Split(string(text), "```"+language+"\n")[1:] {
+		if b, _, _ = strings.Cut(b, "```"); strings.HasPrefix(b, head) {
+			return b
+		}
+	}
+	t.Fatalf("%s has no example in %s that begins with %s", page, language, head)
+	return ""
+}
+
+// TestNewUser does what the README says, in an empty workspace with the lines of docs/rules.md: it lowers a model, builds a runtime
+// for another machine, and tests the program, with the tool that Bazel compiles.
+func TestNewUser(t *testing.T) {
+	w := newWorkspace(t, "")
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("WORKSPACE", strings.Replace(block(t, "docs/rules.md", "starlark", "local_repository("), "../rules_pte", root, 1))
+	w.write("BUILD.bazel", block(t, "README.md", "starlark", "load("))
+	w.write("net.pte.cue", block(t, "README.md", "cue", "package net"))
+	for to, from := range map[string]string{
+		"net.pt2": "../../backends/backendtest/testdata/chain.pt2", "chain_in.npy": "../../backends/backendtest/testdata/chain_in.npy",
+		"chain_out.npy": "../../backends/backendtest/testdata/chain_out.npy", "case.json": "testdata/backends/case.json",
+	} {
+		w.copy(to, from, nil)
+	}
+	if out, err := w.bazel("test", "//..."); err != nil {
+		t.Fatalf("bazel test: %v\n%s", err, out)
+	}
+	if out, err := exec.Command("qemu-aarch64-static", w.output("net", "")).CombinedOutput(); err != nil || !strings.Contains(string(out), "forward: 1 inputs") {
+		t.Errorf("the runtime: %v\n%s", err, out)
+	}
+}
