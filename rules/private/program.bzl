@@ -80,38 +80,41 @@ def _spec(ctx, models):
         fail("%s: spec: %s is no .cue file and no pte_spec" % (ctx.label, ctx.attr.spec.label))
     return struct(file = file, srcs = ctx.files.srcs, imports = below.args, files = depset([file] + ctx.files.srcs, transitive = [below.files]))
 
-def _program(ctx, models, vet):
+def _program(ctx, models, spec, vet):
     """Lowers. The places of the spec's values are for errors alone, so that a program which lowered does not depend on them."""
     out = struct(program = _file(ctx, ".ptep"), report = _file(ctx, ".report.json"))
     unused = _file(ctx, ".unused")
-    args = _program_args(ctx, models, vet)
+    args = _program_args(ctx, models, spec, vet)
     args.add("--unused", unused)
     args.add("-o", out.program)
     args.add("--report", out.report)
-    _run(ctx, ["lower", "program"], args, _program_inputs(models, vet), [out.program, out.report, unused], "PteProgram", unused)
+    _run(ctx, ["lower", "program"], args, _program_inputs(models, spec, vet), [out.program, out.report, unused], "PteProgram", unused)
     return out
 
-def _program_args(ctx, models, vet):
+def _program_args(ctx, models, spec, vet):
     args = ctx.actions.args()
-    args.add("--values", vet.values)
-    args.add("--places", vet.places)
+    if vet:
+        args.add("--values", vet.values)
+        args.add("--places", vet.places)
+    else:
+        args.add("--spec", spec.file)
     for m in models:
         args.add("--graph", "%s=%s" % (m.key, m.graph.path))
     return args
 
-def _program_inputs(models, vet):
-    return [vet.values, vet.places] + [m.graph for m in models]
+def _program_inputs(models, spec, vet):
+    return ([vet.values, vet.places] if vet else [spec.file]) + [m.graph for m in models]
 
-def _debug(ctx, models, vet):
+def _debug(ctx, models, spec, vet):
     """Lowers again, when asked, for the files that say what instructions came from: PteProgram has no use for them."""
     out = [ctx.actions.declare_file(ctx.attr.out + s) for s in [".debug.json", ".etrecord"]]
     scratch = [_file(ctx, ".debug.ptep"), _file(ctx, ".debug.report.json")]
-    args = _program_args(ctx, models, vet)
+    args = _program_args(ctx, models, spec, vet)
     args.add("--debug", out[0])
     args.add("--etrecord", out[1])
     args.add("-o", scratch[0])
     args.add("--report", scratch[1])
-    _run(ctx, ["lower", "program"], args, _program_inputs(models, vet), out + scratch, "PteDebug")
+    _run(ctx, ["lower", "program"], args, _program_inputs(models, spec, vet), out + scratch, "PteDebug")
     return out
 
 def _check(ctx, report, spec, vet):
@@ -165,15 +168,17 @@ def _pte_program_impl(ctx):
     for m in models:
         _split(ctx, m)
     spec = _spec(ctx, models)
-    vet = _vet(ctx, spec)
-    lowered = _program(ctx, models, vet)
-    check = [_check(ctx, lowered.report, spec, vet)] if ctx.attr.spec else []  # nothing expects anything
+
+    # The default spec is right, and expects nothing.
+    vet = _vet(ctx, spec) if ctx.attr.spec else None
+    lowered = _program(ctx, models, spec, vet)
+    check = [_check(ctx, lowered.report, spec, vet)] if vet else []
     packed = _pack(ctx, models, lowered, check)
     return [
         DefaultInfo(files = depset([packed.out] + packed.data), runfiles = ctx.runfiles([packed.out] + packed.data)),
         OutputGroupInfo(
-            _validation = depset([vet.marker] + check),
-            debug = depset(_debug(ctx, models, vet)),
+            _validation = depset([vet.marker] + check if vet else []),
+            debug = depset(_debug(ctx, models, spec, vet)),
             manifest = depset([packed.manifest]),
             report = depset([lowered.report]),
         ),
