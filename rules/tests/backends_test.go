@@ -2,6 +2,7 @@ package tests
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -20,10 +21,45 @@ var npuNames = strings.NewReplacer(
 	"demo.", "npu.",
 )
 
-// backendsWorkspace is the workspace with backends of this project, and a copy of one with names of its own.
+// shared is the folder and the output base of all that backendsWorkspace gives: what one test has built is there for the next.
+var shared struct{ dir, user string }
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.user != "" {
+		(&workspace{dir: shared.dir, user: shared.user}).close()
+		code = max(code, removed(shared.dir), removed(shared.user))
+	}
+	os.Exit(code)
+}
+
+// removed is 1 if a folder cannot be removed.
+func removed(dir string) int {
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// backendsWorkspace is the workspace with backends of this project, and a copy of one with names of its own. Its Bazel, which
+// the tests share, may have built targets before.
 func backendsWorkspace(t *testing.T) *workspace {
 	t.Helper()
-	w := newWorkspace(t, "backends")
+	if os.Getenv("PTE_HOST") == "" {
+		t.Skip("PTE_HOST is not set")
+	}
+	for _, dir := range []*string{&shared.dir, &shared.user} {
+		if *dir == "" {
+			var err error
+			if *dir, err = os.MkdirTemp("", "pte-backends-"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	w := &workspace{t: t, dir: shared.dir, user: shared.user, log: filepath.Join(t.TempDir(), "log.json")}
+	w.clear()
+	w.fill("backends")
 	for _, f := range []string{"chain.pt2", "chain_in.npy", "chain_out.npy"} {
 		w.copy(f, "../../backends/backendtest/testdata/"+f, nil)
 	}
@@ -39,6 +75,23 @@ func backendsWorkspace(t *testing.T) *workspace {
 		}
 	}
 	return w
+}
+
+// clear removes all files but Bazel's links.
+func (w *workspace) clear() {
+	w.t.Helper()
+	entries, err := os.ReadDir(w.dir)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "bazel-") {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(w.dir, e.Name())); err != nil {
+			w.t.Fatal(err)
+		}
+	}
 }
 
 // copy copies a file, with other names if names is not nil.

@@ -42,16 +42,23 @@ func newWorkspace(t *testing.T, name string) *workspace {
 	if os.Getenv("PTE_HOST") == "" {
 		t.Skip("PTE_HOST is not set")
 	}
-	dir := t.TempDir()
+	w := &workspace{t: t, dir: t.TempDir(), user: t.TempDir(), log: filepath.Join(t.TempDir(), "log.json")}
+	w.fill(name)
+	t.Cleanup(w.close)
+	return w
+}
+
+// fill copies testdata/name, unless it is "", and what it takes to load the rules.
+func (w *workspace) fill(name string) {
+	w.t.Helper()
 	if name != "" {
-		if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))); err != nil {
-			t.Fatal(err)
+		if err := os.CopyFS(w.dir, os.DirFS(filepath.Join("testdata", name))); err != nil {
+			w.t.Fatal(err)
 		}
 	}
-	w := &workspace{t: t, dir: dir, user: t.TempDir(), log: filepath.Join(t.TempDir(), "log.json")}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	w.write("WORKSPACE", strings.ReplaceAll(`local_repository(name = "rules_pte", path = "ROOT")
 load("@rules_pte//rules:repositories.bzl", "pte_dependencies", "pte_offline_stubs")
@@ -59,9 +66,13 @@ pte_offline_stubs()
 pte_dependencies()
 `, "ROOT", root))
 	w.copy("tool.bzl", filepath.Join("testdata", "tool.bzl"), nil)
-	goRun(t, "build", "-o", dir, "./lowerer/cmd/pte", "./rules/tester")
-	t.Cleanup(func() { w.bazel("shutdown"); exec.Command("chmod", "-R", "u+w", w.user).Run() })
-	return w
+	goRun(w.t, "build", "-o", w.dir, "./lowerer/cmd/pte", "./rules/tester")
+}
+
+// close ends Bazel's server, and lets the output base be removed.
+func (w *workspace) close() {
+	_, _ = w.bazel("shutdown")
+	_ = exec.Command("chmod", "-R", "u+w", w.user).Run()
 }
 
 func (w *workspace) write(name, text string) {
