@@ -24,8 +24,10 @@ type step struct {
 	plan    *op.Plan
 	prim    primFunc
 	backend backend.Backend
-	fixed   bool // the sizes of the outs never change
-	stable  bool // they follow from the sizes of the tensors alone
+	// chain and index say which instruction it is.
+	chain, index int
+	fixed        bool // the sizes of the outs never change
+	stable       bool // they follow from the sizes of the tensors alone
 }
 
 func operatorName(o pte.Operator) string {
@@ -66,9 +68,10 @@ func (m *method) outsAndReads(in *pte.Instruction) (outs, reads []int32) {
 func (m *method) loadSteps(missing *missingList) error {
 	m.markVarying()
 	base := 0
-	for _, chain := range m.plan.Chains {
+	for k, chain := range m.plan.Chains {
 		for i := range chain.Instructions {
 			s, err := m.loadStep(&chain.Instructions[i], missing)
+			s.chain, s.index = k, i
 			if err != nil {
 				return wrap(pte.InvalidProgram, "load instruction "+itoa(i), err)
 			}
@@ -86,7 +89,11 @@ func (m *method) loadSteps(missing *missingList) error {
 		return err
 	}
 	m.findWriteBacks()
-	return m.checkWrites()
+	if err := m.checkWrites(); err != nil {
+		return err
+	}
+	m.fuse()
+	return nil
 }
 
 func (m *method) has(v int32) bool { return v >= 0 && int(v) < len(m.vals) }

@@ -60,7 +60,7 @@ func (m *Method) traceRun(tr EventTracer, run func() error) error {
 // traceStep is step as an event.
 func (m *Method) traceStep(tr EventTracer, pc int) (int, error) {
 	s := &m.m.steps[pc]
-	tr.SetChainDebugHandle(m.m.position(pc))
+	tr.SetChainDebugHandle(s.chain, s.index)
 	next, err := m.profile(tr, s, pc)
 	if err != nil {
 		return next, err
@@ -105,18 +105,6 @@ func workOf(name string, v *op.Invoker) (w backend.Work) {
 		w.MACs = op.MACs(name, sizes, v.Outs[0].Sizes, len(v.Args) > op.TransposedArg && v.Args[op.TransposedArg].Int != 0)
 	}
 	return w
-}
-
-// position is the chain of step pc and its place there.
-func (m *method) position(pc int) (chain, instruction int) {
-	for chain := range m.plan.Chains {
-		n := len(m.plan.Chains[chain].Instructions)
-		if pc < n {
-			return chain, pc
-		}
-		pc -= n
-	}
-	return -1, 0
 }
 
 // eventNames are ExecuTorch's names of instructions that call no kernel.

@@ -25,6 +25,9 @@ func MACs(name string, arg func(i int) []tensor.Dim, out []tensor.Dim, transpose
 			return numel(out) * sizes[len(sizes)-1]
 		}
 	}
+	if q := arg(0); name == attentionBase && len(q) > 1 {
+		return q[len(q)-2] * (numel(arg(1)) + numel(arg(2)))
+	}
 	if weight := arg(1); name == "aten::convolution" && len(weight) > 0 {
 		if transposed {
 			out = arg(0)

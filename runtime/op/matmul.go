@@ -115,7 +115,7 @@ type packed[T number] struct {
 
 // preparePacked packs the constant t.
 func preparePacked[T number](p *Prep, t *tensor.Tensor, transposed bool) (State, error) {
-	if t == nil || t.Data == nil {
+	if t == nil || t.Data == nil || t.Rank() != 2 {
 		return nil, nil
 	}
 	layout := "panels"

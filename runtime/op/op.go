@@ -143,6 +143,9 @@ type Kernel struct {
 	Cast    bool
 	// Prepare is called once for each instruction when a program is loaded; nil if there is nothing to prepare.
 	Prepare func(p *Prep) (State, error)
+	// Attention computes this product of matrices, a softmax of it, and the product of that with another matrix: the Run of
+	// PrepareAttention. Nil if there is nothing for it.
+	Attention func(c *Call, s State) error
 	// Run computes c.Out, which has its final sizes (but see DataDependent). It must not allocate.
 	Run func(c *Call, s State) error
 }

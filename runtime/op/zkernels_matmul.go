@@ -32,7 +32,7 @@ var MmI8 = Kernel{Def: &Mm, DType: tensor.Char, Prepare: prepareMm[int8], Run: r
 var MmU8 = Kernel{Def: &Mm, DType: tensor.Byte, Prepare: prepareMm[uint8], Run: runMm[uint8]}
 
 // BmmF32 runs Bmm in Float.
-var BmmF32 = Kernel{Def: &Bmm, DType: tensor.Float, Run: runBmm[float32]}
+var BmmF32 = Kernel{Def: &Bmm, DType: tensor.Float, Attention: runAttention, Run: runBmm[float32]}
 
 // BmmF64 runs Bmm in Double.
 var BmmF64 = Kernel{Def: &Bmm, DType: tensor.Double, Run: runBmm[float64]}

@@ -60,6 +60,9 @@ func one(b *strings.Builder, k kernel, short string) {
 	if k.prepare != "" {
 		prepare = "Prepare: " + strings.ReplaceAll(k.prepare, "$T", goType) + ", "
 	}
+	if k.attention != "" && short == "f32" {
+		prepare += "Attention: " + k.attention + ", "
+	}
 	name := k.def + suffix(short)
 	fmt.Fprintf(b, "\n// %s runs %s in %s.\nvar %s = Kernel{Def: &%s, DType: tensor.%s, %s%sRun: %s}\n",
 		name, k.def, e.scalar, name, k.def, e.scalar, cast, prepare, strings.ReplaceAll(k.run, "$T", goType))

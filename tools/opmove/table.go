@@ -29,6 +29,7 @@ type kernel struct {
 	def, types   string
 	words        bool // run on bits, one instance for each element size
 	run, prepare string
+	attention    string // what Kernel.Attention is in f32
 }
 
 func moves(def, run string) kernel {
@@ -80,7 +81,7 @@ var files = []file{
 	}},
 	{"zkernels_matmul.go", []kernel{
 		prepared("Mm", real, "runMm", "prepareMm"),
-		numbers("Bmm", real, "runBmm"),
+		{def: "Bmm", types: real, run: "runBmm[$T]", attention: "runAttention"},
 		prepared("Addmm", real, "runAddmm", "prepareAddmm"),
 		prepared("Linear", real, "runLinear", "prepareLinear"),
 		prepared("Convolution", real, "runConvolution", "prepareConvolution"),

@@ -1,0 +1,151 @@
+package op
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// attention64 is softmax(scale·(q·k) + mask)·v in float64; bias is the mask.
+func attention64(q, k, v []float32, n, rows, depth, columns, width int, scale float64, bias func(i, r, s int) float64) []float64 {
+	out := make([]float64, n*rows*width)
+	for i := range n {
+		for r := range rows {
+			x, top, sum := make([]float64, columns), math.Inf(-1), 0.0
+			for s := range x {
+				for d := range depth {
+					x[s] += float64(q[(i*rows+r)*depth+d]) * float64(k[(i*depth+d)*columns+s])
+				}
+				x[s] = x[s]*scale + bias(i, r, s)
+				top = max(top, x[s])
+			}
+			for s := range x {
+				x[s] = math.Exp(x[s] - top)
+				sum += x[s]
+			}
+			for s := range x {
+				for w := range width {
+					out[(i*rows+r)*width+w] += x[s] / sum * float64(v[(i*columns+s)*width+w])
+				}
+			}
+		}
+	}
+	return out
+}
+
+// planOfAttention is what the executor makes of two products and what is between them.
+func planOfAttention(t *testing.T, tier kernel.Tier, a Attention) *Plan {
+	t.Helper()
+	sig := ParseSignature(Bmm.Schema)
+	first, err := Prepare(&BmmF32, &sig, nil, nil, Options{Tier: tier})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return PrepareAttention(first, a)
+}
+
+// TestAttention holds attention with masks of all kinds against float64, at sizes around those of tiles and blocks.
+func TestAttention(t *testing.T) {
+	for _, s := range [][5]int{{1, 1, 1, 1, 1}, {3, 5, 4, 7, 3}, {4, 25, 8, 33, 32}, {2, 49, 64, 197, 64}, {2, 3, 16, 1300, 20}, {2, 30, 32, 512, 8}} {
+		n, rows, depth, columns, width := s[0], s[1], s[2], s[3], s[4]
+		q, k, v := wave(int64(n), int64(rows), int64(depth)), wave(int64(n), int64(depth), int64(columns)), wave(int64(n), int64(columns), int64(width))
+		added := wave(int64(n), 1, int64(rows), int64(columns))
+		causal := testTensor(tensor.Bool, []int64{int64(rows), int64(columns)})
+		for i := range causal.Data {
+			causal.Data[i] = toBool(i%columns <= i/columns)
+		}
+		padding := testTensor(tensor.Bool, []int64{1, 1, 1, int64(columns)})
+		for i := range padding.Data {
+			padding.Data[i] = toBool(i*2 <= columns)
+		}
+		never := func(yes bool) float64 {
+			if yes {
+				return 0
+			}
+			return math.Inf(-1)
+		}
+		for name, m := range map[string]struct {
+			mask *tensor.Tensor
+			bias func(i, r, s int) float64
+		}{
+			"none":    {nil, func(_, _, _ int) float64 { return 0 }},
+			"added":   {added, func(i, r, s int) float64 { return float64(elems[float32](added)[(i*rows+r)*columns+s]) }},
+			"causal":  {causal, func(_, r, s int) float64 { return never(s <= r) }},
+			"padding": {padding, func(_, _, s int) float64 { return never(2*s <= columns) }},
+		} {
+			for _, tier := range kernel.Tiers()[1:] {
+				t.Run(fmt.Sprintf("%v/%s/%v", s, name, tier), func(t *testing.T) {
+					scale := 1 / math.Sqrt(float64(depth)) / 4
+					want := attention64(elems[float32](q), elems[float32](k), elems[float32](v), n, rows, depth, columns, width, scale, m.bias)
+					plan := planOfAttention(t, tier, Attention{Scale: float32(scale)})
+					for _, right := range []*tensor.Tensor{k, ordered(k, 0, 2, 1)} {
+						checkAttention(t, plan, want, q, right, v, m.mask)
+					}
+				})
+			}
+		}
+	}
+}
+
+// checkAttention runs a plan, on two threads too, with results of its own and where q lies.
+func checkAttention(t *testing.T, plan *Plan, want []float64, q, k, v, mask *tensor.Tensor) {
+	t.Helper()
+	args := []any{q, k, v}
+	if mask != nil {
+		args = append(args, mask)
+	}
+	var temp Temp
+	two := func(n, grain int, f func(lo, hi int)) {
+		done := make(chan bool)
+		go func() { f(n/2, n); close(done) }()
+		f(0, n/2)
+		<-done
+	}
+	for _, parallel := range []func(n, grain int, f func(lo, hi int)){nil, two} {
+		out := testTensor(tensor.Float, []int64{q.Sizes[0], q.Sizes[1], v.Sizes[2]})
+		if err := plan.Bind(vals(args...), []*tensor.Tensor{out}, &Env{Temp: &temp, Parallel: parallel}).Call(); err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range elems[float32](out) {
+			if !(math.Abs(float64(x)-want[i]) <= 2e-5*(1+math.Abs(want[i]))) {
+				t.Fatalf("element %d is %v, want %v", i, x, want[i])
+			}
+		}
+	}
+	if q.Sizes[2] != v.Sizes[2] {
+		return
+	}
+	same := &tensor.Tensor{Meta: q.Meta.Clone(), Data: append([]byte(nil), q.Data...)}
+	args[0] = same
+	if err := plan.Bind(vals(args...), []*tensor.Tensor{same}, &Env{Temp: &temp}).Call(); err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range elems[float32](same) {
+		if !(math.Abs(float64(x)-want[i]) <= 2e-5*(1+math.Abs(want[i]))) {
+			t.Fatalf("in place element %d is %v, want %v", i, x, want[i])
+		}
+	}
+}
+
+// TestAttentionEmptyRows masks all columns of a row.
+func TestAttentionEmptyRows(t *testing.T) {
+	q, k, v := wave(1, 2, 4), wave(1, 4, 20), wave(1, 20, 16)
+	mask := testTensor(tensor.Bool, []int64{2, 20})
+	mask.Data[20] = 1
+	for _, tier := range kernel.Tiers()[1:] {
+		for _, zero := range []bool{false, true} {
+			out := testTensor(tensor.Float, []int64{1, 2, 16})
+			plan := planOfAttention(t, tier, Attention{Scale: 1, EmptyZero: zero})
+			if err := plan.Bind(vals(q, k, v, mask), []*tensor.Tensor{out}, &Env{Temp: new(Temp)}).Call(); err != nil {
+				t.Fatal(err)
+			}
+			o := elems[float32](out)
+			if zero && o[3] != 0 || !zero && o[3] == o[3] || o[16] != elems[float32](v)[0] {
+				t.Errorf("%v: zero %v: got %v", tier, zero, o)
+			}
+		}
+	}
+}

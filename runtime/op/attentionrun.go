@@ -1,0 +1,369 @@
+package op
+
+import (
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+const (
+	// attentionRows is how many rows of scores are computed at a time, attentionColumns how many columns: a multiple of the
+	// panels of all tiers.
+	attentionRows, attentionColumns = 24, 512
+	// attentionGap is how much further apart rows of scores are than they are long, so that they are not in one set of a
+	// cache.
+	attentionGap = 16
+	// attentionRooms is how many threads compute at most at a time.
+	attentionRooms = 32
+)
+
+// attention is a job: packing heads first, and then blocks of rows.
+type attention struct {
+	Attention
+	tiling
+	tier                        kernel.Tier
+	rows, depth, columns, width int
+	q, out, keys, values        []float32
+	k, v                        matrix[float32] // of the first head
+	nextK, nextV                int             // from a head to the next
+	mask                        attentionMask
+	packing                     bool
+	// rooms are where threads compute, room the size of one; a bit of taken is set for each that is in use.
+	rooms       []float32
+	room, count int
+	taken       uint32
+}
+
+// runAttention computes an attention by blocks of rows and columns: scores are never there as a whole.
+func runAttention(c *Call, s State) error {
+	var j attention
+	if err := j.setup(c, s.(*Attention)); err != nil || c.Out[0].Numel() == 0 {
+		return err
+	}
+	heads := int(c.Out[0].Sizes[0])
+	blocks, work := heads*j.blocks(), j.rows*j.columns*(j.depth+j.width)
+	if err := j.allocate(c, heads, blocks); err != nil {
+		return err
+	}
+	j.packing = true
+	if heads*work < gemmParallelMin {
+		j.parts(0, heads)
+		j.packing = false
+		j.parts(0, blocks)
+	} else {
+		share(c, &j, heads, 1)
+		j.packing = false
+		share(c, &j, blocks, max(1, gemmParallelMin/4*j.blocks()/max(1, work)))
+	}
+	if o := elems[float32](c.Out[0]); &o[0] != &j.out[0] {
+		copy(o, j.out)
+	}
+	return nil
+}
+
+// setup makes the job of a call without its memory.
+func (j *attention) setup(c *Call, a *Attention) (err error) {
+	q, k, v := c.Args[0].Tensor, c.Args[1].Tensor, c.Args[2].Tensor
+	j.Attention, j.tiling, j.tier = *a, tilingOf[float32](c.Tier), c.Tier
+	j.rows, j.depth, j.columns, j.width = int(q.Sizes[1]), int(q.Sizes[2]), int(k.Sizes[2]), int(v.Sizes[2])
+	if j.q, err = contiguousOf[float32](c, q); err != nil {
+		return err
+	}
+	var s [tensor.MaxRank]int
+	stridesOf(&k.Meta, &s)
+	j.k, j.nextK = matrix[float32]{elems[float32](k), j.depth, j.columns, s[1], s[2]}, s[0]
+	stridesOf(&v.Meta, &s)
+	j.v, j.nextV = matrix[float32]{elems[float32](v), j.columns, j.width, s[1], s[2]}, s[0]
+	for i := 3; i < len(c.Args) && err == nil; i++ {
+		switch a := &c.Args[i]; a.Kind {
+		case Tensor:
+			err = j.mask.setup(c, a.Tensor, [3]int{int(q.Sizes[0]), j.rows, j.columns})
+		case Ints:
+			err = j.checkSizes(a.Ints)
+		}
+	}
+	return err
+}
+
+// checkSizes holds what the program says of the sizes of scores against what they are; -1 says nothing.
+func (j *attention) checkSizes(sizes []int64) error {
+	n := len(sizes)
+	if n < 2 || sizes[n-1] != -1 && int(sizes[n-1]) != j.columns || sizes[n-2] != -1 && int(sizes[n-2]) != j.rows {
+		return errSizes
+	}
+	return nil
+}
+
+// blocks is how many blocks the rows of a head make.
+func (j *attention) blocks() int { return (j.rows + attentionRows - 1) / attentionRows }
+
+// stride is how far rows of scores are apart.
+func (j *attention) stride() int { return j.whole(min(j.columns, attentionColumns)) + attentionGap }
+
+// whole is n columns in whole panels.
+func (j *attention) whole(n int) int { return j.panels(n) * j.cols }
+
+// allocate makes the job's memory.
+func (j *attention) allocate(c *Call, heads, blocks int) (err error) {
+	if j.keys, err = tempOf[float32](c, heads*j.len(j.depth, j.columns)); err != nil {
+		return err
+	}
+	if j.values, err = tempOf[float32](c, heads*j.len(j.columns, j.width)); err != nil {
+		return err
+	}
+	j.count = min(blocks, runtime.GOMAXPROCS(0), attentionRooms)
+	j.room = attentionRows * (j.stride() + j.whole(j.width) + kernel.SoftStateF32(j.tier))
+	if j.rooms, err = tempOf[float32](c, j.count*j.room); err != nil {
+		return err
+	}
+	j.out = elems[float32](c.Out[0])
+	for i := range c.Args { // results must not lie where operands are read that are still needed
+		if t := c.Args[i].Tensor; t != nil && overlap(c.Out[0].Data, t.Data) {
+			j.out, err = tempOf[float32](c, len(j.out))
+			return err
+		}
+	}
+	return nil
+}
+
+// overlap reports whether a and b have bytes in common.
+func overlap(a, b []byte) bool {
+	x, y := uintptr(unsafe.Pointer(unsafe.SliceData(a))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	return len(a) > 0 && len(b) > 0 && x < y+uintptr(len(b)) && y < x+uintptr(len(a))
+}
+
+// parts packs heads lo to hi, or computes blocks.
+func (j *attention) parts(lo, hi int) {
+	if j.packing {
+		for i := lo; i < hi; i++ {
+			j.packHead(i)
+		}
+		return
+	}
+	at := j.enter()
+	defer j.leave(at)
+	for i := lo; i < hi; i++ {
+		j.block(j.rooms[at*j.room:(at+1)*j.room], i/j.blocks(), i%j.blocks())
+	}
+}
+
+// enter takes a room, when one is free.
+func (j *attention) enter() int {
+	for {
+		taken := atomic.LoadUint32(&j.taken)
+		for i := range j.count {
+			if bit := uint32(1) << i; taken&bit == 0 && atomic.CompareAndSwapUint32(&j.taken, taken, taken|bit) {
+				return i
+			}
+		}
+		runtime.Gosched()
+	}
+}
+
+func (j *attention) leave(i int) { atomic.AndUint32(&j.taken, ^(uint32(1) << i)) }
+
+func (j *attention) packHead(i int) {
+	if j.columns == 0 {
+		return
+	}
+	k, v := j.k, j.v
+	if j.depth > 0 {
+		k.data = k.data[i*j.nextK:]
+		pack(headOf(j.keys, i, j.len(j.depth, j.columns)), k, j.tiling)
+	}
+	v.data = v.data[i*j.nextV:]
+	pack(headOf(j.values, i, j.len(j.columns, j.width)), v, j.tiling)
+}
+
+// headOf is part i of x, of n elements.
+func headOf(x []float32, i, n int) []float32 { return x[i*n : (i+1)*n] }
+
+// scores are some rows of a head, from `from` on, in a room.
+type scores struct {
+	j                *attention
+	head, from, rows int
+	x, sums, state   []float32
+}
+
+// block computes block i of the rows of a head.
+func (j *attention) block(room []float32, head, i int) {
+	height := balanced(j.rows, attentionRows)
+	s := scores{j: j, head: head, from: i * height}
+	s.rows = min(height, j.rows-s.from)
+	if s.rows <= 0 {
+		return
+	}
+	n, m := attentionRows*j.stride(), attentionRows*j.whole(j.width)
+	s.x, s.sums, s.state = room[:n], room[n:n+m], room[n+m:][:s.rows*kernel.SoftStateF32(j.tier)]
+	kernel.StartSoftF32(j.tier, s.state)
+	for at := 0; at < j.columns; at += attentionColumns {
+		n := min(attentionColumns, j.columns-at)
+		s.multiply(at, n)
+		s.exponentials(at, n)
+		s.add(at, n)
+	}
+	s.finish()
+}
+
+// multiply computes the scores of n columns from at on.
+func (s *scores) multiply(at, n int) {
+	j := s.j
+	keys := headOf(j.keys, s.head, j.len(j.depth, j.columns))
+	stride := uintptr(j.stride() * f32Size)
+	for p := 0; p < n; p += j.cols {
+		t := kernel.Tile{Left: at32(j.q, (s.head*j.rows+s.from)*j.depth), Stride: uintptr(j.depth * f32Size), Depth: uintptr(j.depth),
+			Panel: at32(keys, (at+p)*j.depth), Out: &s.x[p], OutStride: stride, Start: &zeros[0]}
+		s.tiles(&t, j.tiling.width(min(j.cols, n-p)))
+	}
+}
+
+// tiles runs t for all rows; results fill the panel.
+func (s *scores) tiles(t *kernel.Tile, width int) {
+	t.Segments, t.Low, t.High = 1, kernel.Unclamped[0], kernel.Unclamped[1]
+	strip := strip{Tile: *t, micro: s.j.micro, width: width, cols: width}
+	n := balanced(s.rows, s.j.micro.Rows)
+	for r := 0; r < s.rows; r += n {
+		rows := min(n, s.rows-r)
+		strip.run(rows)
+		if r+rows == s.rows {
+			return // what is behind the last row may lie outside
+		}
+		strip.Left = (*float32)(unsafe.Add(unsafe.Pointer(strip.Left), uintptr(n)*t.Stride))
+		strip.Out = (*float32)(unsafe.Add(unsafe.Pointer(strip.Out), uintptr(n)*t.OutStride))
+		if t.StartStride > 0 {
+			strip.Start = strip.Out
+		}
+	}
+}
+
+// exponentials masks n scores of each row, from column at on, and makes exponentials of them.
+func (s *scores) exponentials(at, n int) {
+	j, scale, low := s.j, s.j.Scale, kernel.Unclamped[0]
+	lanes := kernel.SoftStateF32(j.tier) / 3
+	whole := (n + lanes - 1) / lanes * lanes
+	for r := range s.rows {
+		row := s.x[r*j.stride():][:whole]
+		scale = j.mask.apply(j.tier, row[:n], j.Scale, [3]int{s.head, s.from + r, at})
+		for i := n; i < whole; i++ {
+			row[i] = low
+		}
+	}
+	kernel.SoftmaxBlocksF32(j.tier, &kernel.Softs{X: s.x, Out: s.x, XStride: j.stride(), OutStride: j.stride(), Rows: s.rows, Width: whole,
+		State: s.state, Scale: scale})
+}
+
+// add multiplies n columns from at on by the values, and adds the products to the sums.
+func (s *scores) add(at, n int) {
+	j := s.j
+	across := j.whole(j.width)
+	if at > 0 {
+		for r := range s.rows {
+			row := s.sums[r*across:][:across]
+			kernel.MulF32(j.tier, row, row, s.stateOf(r, 2))
+		}
+	}
+	values := headOf(j.values, s.head, j.len(j.columns, j.width))
+	for p := 0; p < j.width; p += j.cols {
+		width := j.tiling.width(min(j.cols, j.width-p))
+		t := kernel.Tile{Left: &s.x[0], Stride: uintptr(j.stride() * f32Size), Depth: uintptr(n), Panel: at32(values, p*j.columns+at*width),
+			Out: &s.sums[p], OutStride: uintptr(across * f32Size), Start: &zeros[0]}
+		if at > 0 {
+			t.Start, t.StartStride = t.Out, t.OutStride
+		}
+		s.tiles(&t, width)
+	}
+}
+
+// stateOf is number k of the state of row r: top, sum, or factor.
+func (s *scores) stateOf(r, k int) []float32 {
+	n := kernel.SoftStateF32(s.j.tier)
+	return s.state[r*n+k*n/3:][:1]
+}
+
+// finish divides the sums by those of the exponentials.
+func (s *scores) finish() {
+	j := s.j
+	for r := range s.rows {
+		to := j.out[(s.head*j.rows+s.from+r)*j.width:][:j.width]
+		sum := s.stateOf(r, 1)[0]
+		if j.columns == 0 || j.EmptyZero && sum == 0 {
+			clear(to)
+			continue
+		}
+		row := s.sums[r*j.whole(j.width):][:j.width]
+		if kernel.AffineRowF32(j.tier, to, row, nil, nil, 0, 1/sum) {
+			continue
+		}
+		for i, x := range row {
+			to[i] = x * (1 / sum)
+		}
+	}
+}
+
+// attentionMask is a mask; without one neither bools nor floats are there.
+type attentionMask struct {
+	bools  []uint8
+	floats []float32
+	// heads is how many heads of a batch the mask has; steps are from batch to batch, head, row and column.
+	heads int
+	steps [4]int
+}
+
+// setup takes the mask of this many heads of all batches, rows and columns.
+func (m *attentionMask) setup(c *Call, t *tensor.Tensor, sizes [3]int) (err error) {
+	var have, steps [4]int
+	lead := len(have) - t.Rank()
+	if lead < 0 {
+		return errDims
+	}
+	step := 1
+	for i := len(have) - 1; i >= 0; i-- {
+		if have[i] = 1; i >= lead {
+			have[i] = int(t.Sizes[i-lead])
+		}
+		if have[i] != 1 {
+			steps[i] = step
+		}
+		step *= have[i]
+	}
+	m.heads, m.steps = have[1], steps
+	if have[1] == 1 && have[0] > 0 {
+		m.heads = sizes[0] / have[0]
+	}
+	if have[0] != 1 && have[0]*m.heads != sizes[0] || m.heads > 0 && sizes[0]%m.heads != 0 || have[2] != 1 && have[2] != sizes[1] || have[3] != 1 && have[3] != sizes[2] {
+		return errSizes
+	}
+	if t.DType == tensor.Bool {
+		m.bools, err = contiguousOf[uint8](c, t)
+	} else {
+		m.floats, err = contiguousOf[float32](c, t)
+	}
+	return err
+}
+
+// apply masks a row of scores, which begins at this head, row and column, and gives what has yet to multiply it.
+func (m *attentionMask) apply(tier kernel.Tier, x []float32, scale float32, at [3]int) float32 {
+	if m.bools == nil && m.floats == nil {
+		return scale
+	}
+	from, step := at[0]/m.heads*m.steps[0]+at[0]%m.heads*m.steps[1]+at[1]*m.steps[2]+at[2]*m.steps[3], m.steps[3]
+	if m.bools != nil {
+		low := kernel.Unclamped[0]
+		for i := range x {
+			if m.bools[from+i*step] == 0 {
+				x[i] = low
+			}
+		}
+		return scale
+	}
+	if step == 1 && kernel.AffineRowF32(tier, x, x, nil, m.floats[from:][:len(x)], 0, scale) {
+		return 1
+	}
+	for i, v := range x {
+		x[i] = float32(v*scale) + m.floats[from+i*step]
+	}
+	return 1
+}
