@@ -87,6 +87,12 @@ func (n *Node) Defines() bool {
 		n.Op.Name == "aten::item" || n.Op.Name == "aten::_local_scalar_dense"
 }
 
+// AssertScalar is the operator that fails where a number is zero or false. It has no result.
+const AssertScalar = "aten::_assert_scalar"
+
+// Asserts reports that n is a check, which stays though nothing uses it.
+func (n *Node) Asserts() bool { return n.Op.Name == AssertScalar }
+
 // Origin is where a node comes from.
 type Origin struct {
 	// Method of the program.

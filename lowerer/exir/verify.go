@@ -269,12 +269,12 @@ func usedIn(g *Graph) map[*Value]bool {
 	return used
 }
 
-// dead reports the nodes of g whose results nothing uses, but for operators that write or define a symbol, and, of the method's own graph,
+// dead reports the nodes of g whose results nothing uses, but for operators that write, check or define a symbol, and, of the method's own graph,
 // the inputs that the user does not give and nothing reads or writes.
 func (v *verifier) dead(g *Graph, used map[*Value]bool) {
 	unbound := v.dialect&NumbersBound == 0
 	for _, n := range g.Nodes {
-		if !slices.ContainsFunc(n.Outs, func(x *Value) bool { return used[x] }) && !writes(n.Op) && !(unbound && n.Defines()) {
+		if !slices.ContainsFunc(n.Outs, func(x *Value) bool { return used[x] }) && !writes(n.Op) && !n.Asserts() && !(unbound && n.Defines()) {
 			v.node = n
 			v.fail("nothing uses its results")
 		}

@@ -152,7 +152,7 @@ func functional(v *verifier, n *Node) {
 // runtime, or one of Python's that becomes one.
 func IsPrim(s *Schema) bool {
 	return strings.HasPrefix(s.Name, "executorch_prim::") || strings.HasPrefix(s.Name, "python::") ||
-		strings.HasPrefix(s.Name, "aten::sym_") || s.Name == "aten::_local_scalar_dense"
+		strings.HasPrefix(s.Name, "aten::sym_") || s.Name == "aten::_local_scalar_dense" || s.Name == AssertScalar
 }
 
 // hasRow: a kernel, a prim op or control flow.

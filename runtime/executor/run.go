@@ -124,6 +124,9 @@ func (m *Method) where() string {
 		return "take inputs and give outputs"
 	}
 	s := &m.m.steps[m.pc]
+	if s.assert != nil {
+		return "instruction " + itoa(m.pc)
+	}
 	if s.name == "" {
 		return "instruction " + itoa(m.pc) + " (control flow)"
 	}
@@ -163,6 +166,9 @@ func (m *Method) step(pc int) (int, error) {
 		m.inst.temp.Reset()
 		return pc + 1, s.backend.Execute(&m.exec, c.handle, c.args)
 	case pte.MoveCall:
+		if s.assert != nil {
+			return pc + 1, s.assert.check(m, &m.vals[s.a])
+		}
 		m.vals[s.b] = m.vals[s.a]
 	case pte.JumpFalseCall:
 		yes, err := truth(&m.vals[s.a])

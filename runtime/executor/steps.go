@@ -24,6 +24,8 @@ type step struct {
 	plan    *op.Plan
 	prim    primFunc
 	backend backend.Backend
+	// assert is the check of a move to itself, or nil.
+	assert *assertion
 	// chain and index say which instruction it is.
 	chain, index int
 	fixed        bool // the sizes of the outs never change
@@ -86,6 +88,9 @@ func (m *method) loadSteps(missing *missingList) error {
 		base += len(chain.Instructions)
 	}
 	if err := m.checkIO(); err != nil {
+		return err
+	}
+	if err := m.loadAsserts(); err != nil {
 		return err
 	}
 	m.findWriteBacks()

@@ -98,6 +98,13 @@ type EValue struct {
 // of input 2, i3 for the int input 3, and the operators + - * / % max min, of which / and % round as Python's.
 const GuardsPrefix = "rules_pte.guards\n"
 
+// AssertsPrefix begins a String value of a plan, used by no instruction, that makes checks of moves of a bool or number to
+// itself; other runtimes pass over it. A line for each follows, its fields between tabs:
+//
+//	the instruction's place in its chain, which is the first; what has to hold, as text; the Python line, or "";
+//	then pairs of the name and the value of the numbers that the text is about
+const AssertsPrefix = "rules_pte.asserts\n"
+
 // Dynamism says how a tensor's shape may change.
 type Dynamism int8
 

@@ -27,7 +27,7 @@ func (c *call) op(name string, args ...any) *exir.Value { return c.ops(name, arg
 
 // ops calls an ATen operator for all its results.
 func (c *call) ops(name string, args ...any) []*exir.Value {
-	outs := c.b.Call("aten::"+name, args...)
+	outs := c.b.Call(qualified(name), args...)
 	if c.b.Err != nil {
 		panic(failure{c.b.Err})
 	}

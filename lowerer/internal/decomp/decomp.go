@@ -160,7 +160,7 @@ func opaque(s *exir.Schema) bool {
 	case ns == "aten" && strings.HasPrefix(s.Base(), "sym_"):
 		return true
 	}
-	return s.Name == "aten::_local_scalar_dense"
+	return s.Name == "aten::_local_scalar_dense" || s.Name == exir.AssertScalar
 }
 
 // retain keeps n and infers its results anew, so that dim orders follow the arguments'.

@@ -13,7 +13,7 @@ import (
 
 var constants = map[string]any{
 	"None": nil, "True": true, "False": false, "inf": math.Inf(1), "nan": math.NaN(), "pi": math.Pi, "ln2": math.Ln2,
-	"float32": tensor.Float, "float64": tensor.Double, "int64": tensor.Long, "int32": tensor.Int, "bool": tensor.Bool,
+	"float16": tensor.Half, "float32": tensor.Float, "float64": tensor.Double, "int64": tensor.Long, "int32": tensor.Int, "bool": tensor.Bool,
 	"uint8": tensor.Byte,
 }
 
@@ -192,7 +192,7 @@ func (e *env) call(x *expr) any {
 		}
 	}
 	outs := e.c.ops(x.name, bound...)
-	if len(exir.MustSchema("aten::"+x.name).Returns) == 1 && len(outs) == 1 {
+	if len(exir.MustSchema(qualified(x.name)).Returns) == 1 && len(outs) == 1 {
 		return outs[0]
 	}
 	list := make([]any, len(outs))

@@ -174,7 +174,7 @@ func tokenLen(text string) int {
 		return strings.IndexByte(text[1:], '"') + 2
 	case unicode.IsLetter(c) || c == '_':
 		return len(text) - len(strings.TrimLeftFunc(text, func(c rune) bool {
-			return c == '_' || c == '.' || unicode.IsLetter(c) || unicode.IsDigit(c)
+			return c == '_' || c == '.' || c == ':' || unicode.IsLetter(c) || unicode.IsDigit(c)
 		}))
 	case unicode.IsDigit(c):
 		n := 1

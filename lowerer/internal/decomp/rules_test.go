@@ -53,7 +53,7 @@ func checkCall(t *testing.T, rule string, x *expr) {
 	if builtins[x.name] != nil {
 		return
 	}
-	s := exir.LookupSchema("aten::" + x.name)
+	s := exir.LookupSchema(qualified(x.name))
 	if s == nil {
 		t.Errorf("rule %s: no operator %s", rule, x.name)
 		return

@@ -30,6 +30,8 @@ func (e *emitter) graph(g *exir.Graph) {
 			e.delegate(n)
 		case n.Op.Kind == "hop":
 			e.controlFlow(n)
+		case n.Asserts():
+			e.assert(n)
 		case e.elide(n):
 		case exir.LookupRow(n.Op.Name) != nil:
 			e.kernel(n, exir.LookupRow(n.Op.Name))

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
@@ -194,6 +195,8 @@ type emitter struct {
 	// escapes are results of loop bodies and new states.
 	escapes map[*exir.Value]bool
 	node    *exir.Node
+	// asserts has a line for each check (pte.AssertsPrefix).
+	asserts strings.Builder
 	// sharesState says that the method uses the arena that methods share.
 	sharesState bool
 	// padding is added to every arena, since a delegate may read past its end.
@@ -215,7 +218,11 @@ func (e *emitter) method() error {
 	e.keepOld()
 	e.writeBack()
 	e.outputs()
+	e.numberInputs()
 	e.guards()
+	if e.asserts.Len() > 0 {
+		e.add(pte.EValue{Type: pte.String, String: pte.AssertsPrefix + e.asserts.String()})
+	}
 	if len(e.errs) > 0 {
 		return errors.Join(e.errs...)
 	}

@@ -2,8 +2,8 @@ package functionalize
 
 import "github.com/rules-pte/rules_pte/lowerer/exir"
 
-// RemoveDead removes the nodes of g that nothing uses. It keeps those that
-// define a symbol by a value, since sizes may mention it.
+// RemoveDead removes the nodes of g that nothing uses. It keeps checks, and
+// those that define a symbol by a value, since sizes may mention it.
 func RemoveDead(g *exir.Graph) {
 	used := map[*exir.Value]bool{}
 	for _, a := range g.Outputs {
@@ -12,7 +12,7 @@ func RemoveDead(g *exir.Graph) {
 	keep := make([]bool, len(g.Nodes))
 	for i := len(g.Nodes) - 1; i >= 0; i-- {
 		n := g.Nodes[i]
-		keep[i] = n.Defines()
+		keep[i] = n.Defines() || n.Asserts()
 		for _, v := range n.Outs {
 			keep[i] = keep[i] || v != nil && used[v]
 		}

@@ -18,8 +18,9 @@ import (
 // Views become *_copy operators; writes become functional operators whose
 // result stands for the written tensor, and for every tensor that shares its
 // memory, from there on. Written buffers and user inputs are added to
-// m.Outputs, before the outputs that were there. Assertions, dropout in eval
-// mode and no-op conversions go, and so do nodes without users.
+// m.Outputs, before the outputs that were there. Dropout in eval mode and
+// no-op conversions go, and so do nodes without users. What asserts becomes
+// exir.AssertScalar.
 // Results carry no DimOrder but where an operator asks for a memory format.
 func Run(p *exir.Program, m *exir.Method) error {
 	if err := vmaps(m.Graph); err != nil {
@@ -127,11 +128,11 @@ func (s *state) node(n *exir.Node) error {
 	return s.plain(n)
 }
 
-// dropped are operators that only check, or only matter to a profiler.
+// dropped are operators that check what the program says of itself, whose checks torch.export also wrote as assertions,
+// or that only matter to a profiler.
 func dropped(name string) bool {
 	switch name {
-	case "aten::_assert_tensor_metadata", "aten::_assert_scalar", "aten::_assert_async", "aten::_assert_async.msg",
-		"aten::sym_constrain_range", "aten::sym_constrain_range_for_size", "aten::_print":
+	case "aten::_assert_tensor_metadata", "aten::sym_constrain_range", "aten::sym_constrain_range_for_size", "aten::_print":
 		return true
 	}
 	return strings.HasPrefix(name, "profiler::")

@@ -3,6 +3,7 @@ package functionalize
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -21,6 +22,7 @@ func init() {
 		"aten::to.dtype": converted, "aten::to.device": converted, "aten::to.dtype_layout": converted,
 		"aten::to.other": converted, "aten::to.prim_Device": converted, "aten::to.prim_dtype": converted,
 		"aten::to.prim_other": converted, "aten::type_as": converted, "aten::_to_copy": converted, "aten::cpu": converted,
+		"aten::_assert_scalar": asserted, "aten::_assert_async": assertedTensor, "aten::_assert_async.msg": assertedTensor,
 		"aten::dropout": dropout, "aten::dropout_": dropout, "aten::feature_dropout": dropout, "aten::feature_dropout_": dropout,
 		"aten::alpha_dropout": dropout, "aten::alpha_dropout_": dropout, "aten::feature_alpha_dropout": dropout,
 		"aten::feature_alpha_dropout_":             dropout,
@@ -33,6 +35,66 @@ func init() {
 		"higher_order::strict_mode":                inlined,
 		"higher_order::wrap":                       inlined,
 	}
+}
+
+// asserted keeps an assertion, but for those that hold of every size, and those of how tensors lie in memory, which is for
+// each runtime to choose.
+func asserted(s *state, n *exir.Node) error {
+	if cond := n.Args[0].Value; cond != nil && cond.Node != nil && (notNegative(cond.Node) || ofLayout(cond.Node) || ofCount(cond.Node)) {
+		return nil
+	}
+	return s.plain(n)
+}
+
+// notNegative reports the condition that a size is at least zero.
+func notNegative(n *exir.Node) bool {
+	if n.Op.Name != "python::ge" || n.Args[0].Kind != exir.ArgValue || n.Args[0].Value.Node == nil {
+		return false
+	}
+	return n.Args[0].Value.Node.Op.Name == "aten::sym_size.int" && n.Args[1].Kind == exir.ArgInt && n.Args[1].Int == 0
+}
+
+// ofCount reports that an operator finds at most as many things as its argument has elements, which is always so; but for
+// a mask that has more, where torch.export is wrong (masked_select in torch/_subclasses/fake_impls.py).
+func ofCount(n *exir.Node) bool {
+	if n.Op.Name != "python::le" || n.Args[0].Kind != exir.ArgValue || n.Args[0].Value.Node == nil || n.Args[1].Kind != exir.ArgInt {
+		return false
+	}
+	size := n.Args[0].Value.Node
+	if size.Op.Name != "aten::sym_size.int" || size.Args[1].Int != 0 || size.Args[0].Value.Node == nil {
+		return false
+	}
+	switch from := size.Args[0].Value.Node; from.Op.Name {
+	case "aten::nonzero", "aten::masked_select", "aten::_unique2":
+		in := &from.Args[0].Value.Spec
+		return in.Static() && !tensor.IsSymbol(n.Args[1].Int) && int64(in.Numel()) <= n.Args[1].Int
+	}
+	return false
+}
+
+// ofLayout reports a number that is computed of a stride or an offset.
+func ofLayout(n *exir.Node) bool {
+	if base := n.Op.Base(); base == "sym_storage_offset" || base == "sym_stride" {
+		return true
+	}
+	return strings.HasPrefix(n.Op.Name, "python::") && slices.ContainsFunc(n.Args, func(a exir.Arg) bool {
+		return a.Kind == exir.ArgValue && a.Value.Node != nil && ofLayout(a.Value.Node)
+	})
+}
+
+// assertedTensor asserts the only element of a tensor.
+func assertedTensor(s *state, n *exir.Node) error {
+	text := "the assertion does not hold"
+	if len(n.Args) > 1 {
+		text = n.Args[1].Str
+	}
+	cond := s.arg(n.Args[0]).Value
+	if cond.Spec.DType != tensor.Bool {
+		cond = s.emit("aten::ne.Scalar", tensor.Meta{DType: tensor.Bool, Sizes: cond.Spec.Sizes}, value(cond), integer(0))
+	}
+	v := &exir.Value{Name: s.name(n.Name), Kind: exir.SymBool}
+	s.emitTo([]*exir.Value{v}, "aten::_local_scalar_dense", value(cond))
+	return s.plain(&exir.Node{Name: n.Name, Op: exir.MustSchema(exir.AssertScalar), Args: []exir.Arg{value(v), exir.ToArg(text)}, Origin: n.Origin})
 }
 
 // lifted takes a constant as it is: only the copy can be written to.

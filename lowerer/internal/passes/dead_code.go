@@ -29,7 +29,7 @@ func deadCode(c *Context, m *exir.Method) error {
 	return nil
 }
 
-// sweep keeps the nodes of g whose results are used, or that write, and gives the values that are used. The bodies of
+// sweep keeps the nodes of g whose results are used, or that write or check, and gives the values that are used. The bodies of
 // control flow use none of g's values, but for constants, which they use as such and not as inputs of g. As long as
 // numbers are unbound, nodes stay that define a symbol, which sizes and arguments mention without using the value.
 func sweep(g *exir.Graph, unbound bool) map[*exir.Value]bool {
@@ -58,7 +58,7 @@ func sweep(g *exir.Graph, unbound bool) map[*exir.Value]bool {
 }
 
 func live(n *exir.Node, used map[*exir.Value]bool) bool {
-	if strings.HasSuffix(n.Op.Base(), "_") && n.Op.Kind == "inplace" {
+	if n.Asserts() || strings.HasSuffix(n.Op.Base(), "_") && n.Op.Kind == "inplace" {
 		return true
 	}
 	for _, v := range n.Outs {
