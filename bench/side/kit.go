@@ -78,6 +78,7 @@ func (t *Tools) interpreter(kind string) *string {
 type Kit struct {
 	Tools
 	tmp    string
+	self   string   // a copy of this program
 	runner string   // of the official runtime; "" if there is none
 	kinds  []string // of programs to export
 }
@@ -95,7 +96,7 @@ const bazelPte = "lowerer/cmd/pte/pte"
 // NewKit makes a kit for sides, with files in the folder tmp. It builds what t lacks.
 func NewKit(t Tools, sides []*Side, tmp string) (*Kit, error) {
 	k := &Kit{Tools: t, tmp: tmp}
-	if err := errors.Join(k.makeCache(), k.findPte()); err != nil {
+	if err := errors.Join(k.makeCache(), k.findPte(), k.copySelf()); err != nil {
 		return nil, err
 	}
 	for _, s := range sides {
@@ -134,6 +135,30 @@ func (k *Kit) makeCache() error {
 		return fmt.Errorf("make cache: %w", err)
 	}
 	return nil
+}
+
+// copySelf copies this program, in small pieces: with each page of a program that is used the system counts those which were
+// written with it, and peaks of memory are compared.
+func (k *Kit) copySelf() error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find program: %w", err)
+	}
+	program, err := os.ReadFile(self)
+	if err != nil {
+		return fmt.Errorf("read program: %w", err)
+	}
+	k.self = filepath.Join(k.tmp, "ours")
+	f, err := os.OpenFile(k.self, os.O_CREATE|os.O_WRONLY, 0o700)
+	if err != nil {
+		return fmt.Errorf("copy program: %w", err)
+	}
+	for piece := range slices.Chunk(program, os.Getpagesize()) {
+		if _, err := f.Write(piece); err != nil {
+			return errors.Join(fmt.Errorf("copy program: %w", err), f.Close())
+		}
+	}
+	return f.Close()
 }
 
 func (k *Kit) findPte() error {

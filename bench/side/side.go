@@ -2,10 +2,7 @@
 // it. A side is a process that has loaded the program and answers lines of text; official/runner.cc says which.
 package side
 
-import (
-	"os"
-	"os/exec"
-)
+import "os/exec"
 
 // Side is a runtime with a kind of program.
 type Side struct {
@@ -17,14 +14,8 @@ type Side struct {
 	Worker func(k *Kit) *exec.Cmd
 }
 
-// Ours is this program as a worker, which has to call Serve if its only argument is "serve".
-func Ours(*Kit) *exec.Cmd {
-	self, err := os.Executable()
-	if err != nil {
-		self = os.Args[0]
-	}
-	return exec.Command(self, serveWord)
-}
+// Ours is this program as a worker, which has to call Serve if Serving says so.
+func Ours(k *Kit) *exec.Cmd { return exec.Command(k.self, serveWord) }
 
 // serveWord is the argument that makes a command a worker.
 const serveWord = "serve"
