@@ -22,7 +22,7 @@ func TestArchives(t *testing.T) {
 }
 
 // TestForms is the same for programs of rare forms, by tools/oracle/forms.py.
-func TestForms(t *testing.T) { checkPack(t, "testdata/archives/forms.zip", 9) }
+func TestForms(t *testing.T) { checkPack(t, "testdata/archives/forms.zip", 18) }
 
 // checkPack lowers and runs every program of a pack, of which there are at least as many as it should have.
 func checkPack(t *testing.T, pack string, programs int) {

@@ -251,7 +251,7 @@ func (m *Method) initialState(d *pte.Tensor, t *tensor.Tensor) error {
 func (m *Method) growOwned(t *tensor.Tensor, n int) error {
 	old, ok := m.owned[t]
 	if !ok {
-		return fail(pte.NotSupported, "tensor of sizes ", op.SizesText(t.Sizes), " needs ", itoa(n), " bytes, its place has ", itoa(cap(t.Data)))
+		return fail(pte.InvalidArgument, "a result needs ", itoa(n), " bytes, more than the ", itoa(cap(t.Data)), " that the bounds of its sizes give")
 	}
 	if n <= cap(old) {
 		t.Data = old[:n]

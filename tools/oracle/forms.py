@@ -18,6 +18,8 @@ from torch.export import Dim
 
 from archives import load_zoo, pack
 
+AUTO = Dim.AUTO
+
 
 def rows(most=20, dim=0):
     return ({dim: Dim("n", min=2, max=most)},)
@@ -89,7 +91,70 @@ def unknown_sizes(x):
     return x.median(), x.nanmedian(), x.logsumexp(0), x.logsumexp(1), torch.eye(n), torch.eye(3, n, dtype=torch.int64)
 
 
+# Loops and branches over sizes without a bound, in one another, and with buffers.
+def scanned(x):
+    return scan(lambda c, v: (c + v, c * v), torch.zeros(4), x)
+
+
+def mapped(x, y):
+    return map_(lambda a, y: a + y, x, y)
+
+
+def scan_reverse(x):
+    by_row = scan(lambda c, v: (torch.cond(c.sum() > 0, torch.add, torch.sub, (c, v)), c + v), torch.ones(4), x, reverse=True)
+    return by_row, scan(lambda c, v: (c + v, c * 2), torch.zeros(3), x[:3], dim=1)
+
+
+def branch_by_size(x):
+    return torch.cond(x.shape[0] > 4, lambda x: (x.sin(), x > 0), lambda x: (x.cos(), x < 0), (x,))
+
+
+def loop_by_size(x):
+    return while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y.cumsum(0)), (zero(), x))[1]
+
+
+def slots(self, x, at):
+    """A cache of which parts are written: by a slice, by index and by a number from data."""
+    place = at[0].item()
+    torch._check(place >= 0)
+    torch._check(place < 6)
+    self.cache[:, 2:4] = x
+    self.cache.index_copy_(1, at, x * 2)
+    self.cache.narrow(1, place, 1).add_(1)
+    self.cache.copy_(torch.cat([self.cache[:, 1:], self.cache[:, :1]], 1))
+    return self.cache.sum(), self.cache.clone()
+
+
+def multiples(x, y):
+    """Sizes by floor division, modulo, the larger and the smaller one."""
+    even = x[: x.shape[0] // 2 * 2].reshape(-1, 2, 4).sum(1)
+    padded = torch.nn.functional.pad(x, (0, 0, 0, (-x.shape[0]) % 8))
+    longer = torch.zeros(max(x.shape[0], y.shape[0]), 2) + torch.ones(min(x.shape[0], 3), 1).sum()
+    return even, padded, longer, torch.stack([x, -x], 1).reshape(2 * x.shape[0], -1), x.unfold(0, 3, 2).mean(-1), x.repeat(y.shape[0], 1)
+
+
+def given(x, mask, more, flag, name, n):
+    """None, nested lists, numbers and a string go in and come out, an argument among them, and what is empty."""
+    out = x * flag if mask is None else x * mask
+    return {"out": [out, None, (x, x.t())], "n": (n + 1, n * x.shape[0], 2.5, name)}, out[:0], torch.empty(0, 3), more["w"][0] + n, x[:n]
+
+
+def any_number(x, n):
+    return x + 1
+
+
 def programs(feature):
+    free = {0: AUTO}
+    feature("scanned", "", scanned, sizes(4, 3, 7, 1), dynamic=(free,))
+    feature("mapped", "", mapped, lambda: [(randn(n, 4), randn(4)) for n in (3, 7)], dynamic=(free, None))
+    feature("scan_reverse", "", scan_reverse, sizes(4, 3, 3))
+    feature("branch_by_size", "", branch_by_size, sizes(4, 3, 7), dynamic=(free,))
+    feature("loop_by_size", "", loop_by_size, sizes(4, 3, 7), dynamic=(free,))
+    feature("multiples", "", multiples, lambda: [(randn(n, 4), randn(m)) for n, m in ((6, 4), (11, 9), (8, 2))], dynamic=(free, free))
+    feature("given", "", given, lambda: [(randn(6, 2), None, {"w": [randn(2)]}, 2.0, "by name", n) for n in (2, 5)],
+            dynamic=(None, None, {"w": [None]}, None, None, Dim.DYNAMIC))
+    feature("any_number", "", any_number, lambda: [(randn(2), n) for n in (3, 5)], dynamic=(None, Dim.DYNAMIC))
+    feature("slots", "", slots, lambda: [[(randn(2, 2), torch.tensor([0, 5])), (randn(2, 2), torch.tensor([1, 3]))]], buffers=lambda: {"cache": torch.zeros(2, 6)})
     feature("unknown_sizes", "", unknown_sizes, sizes(4, 5, 1, 2, 12), dynamic=({0: Dim("n", min=0, max=12)},))
     feature("splits", "", splits, lambda: [(randn(6, 5), torch.tensor([1, 3])), (randn(6, 5), torch.tensor([2, 5]))])
     feature("associative", "", associative, lambda: [(randn(2, 6), randn(2, 6))])
