@@ -330,8 +330,7 @@ func (m *Method) bindKernel(s *step) (call, error) {
 	env := m.inst.env
 	env.Grow = m.grow
 	var c call
-	var outs []*tensor.Tensor
-	var static []bool
+	outs, static := make([]*tensor.Tensor, 0, len(s.outs)), make([]bool, 0, len(s.outs))
 	for i, v := range s.args {
 		if m.m.varies[v] {
 			c.refresh = append(c.refresh, i)

@@ -29,7 +29,7 @@ const (
 
 // LoadOptions say what a program may use.
 type LoadOptions struct {
-	// Kernels are the kernels that may be used, by instructions and by backends.
+	// Kernels are the kernels that may be used, by instructions and by backends; nobody may change the list afterwards.
 	Kernels []*op.Kernel
 	// Backends may take the delegated parts.
 	Backends []backend.Backend
@@ -120,7 +120,7 @@ func load(src []byte, mapped mapping, opts LoadOptions) (*Program, error) {
 		return nil, err
 	}
 	opts.setDefaults()
-	p := &Program{file: file, opts: opts, tier: kernel.Best(), table: op.NewTable(opts.Kernels), packs: make(map[packKey][]byte),
+	p := &Program{file: file, opts: opts, tier: kernel.Best(), table: op.TableOf(opts.Kernels), packs: make(map[packKey][]byte),
 		constants: newConstants(len(src)), shared: make(map[string]*sharedEntry), named: make(map[string]*pte.NamedData), mapped: mapped}
 	p.tracer, _ = opts.Tracer.(EventTracer)
 	if err := p.mergeNamed(file.NamedData, opts.NamedData); err != nil {

@@ -294,7 +294,7 @@ func (m *method) firstType(args []int32) string {
 // splitArgs divides a kernel's arguments into those it reads and its outs.
 func (m *method) splitArgs(s *step, sig *op.Signature) error {
 	all := s.args
-	s.args = nil
+	s.args, s.params, s.floats = make([]int32, 0, len(all)), make([]*op.Param, 0, len(all)), make([]bool, 0, len(all))
 	for i := range sig.Params {
 		p, v := &sig.Params[i], all[i]
 		if !p.Out {
@@ -304,7 +304,8 @@ func (m *method) splitArgs(s *step, sig *op.Signature) error {
 		if !p.Out && !p.InPlace {
 			continue
 		}
-		list := []int32{v}
+		one := [1]int32{v}
+		list := one[:]
 		if m.vals[v].Kind == op.Tensors {
 			list = list[:0]
 			for _, item := range m.plan.Values[v].Items {
@@ -358,7 +359,7 @@ func (m *method) prepare(s *step, def *op.Def, sig *op.Signature, missing *missi
 			return err
 		}
 	}
-	var outs []tensor.Meta
+	outs := make([]tensor.Meta, 0, len(s.outs))
 	for _, o := range s.outs {
 		outs = append(outs, m.vals[o].Tensor.Meta)
 	}

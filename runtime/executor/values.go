@@ -236,6 +236,9 @@ func (m *method) setConstant(i int, data []byte) error {
 // shareArenas finds the arenas from 2 on that hold nothing but mutable state in every method that has
 // them: methods of an instance share those.
 func (p *Program) shareArenas() {
+	if len(p.methods) < 2 {
+		return
+	}
 	type arena struct {
 		size  int64
 		users int

@@ -100,14 +100,18 @@ func groupsOf[G [2]int8 | [4]int8](x []int8) []G {
 
 // Sums sets sums, Cols numbers, to those of the columns of a panel of n weights each: it multiplies them with ones.
 func (g *GemmS8) Sums(sums []int32, panel []int8, n int) {
-	var ones [sumsMost * groupBytes]byte
+	var ones [sumsMost]uint32
 	var start [MaxColsS8]int32
-	for i := 0; i < len(ones); i += groupBytes / g.Group {
-		ones[i] = 1
+	one := uint32(0x00010001) // in 16 bits each
+	if g.Group == groupBytes {
+		one = 0x01010101
+	}
+	for i := range min(g.Groups(n), sumsMost) {
+		ones[i] = one
 	}
 	for groups := g.Groups(n); groups > 0; groups -= sumsMost {
 		part := min(groups, sumsMost)
-		g.Run(&TileS8{Left: &ones[0], Stride: uintptr(len(ones)), Panel: &panel[0], Out: &sums[0], OutStride: uintptr(4 * g.Cols), Depth: uintptr(part), Start: &start[0]}, 1)
+		g.Run(&TileS8{Left: (*byte)(unsafe.Pointer(&ones)), Panel: &panel[0], Out: &sums[0], OutStride: uintptr(4 * g.Cols), Depth: uintptr(part), Start: &start[0]}, 1)
 		copy(start[:], sums[:g.Cols])
 		panel = panel[part*g.Group*g.Cols:]
 	}

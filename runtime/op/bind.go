@@ -76,9 +76,10 @@ func Prepare(k *Kernel, sig *Signature, args []Value, outs []tensor.Meta, opts O
 
 // inPlaceArgs lists for each out of sig the argument that it is, or -1 for an out argument.
 func inPlaceArgs(sig *Signature) []int {
-	var list []int
+	list := make([]int, 0, 1)
 	arg := 0
-	for _, p := range sig.Params {
+	for i := range sig.Params {
+		p := &sig.Params[i]
 		if p.Out {
 			list = append(list, -1)
 			continue
@@ -94,7 +95,6 @@ func inPlaceArgs(sig *Signature) []int {
 // castConstants is args with constants in the type that Run wants.
 func (p *Plan) castConstants(args []Value, pack PackFunc) []Value {
 	args = append([]Value(nil), args...)
-	p.consts = make(map[*tensor.Tensor]*tensor.Tensor)
 	for i := range args {
 		args[i].Tensor = p.castConstant(i, args[i].Tensor, pack)
 		if len(args[i].Tensors) > 0 {
@@ -124,6 +124,9 @@ func (p *Plan) castConstant(i int, t *tensor.Tensor, pack PackFunc) *tensor.Tens
 	c.Data = pack(t, Packing{Layout: "cast " + want.String(), Bytes: c.Nbytes(), Now: true, Fill: func(dst []byte) {
 		p.castTensor(i, &tensor.Tensor{Meta: c.Meta, Data: dst}, t)
 	}})
+	if p.consts == nil {
+		p.consts = make(map[*tensor.Tensor]*tensor.Tensor)
+	}
 	p.consts[t] = c
 	return c
 }
@@ -193,9 +196,13 @@ func (p *Plan) Bind(args []Value, outs []*tensor.Tensor, env *Env) *Invoker {
 		v.casts = v.casts || p.castsArg(i, &args[i])
 	}
 	v.temps = make([]tensor.Tensor, n)
-	for i := range v.infer.Out {
-		v.infer.Out[i].Sizes = make([]tensor.Dim, 0, tensor.MaxRank)
-		v.infer.Out[i].DimOrder = make([]uint8, 0, tensor.MaxRank)
+	type rank struct {
+		sizes [tensor.MaxRank]tensor.Dim
+		order [tensor.MaxRank]uint8
+	}
+	ranks := make([]rank, len(outs))
+	for i := range ranks {
+		v.infer.Out[i] = tensor.Meta{Sizes: ranks[i].sizes[:0], DimOrder: ranks[i].order[:0]}
 	}
 	v.bindCall()
 	return v

@@ -3,6 +3,7 @@ package op
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -39,6 +40,24 @@ func NewTable(kernels []*Kernel) *Table {
 		}
 		i = end
 	}
+	return t
+}
+
+// keptTable is the last table that TableOf made, and of which list.
+var keptTable atomic.Pointer[listedTable]
+
+type listedTable struct {
+	list  []*Kernel
+	table *Table
+}
+
+// TableOf is NewTable of a list that never changes: it gives the last table again if it is of the same list.
+func TableOf(kernels []*Kernel) *Table {
+	if k := keptTable.Load(); k != nil && len(kernels) > 0 && len(k.list) == len(kernels) && &k.list[0] == &kernels[0] {
+		return k.table
+	}
+	t := NewTable(kernels)
+	keptTable.Store(&listedTable{kernels, t})
 	return t
 }
 
