@@ -37,7 +37,8 @@ func TestWidenNarrow(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%v/%s/%d", tier, c.name, n), func(t *testing.T) {
-					wide, back := make([]float32, n), make([]uint16, n)
+					wide, intactWide := guardedOf(n, func(int) float32 { return 0 })
+					back, intactBack := guardedOf(n, func(int) uint16 { return 0 })
 					m := c.widen(tier, wide, c.x)
 					if n-m >= 64 || m == 0 {
 						t.Fatalf("%d of %d are widened", m, n)
@@ -54,6 +55,9 @@ func TestWidenNarrow(t *testing.T) {
 						if i < m && got != c.x[i] {
 							t.Fatalf("element %d: %v is %#x, want %#x", i, wide[i], got, c.x[i])
 						}
+					}
+					if !intactWide() || !intactBack() {
+						t.Fatal("a value beside the result is changed")
 					}
 				})
 			}
@@ -101,7 +105,8 @@ func TestSums(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	for _, tier := range tiers() {
 		for _, n := range []int{0, 31, 64, 1000, 3*streamMost + 70} {
-			x, acc := make([]float32, n), make([]float64, n)
+			x := guarded(r, n)
+			acc, intactSums := guardedOf(n, func(int) float64 { return 0 })
 			for i := range x {
 				x[i], acc[i] = float32(r.NormFloat64()), r.NormFloat64()
 			}
@@ -119,6 +124,9 @@ func TestSums(t *testing.T) {
 				t.Errorf("%v: sums of %d elements are %v and %v wrong", tier, n, sum, squares)
 			}
 			m = AccumulateF64(tier, acc, x)
+			if !intactSums() {
+				t.Fatalf("%v: a sum beside %d is changed", tier, n)
+			}
 			if n-m >= 32 {
 				t.Fatalf("%v: %d of %d are added", tier, m, n)
 			}
@@ -143,10 +151,14 @@ func TestZeros(t *testing.T) {
 	}
 	for _, tier := range tiers() {
 		for _, not := range []bool{false, true} {
-			o, wide := make([]uint8, len(x)), make([]float64, len(x))
+			o, intactTruths := guardedOf(len(x), func(int) uint8 { return 0 })
+			wide, intactWide := guardedOf(len(x), func(int) float64 { return 0 })
 			n, m := ZeroF32(tier, o, x, not), WidenF32(tier, wide, x)
 			if len(x)-n >= 64 || len(x)-m >= 32 {
 				t.Fatalf("%v: %d and %d of %d elements", tier, n, m, len(x))
+			}
+			if !intactTruths() || !intactWide() {
+				t.Fatalf("%v: a value beside the result is changed", tier)
 			}
 			for i, got := range o[:n] {
 				if want := (x[i] == 0) != not; (got == 1) != want || got > 1 {

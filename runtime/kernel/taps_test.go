@@ -12,7 +12,7 @@ import (
 func TestTapsF32(t *testing.T) {
 	for _, tier := range tiers() {
 		f := TapsKernels(tier)
-		for _, n := range []int{0, 1, 2, f.Lanes - 1, f.Lanes, 3*f.Lanes + 1, 4 * f.Lanes, 9*f.Lanes - 3, tapsMost*tapsBlock*f.Lanes + f.Lanes + 5} {
+		for _, n := range []int{0, 1, 2, f.Lanes - 1, f.Lanes, 3*f.Lanes + 1, 4 * f.Lanes, 9*f.Lanes - 3, tapsMost/9*tapsBlock*f.Lanes + f.Lanes + 5} {
 			for _, count := range []int{1, 2, 9} {
 				for _, each := range []bool{false, true} {
 					t.Run(fmt.Sprintf("%v/%d lines of %d, each %v", tier, count, n+f.Lanes, each), func(t *testing.T) {
