@@ -50,24 +50,40 @@ func convSegments[T number](call *Call, j *convJob[T]) error {
 	if s.pointwise() {
 		s.flatten()
 	}
+	if call.Parallel == nil || s.work() < gemmParallelMin {
+		s.cut(1)
+		s.parts(0, s.pieces())
+		return nil
+	}
+	s.cut(convWorkers)
+	grain := 1
+	if s.many() {
+		grain = 2 // so that the second panel is loaded beside the work with the first
+	}
+	share(call, &s, s.pieces(), grain)
+	return nil
+}
+
+// cut divides images into rectangles, such that there are at least so many pieces if that leaves whole tiles.
+func (s *segments[T]) cut(least int) {
 	h, w := s.out.size[1], s.out.size[2]
 	s.across = (w + segmentRow - 1) / segmentRow
 	s.cols = (w + s.across - 1) / s.across
 	s.rows = max(1, s.positions()/s.cols)
 	s.down = (h + s.rows - 1) / s.rows
-	s.rows = (h + s.down - 1) / s.down
-	panels := s.panels(s.outPer)
-	pieces := s.out.batch * s.groups * s.down * s.across
-	if call.Parallel == nil || s.work() < gemmParallelMin {
-		s.parts(0, pieces*panels)
-		return nil
+	if n := s.pieces(); n < least {
+		more := (least + n - 1) / n
+		down := min(h, s.down*more)
+		s.across = max(s.across, min(s.across*more*s.down/down, w/s.micro.Rows))
+		s.down = down
 	}
-	grain := 1
-	if s.many() {
-		grain = 2 // so that the second panel is loaded beside the work with the first
-	}
-	share(call, &s, pieces*panels, grain)
-	return nil
+	s.cols, s.rows = (w+s.across-1)/s.across, (h+s.down-1)/s.down
+	s.across, s.down = (w+s.cols-1)/s.cols, (h+s.rows-1)/s.rows
+}
+
+// pieces is how many pieces there are: a panel for each rectangle, group and image.
+func (s *segments[T]) pieces() int {
+	return s.out.batch * s.groups * s.down * s.across * s.panels(s.outPer)
 }
 
 // frame puts zeros around the input where that costs less than the tiles of positions that see but some taps: they have few
