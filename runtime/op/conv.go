@@ -170,8 +170,9 @@ func packConv[T number](dst []T, c *conv, w *tensor.Tensor) {
 	x := elems[T](w)
 	if c.depthwise() {
 		for t := range c.taps() {
-			for o := range c.out.channels {
-				dst[t*c.out.channels+o] = x[o*s[0]+c.tapOffset(t, &s)]
+			at, line := c.tapOffset(t, &s), dst[t*c.out.channels:][:c.out.channels]
+			for o := range line {
+				line[o] = x[at+o*s[0]]
 			}
 		}
 		return

@@ -19,8 +19,10 @@ type Depthwise struct {
 // PackDepthwise packs weights [taps, outputs] for tier t; they stay in use.
 func PackDepthwise(t kernel.Tier, w []int8, outputs int) *Depthwise {
 	d := &Depthwise{Outputs: outputs, plain: w, sums: make([]int32, outputs)}
-	for i, x := range w {
-		d.sums[i%outputs] += int32(x)
+	for line := w; len(line) > 0; line = line[outputs:] {
+		for i, x := range line[:outputs] {
+			d.sums[i] += int32(x)
+		}
 	}
 	if g := kernel.IntegersOf(t); g != nil && outputs >= g.Lanes {
 		d.tiles, d.taps = g, make([]int32, len(w))
