@@ -19,20 +19,24 @@ const margin = 0.15
 // whats are the figures of a result that a gate holds, each the larger the better; NaN where there is none.
 var whats = []struct {
 	name string
+	side string // that ours is compared with
 	of   func(r result) float64
 }{
-	{"official", func(r result) float64 { return r.Ratio(r.ours(), "official", side.MedianOf) }},
-	{"onnx", func(r result) float64 { return r.Ratio(r.ours(), "onnx", side.MedianOf) }},
-	{"litert", func(r result) float64 { return r.Ratio(r.ours(), "litert", side.MedianOf) }},
-	{"portable", func(r result) float64 { return r.Ratio(r.Sides["ours"], "portable", side.MedianOf) }},
-	{"load", func(r result) float64 { return r.Ratio(r.ours(), "official", side.LoadOf) }},
-	{"memory", func(r result) float64 { return r.Ratio(r.ours(), "official", side.PeakOf) }},
+	{"official", "official", func(r result) float64 { return r.Ratio(r.ours(), "official", side.MedianOf) }},
+	{"onnx", "onnx", func(r result) float64 { return r.Ratio(r.ours(), "onnx", side.MedianOf) }},
+	{"litert", "litert", func(r result) float64 { return r.Ratio(r.ours(), "litert", side.MedianOf) }},
+	{"portable", "portable", func(r result) float64 { return r.Ratio(r.Sides["ours"], "portable", side.MedianOf) }},
+	{"load", "official", func(r result) float64 { return r.Ratio(r.ours(), "official", side.LoadOf) }},
+	{"memory", "official", func(r result) float64 { return r.Ratio(r.ours(), "official", side.PeakOf) }},
 }
 
-// each calls f with the name and the value of every figure.
+// each calls f with the name and the value of every figure whose side took part, also where it failed.
 func (rep *report) each(f func(key string, x float64)) {
 	for _, r := range rep.Results {
 		for _, w := range whats {
+			if r.Sides[w.side] == nil {
+				continue
+			}
 			f(fmt.Sprintf("%s, %d, %s", r.Model, r.Threads, w.name), w.of(r))
 		}
 	}

@@ -71,6 +71,7 @@ func TestGate(t *testing.T) {
 	}{
 		"low":     {floors{"net, 1, official": 3.1, "net, 1, onnx": 4}, "net, 1, official: 3.00, want at least 3.10"},
 		"missing": {floors{"other, 1, official": 1}, "other, 1, official: not measured, want at least 1.00"},
+		"absent":  {floors{"other, 1, litert": 1}, ""},
 		"others":  {floors{"third, 1, official": 9}, ""},
 	} {
 		got := ""

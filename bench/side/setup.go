@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,14 +45,21 @@ func versions(to map[string]string, python string, packages ...string) {
 	}
 }
 
+// quiet is a load average that sides of two threads reach alone.
+const quiet = 2.5
+
 // Text is the setup in two lines, below what was done.
 func (s *Setup) Text() string {
 	var versions []string
 	for _, name := range sortedKeys(s.Versions) {
 		versions = append(versions, name+" "+s.Versions[name])
 	}
-	return fmt.Sprintf("%d turns, the sides one after the other, on %s.\nThe load average was %s at the end, on %s. Versions: %s.\n",
-		s.Rounds, s.Machine, s.Load, s.Date, strings.Join(versions, ", "))
+	busy := ""
+	if load, err := strconv.ParseFloat(s.Load, 64); err == nil && load > quiet {
+		busy = ": other programs ran at the same time"
+	}
+	return fmt.Sprintf("%d turns, the sides one after the other, on %s.\nThe load average was %s at the end, on %s%s. Versions: %s.\n",
+		s.Rounds, s.Machine, s.Load, s.Date, busy, strings.Join(versions, ", "))
 }
 
 // machine is the processor's name and the number of cores.
