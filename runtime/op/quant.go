@@ -115,7 +115,7 @@ func (a *affine) quantize(x float32) float64 {
 	return min(q, a.high)
 }
 
-func dequantizeRun[T integer](c *Call, lo, hi int, a affine) {
+func dequantizeRun[T integer | uint16](c *Call, lo, hi int, a affine) {
 	x, out := elems[T](c.Args[0].Tensor), c.Out[0]
 	if out.DType == tensor.Float {
 		dequantizeTo(c.Tier, elems[float32](out)[lo:hi], x[lo:hi], a)
@@ -126,7 +126,7 @@ func dequantizeRun[T integer](c *Call, lo, hi int, a affine) {
 	}
 }
 
-func dequantizeTo[T integer](t kernel.Tier, o []float32, x []T, a affine) {
+func dequantizeTo[T integer | uint16](t kernel.Tier, o []float32, x []T, a affine) {
 	if unsafe.Sizeof(T(0)) == 1 && dequantizeBytes(t, o, x, a) {
 		return
 	}
@@ -136,7 +136,7 @@ func dequantizeTo[T integer](t kernel.Tier, o []float32, x []T, a affine) {
 }
 
 // dequantizeBytes is dequantizeTo for int8 or uint8, if t has kernels for so many.
-func dequantizeBytes[T integer](t kernel.Tier, o []float32, x []T, a affine) bool {
+func dequantizeBytes[T integer | uint16](t kernel.Tier, o []float32, x []T, a affine) bool {
 	if ^T(0) < 0 {
 		return kernel.DequantizeS8(t, o, elementsAs[int8](x), a.scale, a.zero)
 	}
@@ -151,7 +151,7 @@ func quantizeTensor[T float](c *Call) error {
 	return nil
 }
 
-func dequantizeTensor[T integer](c *Call) error {
+func dequantizeTensor[T integer | uint16](c *Call) error {
 	var a affine
 	a.set(&c.Args[1], &c.Args[2], 0)
 	dequantizeRun[T](c, 0, c.Out[0].Numel(), a)
@@ -198,7 +198,7 @@ func quantizeChannels[T float](c *Call) error {
 	return channels(c, affine{low: c.Args[4].Scalar(), high: c.Args[5].Scalar()}, quantizeRun[T], quantizeEach[T])
 }
 
-func dequantizeChannels[T integer](c *Call) error {
+func dequantizeChannels[T integer | uint16](c *Call) error {
 	return channels(c, affine{}, dequantizeRun[T], dequantizeEach[T])
 }
 
@@ -210,7 +210,7 @@ func quantizeEach[T float](c *Call, lo int, as []affine) {
 	}
 }
 
-func dequantizeEach[T integer](c *Call, lo int, as []affine) {
+func dequantizeEach[T integer | uint16](c *Call, lo int, as []affine) {
 	x, out := elems[T](c.Args[0].Tensor)[lo:lo+len(as)], c.Out[0]
 	if out.DType != tensor.Float {
 		for i := range as {

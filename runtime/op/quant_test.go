@@ -15,6 +15,7 @@ func TestQuantize(t *testing.T) {
 	check(t, &QuantizePerChannel, []float64{2, -3, 101, 1}, x, scales, zeros, 0, -128, 127, char)
 	q := testTensor(tensor.Char, []int64{2, 2}, 3, -2, 127, 1)
 	check(t, &DequantizePerTensor, []float64{1, -1.5, 63, 0}, q, 0.5, 1, -128, 127, char, float)
+	check(t, &DequantizePerTensor, []float64{-1, 32766}, testTensor(tensor.UInt16, []int64{2}, 1, 65535), 0.5, 3, 0, 65535, int(tensor.UInt16), float)
 	check(t, &DequantizePerChannel, []float64{1.5, -1, 126, 0}, q, scales, zeros, 0, -128, 127, char, nil)
 }
 

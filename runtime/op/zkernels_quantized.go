@@ -55,6 +55,9 @@ var DequantizePerTensorI8 = Kernel{Def: &DequantizePerTensor, DType: tensor.Char
 // DequantizePerTensorU8 runs DequantizePerTensor in Byte.
 var DequantizePerTensorU8 = Kernel{Def: &DequantizePerTensor, DType: tensor.Byte, Run: func(c *Call, _ State) error { return dequantizeTensor[uint8](c) }}
 
+// DequantizePerTensorU16 runs DequantizePerTensor in UInt16.
+var DequantizePerTensorU16 = Kernel{Def: &DequantizePerTensor, DType: tensor.UInt16, Run: func(c *Call, _ State) error { return dequantizeTensor[uint16](c) }}
+
 // DequantizePerTensorTensorI64 runs DequantizePerTensorTensor in Long.
 var DequantizePerTensorTensorI64 = Kernel{Def: &DequantizePerTensorTensor, DType: tensor.Long, Run: func(c *Call, _ State) error { return dequantizeTensor[int64](c) }}
 
@@ -70,6 +73,9 @@ var DequantizePerTensorTensorI8 = Kernel{Def: &DequantizePerTensorTensor, DType:
 // DequantizePerTensorTensorU8 runs DequantizePerTensorTensor in Byte.
 var DequantizePerTensorTensorU8 = Kernel{Def: &DequantizePerTensorTensor, DType: tensor.Byte, Run: func(c *Call, _ State) error { return dequantizeTensor[uint8](c) }}
 
+// DequantizePerTensorTensorU16 runs DequantizePerTensorTensor in UInt16.
+var DequantizePerTensorTensorU16 = Kernel{Def: &DequantizePerTensorTensor, DType: tensor.UInt16, Run: func(c *Call, _ State) error { return dequantizeTensor[uint16](c) }}
+
 // DequantizePerChannelI64 runs DequantizePerChannel in Long.
 var DequantizePerChannelI64 = Kernel{Def: &DequantizePerChannel, DType: tensor.Long, Run: func(c *Call, _ State) error { return dequantizeChannels[int64](c) }}
 
@@ -84,6 +90,9 @@ var DequantizePerChannelI8 = Kernel{Def: &DequantizePerChannel, DType: tensor.Ch
 
 // DequantizePerChannelU8 runs DequantizePerChannel in Byte.
 var DequantizePerChannelU8 = Kernel{Def: &DequantizePerChannel, DType: tensor.Byte, Run: func(c *Call, _ State) error { return dequantizeChannels[uint8](c) }}
+
+// DequantizePerChannelU16 runs DequantizePerChannel in UInt16.
+var DequantizePerChannelU16 = Kernel{Def: &DequantizePerChannel, DType: tensor.UInt16, Run: func(c *Call, _ State) error { return dequantizeChannels[uint16](c) }}
 
 // ChooseQparamsF32 runs ChooseQparams in Float.
 var ChooseQparamsF32 = Kernel{Def: &ChooseQparams, DType: tensor.Float, Run: func(c *Call, _ State) error { return chooseQparams[float32](c) }}

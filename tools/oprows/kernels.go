@@ -223,8 +223,8 @@ var quantized = []kernel{
 	{"QuantizePerTensor", floats, "quantizeTensor[$T](c)"},
 	{"QuantizePerTensorTensor", floats, "quantizeTensor[$T](c)"},
 	{"QuantizePerChannel", floats, "quantizeChannels[$T](c)"},
-	{"DequantizePerTensor", ints, "dequantizeTensor[$T](c)"},
-	{"DequantizePerTensorTensor", ints, "dequantizeTensor[$T](c)"},
-	{"DequantizePerChannel", ints, "dequantizeChannels[$T](c)"},
+	{"DequantizePerTensor", ints + " u16", "dequantizeTensor[$T](c)"},
+	{"DequantizePerTensorTensor", ints + " u16", "dequantizeTensor[$T](c)"},
+	{"DequantizePerChannel", ints + " u16", "dequantizeChannels[$T](c)"},
 	{"ChooseQparams", floats, "chooseQparams[$T](c)"},
 }
