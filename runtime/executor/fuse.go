@@ -252,6 +252,9 @@ func (f *fuser) secondProduct(c *candidate) (int, bool) {
 // dimensions.
 func (f *fuser) plain(c *candidate) bool {
 	scores := f.out(c.steps[0]).Sizes
+	if len(scores) != 3 {
+		return false
+	}
 	for _, i := range c.steps {
 		t := f.out(i)
 		if t.DType != tensor.Float && t.DType != tensor.Bool || !t.Contiguous() || f.steps[i].plan == nil || len(f.steps[i].outs) != 1 {

@@ -77,6 +77,10 @@ func TestFuse(t *testing.T) {
 		"a negative scale": {func(plan *pte.ExecutionPlan) {
 			plan.Values[instruction(t, plan, scaleName).Args[1]].Double = -1
 		}, false},
+		"a product without dimensions": {func(plan *pte.ExecutionPlan) {
+			product := plan.Values[instruction(t, plan, bmmName).Args[2]].Tensor
+			product.Sizes, product.DimOrder = nil, nil
+		}, false},
 		"softmax along rows": {func(plan *pte.ExecutionPlan) {
 			plan.Values[instruction(t, plan, softmaxName).Args[1]].Int = -2
 		}, false},
