@@ -24,7 +24,7 @@ class LiteRT(Worker):
 
     def first(self, inputs):
         for d, x in zip(ordered(self.interpreter.get_input_details()), inputs, strict=True):
-            self.interpreter.set_tensor(d["index"], x)
+            self.interpreter.set_tensor(d["index"], x.astype(d["dtype"], copy=False))  # its integers have 32 bits
         self.call()
 
     def results(self):
