@@ -1,6 +1,10 @@
 package op
 
-import "math"
+import (
+	"math"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
 
 // Copysign is aten::copysign.out.
 var Copysign = Def{
@@ -59,6 +63,43 @@ func nextafter[T float](x, y T) T {
 		return T(math.Nextafter(float64(x), float64(y)))
 	}
 	return T(math.Nextafter32(float32(x), float32(y)))
+}
+
+// nextHalf is nextafter of float16 numbers, which are computed with as T.
+func nextHalf[T float](x, y T) T {
+	if x == y || x != x || y != y {
+		return equalOrNaN(x, y)
+	}
+	return T(tensor.HalfToFloat32(next16(x, y, tensor.Float32ToHalf(float32(x)))))
+}
+
+// nextBFloat16 is nextafter of bfloat16 numbers, which are computed with as T.
+func nextBFloat16[T float](x, y T) T {
+	if x == y || x != x || y != y {
+		return equalOrNaN(x, y)
+	}
+	return T(tensor.BFloat16ToFloat32(next16(x, y, tensor.Float32ToBFloat16(float32(x)))))
+}
+
+// equalOrNaN is y where x equals it, else NaN.
+func equalOrNaN[T float](x, y T) T {
+	if x == y {
+		return y
+	}
+	return x + y
+}
+
+// next16 has the bits of the number next to x in the direction of y, where bits are those of x and x is not y.
+func next16[T float](x, y T, bits uint16) uint16 {
+	switch {
+	case x == 0 && y > 0:
+		return 1
+	case x == 0:
+		return 0x8001
+	case (y > x) == (x > 0):
+		return bits + 1
+	}
+	return bits - 1
 }
 
 // hypot is √(x² + y²) without overflow in between; an infinity beats NaN.

@@ -235,7 +235,8 @@ func partOf(list []int64, from, n int) []int64 {
 	return list[from : from+n]
 }
 
-// searchRow is the first place in row whose element is not before x; NaN is after every number.
+// searchRow is the first place in row whose element is not before x, or is after it with right. As in ATen no comparison
+// with NaN holds: it is searched for behind all elements.
 func searchRow[T number](row []T, sorter []int64, x T, right bool) (int, error) {
 	lo, hi := 0, len(row)
 	for lo < hi {
@@ -246,8 +247,7 @@ func searchRow[T number](row []T, sorter []int64, x T, right bool) (int, error) 
 				return 0, errSorter
 			}
 		}
-		n := compareNaN(row[at], x)
-		if n < 0 || n == 0 && right {
+		if e := row[at]; right && !(e > x) || !right && !(e >= x) {
 			lo = mid + 1
 		} else {
 			hi = mid

@@ -64,4 +64,6 @@ func TestSearchSorted(t *testing.T) {
 	wantOut(t, mustCall(t, &SearchSortedF32, row, x, false, false, "right", nil), dims{4}, int64(3), 0, 4, 4)
 	shuffled, sorter := mf32(dims{4}, 5, 2, 1, 2), mi64(dims{4}, 2, 1, 3, 0)
 	wantOut(t, mustCall(t, &SearchSortedF32, shuffled, x, true, false, nil, sorter), dims{4}, int32(1), 0, 4, 4)
+	missing := mf32(dims{5}, 1, 2, 2, 5, nan)
+	wantOut(t, mustCall(t, &SearchSortedF32, missing, x, false, false, nil, nil), dims{4}, int64(1), 0, 5, 5)
 }

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"bytes"
 	"math"
 	"testing"
 
@@ -261,4 +262,25 @@ func benchBinary(b *testing.B, row rowFunc2[float32, float32]) {
 // TestEmptyRows broadcasts an operand to rows that have no elements.
 func TestEmptyRows(t *testing.T) {
 	wantOut[float32](t, mustCall(t, &MulF32, mf32(dims{2, 1}, 1, 2), mf32(dims{1, 0})), dims{2, 0})
+}
+
+// TestNextafterHalves holds neighbours among narrow numbers against torch 2.13.
+func TestNextafterHalves(t *testing.T) {
+	inf := math.Inf(1)
+	for _, test := range []struct {
+		typ        tensor.ScalarType
+		x, y, want []float64
+	}{
+		{tensor.Half, []float64{1, 0, 0, -1, 65504, 0x1p-24, inf, 3}, []float64{2, -1, 1, -2, inf, 0, 0, 3}, []float64{1.0009765625, -0x1p-24, 0x1p-24, -1.0009765625, inf, 0, 65504, 3}},
+		{tensor.BFloat16, []float64{1, -1, 2}, []float64{2, -2, 1}, []float64{1.0078125, -1.0078125, 1.9921875}},
+	} {
+		size := []int64{int64(len(test.x))}
+		got, err := testRun(t, &Nextafter, test.typ, testTensor(test.typ, size, test.x...), testTensor(test.typ, size, test.y...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := testTensor(test.typ, size, test.want...); !bytes.Equal(got[0].Data, want.Data) {
+			t.Errorf("%v: got %x, want %x", test.typ, got[0].Data, want.Data)
+		}
+	}
 }

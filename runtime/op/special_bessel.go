@@ -75,6 +75,21 @@ func besselK0(x float64) float64 { return scalarmath.Exp(-x) * besselK0e(x) }
 
 func besselK1(x float64) float64 { return scalarmath.Exp(-x) * besselK1e(x) }
 
+// besselJ0 is the Bessel function J₀; NaN at the infinities, as ATen's.
+func besselJ0(x float64) float64 { return ofFinite(x, math.J0(x)) }
+
+// besselJ1 is the Bessel function J₁, which is odd; math.J1 loses the sign of small x.
+func besselJ1(x float64) float64 { return ofFinite(x, math.Copysign(1, x)*math.J1(math.Abs(x))) }
+
+// besselY0 is the Bessel function Y₀; NaN at infinity.
+func besselY0(x float64) float64 { return ofFinite(x, math.Y0(x)) }
+
+// besselY1 is the Bessel function Y₁; NaN at infinity.
+func besselY1(x float64) float64 { return ofFinite(x, math.Y1(x)) }
+
+// ofFinite is y for a finite x and NaN else.
+func ofFinite(x, y float64) float64 { return y + float64(x-x) }
+
 // sphericalJ0 is sin(x)/x.
 func sphericalJ0(x float64) float64 {
 	switch {

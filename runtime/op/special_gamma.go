@@ -26,7 +26,7 @@ func lgamma(x float64) float64 {
 		if x == math.Floor(x) {
 			return math.Inf(1)
 		}
-		turn := x - float64(2*math.Floor(x/2))
+		turn := x - math.RoundToEven(x) // exact; the sine of a whole turn and a little more would not be
 		return scalarmath.Log(math.Pi/math.Abs(scalarmath.Sin(math.Pi*turn))) - lgamma(1-x)
 	}
 	if x == 1 || x == 2 {
@@ -79,10 +79,12 @@ func zeta(x, q float64) float64 {
 	switch {
 	case x == 1:
 		return math.Inf(1)
-	case x != x || q != q || x < 1:
+	case x < 1:
 		return math.NaN()
 	case q <= 0 && q == math.Floor(q):
 		return math.Inf(1)
+	case x != x || q != q:
+		return math.NaN()
 	case q <= 0 && x != math.Floor(x):
 		return math.NaN()
 	}
@@ -145,12 +147,16 @@ func gammaQ(a, x float64) float64 {
 // gammaLimit is gammaP where an argument is 0, infinite or outside of the domain.
 func gammaLimit(a, x float64) (y float64, known bool) {
 	switch {
-	case a != a || x != x || a < 0 || x < 0 || a == 0 && x == 0 || math.IsInf(a, 1) && math.IsInf(x, 1):
+	case a < 0 || x < 0 || a == 0 && !(x > 0) || math.IsInf(a, 1) && math.IsInf(x, 1):
 		return math.NaN(), true
-	case a == 0 || math.IsInf(x, 1):
+	case a == 0:
 		return 1, true
 	case x == 0 || math.IsInf(a, 1):
 		return 0, true
+	case math.IsInf(x, 1):
+		return 1, true
+	case a != a || x != x:
+		return math.NaN(), true
 	}
 	return 0, false
 }

@@ -19,7 +19,7 @@ func TestSpecialFunctions(t *testing.T) {
 		args []any
 		want []float64
 	}{
-		{"Lgamma", &LgammaF64, []any{doubles(-1.5, 0.5, 30.0)}, []float64{0.860047015376481, 0.5723649429247001, 71.25703896716801}},
+		{"Lgamma", &LgammaF64, []any{doubles(-1.5, 0.5, 30.0, -1e-30, -1e-9)}, []float64{0.860047015376481, 0.5723649429247001, 71.25703896716801, 69.07755278982137, 20.72326583752368}},
 		{"Digamma", &DigammaF64, []any{doubles(-1.5, 0.25, 12.0)}, []float64{0.7031566406452433, -4.2274535333762655, 2.4426616799758123}},
 		{"Erfinv", &ErfinvF64, []any{doubles(-0.9, 0.1)}, []float64{-1.1630871536766743, 0.08885599049425769}},
 		{"I0", &I0F64, []any{doubles(-2.0, 0.5, 20.0)}, []float64{2.279585302336067, 1.0634833707413236, 43558282.559553534}},
@@ -30,6 +30,7 @@ func TestSpecialFunctions(t *testing.T) {
 		{"SpecialModifiedBesselK1", &SpecialModifiedBesselK1F64, []any{doubles(0.5, 7.0)}, []float64{1.6564411200033007, 0.00045418248688489695}},
 		{"SpecialScaledModifiedBesselK0", &SpecialScaledModifiedBesselK0F64, []any{doubles(0.5, 7.0)}, []float64{1.5241093857739099, 0.46584509609301583}},
 		{"SpecialScaledModifiedBesselK1", &SpecialScaledModifiedBesselK1F64, []any{doubles(0.5, 7.0)}, []float64{2.7310097082117855, 0.4980715750954765}},
+		{"SpecialBesselJ1", &SpecialBesselJ1F64, []any{doubles(-1e-30, 0.5, -5.0)}, []float64{-5e-31, 0.2422684576748739, 0.3275791375914652}},
 		{"SpecialBesselY1", &SpecialBesselY1F64, []any{doubles(0.5, 7.0)}, []float64{-1.4714723926702433, -0.3026672388243377}},
 		{"SpecialSphericalBesselJ0", &SpecialSphericalBesselJ0F64, []any{doubles(0.1, 7.0)}, []float64{0.9983341664682815, 0.09385522838839844}},
 		{"SpecialAiryAi", &SpecialAiryAiF64, []any{doubles(-5.0, 0.5, 4.0)}, []float64{0.35076100902415286, 0.23169360648083345, 0.0009515638512048024}},
@@ -101,4 +102,27 @@ func TestUnique(t *testing.T) {
 	wantOut(t, outs[2], dims{3}, int64(2), 1, 2)
 	wantOut(t, mustCall(t, &BincountI64, mi64(dims{4}, 0, 3, 3, 1), nil, 2), dims{4}, int64(1), 1, 0, 2)
 	wantOut(t, mustCall(t, &GcdI32, mkTensor(tensor.Int, dims{2}, []int32{-12, 0}), mkTensor(tensor.Int, dims{2}, []int32{18, -5})), dims{2}, int32(6), 5)
+}
+
+// TestSpecialLimits holds special functions at infinities and NaN against torch 2.13.
+func TestSpecialLimits(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	for _, test := range []struct {
+		name string
+		k    *Kernel
+		args []any
+		want []float64
+	}{
+		{"bessel J0", &SpecialBesselJ0F64, []any{doubles(inf, -inf, 0)}, []float64{nan, nan, 1}},
+		{"bessel Y1", &SpecialBesselY1F64, []any{doubles(inf, 0)}, []float64{nan, -inf}},
+		{"zeta", &SpecialZetaF64, []any{doubles(nan, nan, 2), doubles(0, 1, nan)}, []float64{inf, nan, nan}},
+		{"igamma", &IgammaF64, []any{doubles(inf, nan, nan, inf, 2), doubles(nan, 0, 1, inf, inf)}, []float64{0, 0, nan, nan, 1}},
+		{"igammac", &IgammacF64, []any{doubles(inf, nan, nan), doubles(nan, 0, 1)}, []float64{1, 1, nan}},
+	} {
+		for i, got := range elems[float64](mustCall(t, test.k, test.args...)) {
+			if want := test.want[i]; got != want && (got == got || want == want) {
+				t.Errorf("%s: element %d: got %v, want %v", test.name, i, got, want)
+			}
+		}
+	}
 }

@@ -626,10 +626,10 @@ var NextafterF32 = Kernel{Def: &Nextafter, DType: tensor.Float, Run: func(c *Cal
 var NextafterF64 = Kernel{Def: &Nextafter, DType: tensor.Double, Run: func(c *Call, _ State) error { return binary(c, rowNextafter[float64]) }}
 
 // NextafterF16 runs Nextafter in Half.
-var NextafterF16 = Kernel{Def: &Nextafter, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return binary(c, rowNextafter[float32]) }}
+var NextafterF16 = Kernel{Def: &Nextafter, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return binary(c, rowNextHalf[float32]) }}
 
 // NextafterBF16 runs Nextafter in BFloat16.
-var NextafterBF16 = Kernel{Def: &Nextafter, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return binary(c, rowNextafter[float32]) }}
+var NextafterBF16 = Kernel{Def: &Nextafter, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return binary(c, rowNextBFloat16[float32]) }}
 
 // GcdI64 runs Gcd in Long.
 var GcdI64 = Kernel{Def: &Gcd, DType: tensor.Long, Run: func(c *Call, _ State) error { return binary(c, rowGcd[int64]) }}

@@ -758,6 +758,68 @@ func rowNextafter[T float](o []T, a, b []T, p par) {
 	}
 }
 
+func rowNextHalf[T float](o []T, a, b []T, p par) {
+
+	switch {
+	case len(b) == 1:
+		y := b[0]
+		if len(a) == 1 {
+			x := a[0]
+			for i := range o {
+				o[i] = nextHalf(x, y)
+			}
+			return
+		}
+		a = a[:len(o)]
+		for i, x := range a {
+			o[i] = nextHalf(x, y)
+		}
+	case len(a) == 1:
+		x := a[0]
+		b = b[:len(o)]
+		for i, y := range b {
+			o[i] = nextHalf(x, y)
+		}
+	default:
+		a, b = a[:len(o)], b[:len(o)]
+		for i, x := range a {
+			y := b[i]
+			o[i] = nextHalf(x, y)
+		}
+	}
+}
+
+func rowNextBFloat16[T float](o []T, a, b []T, p par) {
+
+	switch {
+	case len(b) == 1:
+		y := b[0]
+		if len(a) == 1 {
+			x := a[0]
+			for i := range o {
+				o[i] = nextBFloat16(x, y)
+			}
+			return
+		}
+		a = a[:len(o)]
+		for i, x := range a {
+			o[i] = nextBFloat16(x, y)
+		}
+	case len(a) == 1:
+		x := a[0]
+		b = b[:len(o)]
+		for i, y := range b {
+			o[i] = nextBFloat16(x, y)
+		}
+	default:
+		a, b = a[:len(o)], b[:len(o)]
+		for i, x := range a {
+			y := b[i]
+			o[i] = nextBFloat16(x, y)
+		}
+	}
+}
+
 func rowGcd[T integer](o []T, a, b []T, p par) {
 
 	switch {
@@ -2288,13 +2350,13 @@ func rowSpecialBesselJ0[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.J0(float64(x)))
+			o[i] = T(besselJ0(float64(x)))
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.J0(float64(x)))
+		o[i] = T(besselJ0(float64(x)))
 	}
 }
 
@@ -2303,13 +2365,13 @@ func rowSpecialBesselJ1[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.J1(float64(x)))
+			o[i] = T(besselJ1(float64(x)))
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.J1(float64(x)))
+		o[i] = T(besselJ1(float64(x)))
 	}
 }
 
@@ -2318,13 +2380,13 @@ func rowSpecialBesselY0[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Y0(float64(x)))
+			o[i] = T(besselY0(float64(x)))
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Y0(float64(x)))
+		o[i] = T(besselY0(float64(x)))
 	}
 }
 
@@ -2333,13 +2395,13 @@ func rowSpecialBesselY1[T float](o []T, a []T, p par) {
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
-			o[i] = T(math.Y1(float64(x)))
+			o[i] = T(besselY1(float64(x)))
 		}
 		return
 	}
 	a = a[:len(o)]
 	for i, x := range a {
-		o[i] = T(math.Y1(float64(x)))
+		o[i] = T(besselY1(float64(x)))
 	}
 }
 

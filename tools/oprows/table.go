@@ -72,6 +72,8 @@ var loops = []loop{
 	{"Copysign", 2, "float", "T", "", "T(math.Copysign(float64(x), float64(y)))"},
 	{"Hypot", 2, "float", "T", "", "T(hypot(float64(x), float64(y)))"},
 	{"Nextafter", 2, "float", "T", "", "nextafter(x, y)"},
+	{"NextHalf", 2, "float", "T", "", "nextHalf(x, y)"},
+	{"NextBFloat16", 2, "float", "T", "", "nextBFloat16(x, y)"},
 	{"Gcd", 2, "integer", "T", "", "gcdOf(x, y)"},
 	{"Lcm", 2, "integer", "T", "", "lcmOf(x, y)"},
 	{"Signbit", 1, "float", "uint8", "", "toBool(math.Signbit(float64(x)))"},

@@ -39,8 +39,14 @@ func (r *rule) apply(c *call) []*exir.Value {
 	return r.run(e)
 }
 
-// widened runs r in float32 for arguments of a narrower type, which its floating-point results have.
+// widened runs r in float32 for arguments of a narrower type, which its floating-point results have unless its argument
+// dtype names another.
 func (r *rule) widened(e *env, narrow tensor.ScalarType) []*exir.Value {
+	result := narrow
+	if t, ok := e.vars["dtype"].(tensor.ScalarType); ok {
+		result = t
+		e.vars["dtype"] = op.Promote(t, tensor.Float)
+	}
 	for _, p := range r.params {
 		if v, ok := e.vars[p].(*exir.Value); ok && v.Spec.DType == narrow {
 			e.vars[p] = e.c.to(v, tensor.Float)
@@ -49,7 +55,7 @@ func (r *rule) widened(e *env, narrow tensor.ScalarType) []*exir.Value {
 	outs := r.run(e)
 	for i, v := range outs {
 		if v != nil && v.Spec.DType == tensor.Float {
-			outs[i] = e.c.to(v, narrow)
+			outs[i] = e.c.to(v, result)
 		}
 	}
 	return outs

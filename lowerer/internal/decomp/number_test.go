@@ -72,3 +72,24 @@ func TestSizeForTensor(t *testing.T) {
 		t.Errorf("got\n%s", text)
 	}
 }
+
+// TestNormOfHalves: the norm of halves has the type that its dtype names, and theirs without.
+func TestNormOfHalves(t *testing.T) {
+	for _, want := range []tensor.ScalarType{tensor.Undefined, tensor.Half, tensor.Float, tensor.Double} {
+		x := &exir.Value{Name: "x", Spec: tensor.Meta{DType: tensor.Half, Sizes: []tensor.Dim{2}}}
+		out := &exir.Value{Name: "out", Spec: tensor.Meta{DType: tensor.Half}}
+		dtype := exir.Arg{Kind: exir.ArgNone}
+		if want != tensor.Undefined {
+			out.Spec.DType, dtype = want, exir.ToArg(want)
+		}
+		n := &exir.Node{Name: "out", Op: exir.MustSchema("aten::linalg_vector_norm"), Outs: []*exir.Value{out},
+			Args: []exir.Arg{exir.ToArg(x), exir.ToArg(2.0), {Kind: exir.ArgNone}, exir.ToArg(false), dtype}}
+		out.Node = n
+		m := &exir.Method{Name: "forward", Inputs: make([]exir.InputSpec, 1), Outputs: make([]exir.OutputSpec, 1),
+			Graph: &exir.Graph{Inputs: []*exir.Value{x}, Nodes: []*exir.Node{n}, Outputs: []exir.Arg{exir.ToArg(out)}}}
+		p := &exir.Program{Methods: []*exir.Method{m}, Shapes: &tensor.Shapes{Table: symint.NewTable()}}
+		if err := Run(p, m, nil); err != nil {
+			t.Errorf("dtype %v: %v", want, err)
+		}
+	}
+}

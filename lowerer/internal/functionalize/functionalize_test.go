@@ -125,6 +125,16 @@ output %0
 input %4 x
 output %5 
 `},
+		{"axes swapped in place", func(p *program) {
+			p.input("n", exir.Buffer, 2, 3)
+			p.call("swapped", "aten::swapaxes_", []int64{3, 2}, "n", 0, 1)
+			p.call("again", "aten::swapdims_", []int64{2, 3}, "swapped", 0, 1)
+			p.output("again")
+		}, `
+%0 = permute_copy n [1 0]
+%1 = permute_copy %0 [1 0]
+output %1 
+`},
 		{"a view of columns shows them, a reshape of a transpose does not", func(p *program) {
 			p.input("n", exir.Buffer, 4, 4)
 			p.call("columns", "aten::slice.Tensor", []int64{4, 2}, "n", 1, 0, 2)

@@ -24,7 +24,7 @@ var views = map[string]viewRule{
 	"aten::mT": permuted, "aten::mH": permuted, "aten::adjoint": permuted, "aten::matrix_H": permuted,
 	"aten::swapaxes": permuted, "aten::swapdims": permuted, "aten::movedim.int": permuted,
 	"aten::movedim.intlist": permuted, "aten::moveaxis.int": permuted, "aten::moveaxis.intlist": permuted,
-	"aten::t_": permuted, "aten::transpose_": permuted,
+	"aten::t_": permuted, "aten::transpose_": permuted, "aten::swapaxes_": permuted, "aten::swapdims_": permuted,
 
 	"aten::expand": expanded, "aten::expand_as": expanded, "aten::broadcast_to": expanded,
 	"aten::slice.Tensor": sliced, "aten::narrow": sliced, "aten::select.int": selected,
@@ -154,9 +154,9 @@ func permutation(n *exir.Node, rank int) []int64 {
 	switch n.Op.Base() {
 	case "permute":
 		return dimsOf(n, "dims", rank)
-	case "transpose", "transpose_", "swapdims":
+	case "transpose", "transpose_", "swapdims", "swapdims_":
 		swap(dimOf(n, "dim0", rank), dimOf(n, "dim1", rank))
-	case "swapaxes":
+	case "swapaxes", "swapaxes_":
 		swap(dimOf(n, "axis0", rank), dimOf(n, "axis1", rank))
 	case "movedim", "moveaxis":
 		return moved(rank, dimsOf(n, "source", rank), dimsOf(n, "destination", rank))
