@@ -10,10 +10,10 @@ pte_go_target = rule(
     implementation = _pte_go_target_impl,
     doc = "GOOS, GOARCH and build tags of the configuration it is built in.",
     attrs = {
+        "build_tags": attr.string_list(),
         "goarch": attr.string(mandatory = True),
         "goarm": attr.string(),
         "goos": attr.string(mandatory = True),
-        "build_tags": attr.string_list(),
     },
 )
 
