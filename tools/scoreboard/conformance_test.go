@@ -17,13 +17,15 @@ func sampleOps() opBoard {
 
 func TestOpBoardText(t *testing.T) {
 	got := strings.TrimPrefix(sampleOps().String(), opHeader)
-	const want = `# class or dtype   programs       ok    share  skipped official    share
+	const want = `# class            programs       ok    share  skipped official    share
 # complex                 1        0    0.0 %        1        0    0.0 %
 # edge                    1        1  100.0 %        0        0    0.0 %
 # plain                   2        1   50.0 %        0        2  100.0 %
 # all that count          3        2   66.7 %        0        2   66.7 %
 #
 # float32                 3        2   66.7 %        0        2   66.7 %
+#
+# pointwise               3        2   66.7 %        0        2   66.7 %
 
 abs                                              1 of 2
     fail float32/1: run 0: output 0: element 0: got N, want N
@@ -87,5 +89,18 @@ func TestUpdateOfSome(t *testing.T) {
 	}
 	if err := o.parse([]string{"--update", "--ops", "add", "--file", "some.txt"}); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestFamilyOf(t *testing.T) {
+	for op, want := range map[string]string{
+		"nn_functional_conv2d": "convolution", "edge_pool2d": "pooling", "dyn_lstm": "attention, cells", "masked_sum": "reduction",
+		"var_mean": "reduction", "linalg_cross": "products", "linalg_qr": "linear algebra", "index_reduce_prod": "index, scatter",
+		"edge_sort": "sorting, search", "dyn_bmm": "products", "unsqueeze_copy": "shape, copy", "edge_batch_norm": "softmax, norms",
+		"max_binary": "pointwise", "special_zeta": "special function", "edge_exp": "pointwise", "linspace": "creation, random",
+	} {
+		if got := familyOf(op); got != want {
+			t.Errorf("%s: got %s, want %s", op, got, want)
+		}
 	}
 }

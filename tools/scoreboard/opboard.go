@@ -52,9 +52,9 @@ func (t *tally) line(name string) string {
 	return fmt.Sprintf("# %-16s %8d %8d %8s %8d %8d %8s\n", name, t.programs, t.ok, share(t.ok), t.skipped, t.official, share(t.official))
 }
 
-// totals are the lines with sums: of each class, of the classes that count, and of each dtype of these.
+// totals are the lines with sums: of each class, of the classes that count, and of each dtype and family of these.
 func (b opBoard) totals() string {
-	class, dtype, all := map[string]*tally{}, map[string]*tally{}, &tally{}
+	class, dtype, family, all := map[string]*tally{}, map[string]*tally{}, map[string]*tally{}, &tally{}
 	count := func(m map[string]*tally, key string, v *opVerdict) {
 		if m[key] == nil {
 			m[key] = &tally{}
@@ -65,19 +65,24 @@ func (b opBoard) totals() string {
 		count(class, b[i].class, &b[i])
 		if slices.Contains(owed, b[i].class) {
 			count(dtype, b[i].dtype, &b[i])
+			count(family, familyOf(b[i].op), &b[i])
 			all.add(&b[i])
 		}
 	}
 	var s strings.Builder
-	fmt.Fprintf(&s, "# %-16s %8s %8s %8s %8s %8s %8s\n", "class or dtype", "programs", "ok", "share", "skipped", "official", "share")
-	for _, m := range []map[string]*tally{class, dtype} {
+	fmt.Fprintf(&s, "# %-16s %8s %8s %8s %8s %8s %8s\n", "class", "programs", "ok", "share", "skipped", "official", "share")
+	write := func(m map[string]*tally) {
 		for _, name := range slices.Sorted(maps.Keys(m)) {
 			s.WriteString(m[name].line(name))
 		}
-		if all != nil && all.programs > 0 {
-			s.WriteString(all.line("all that count") + "#\n")
-		}
-		all = nil
+	}
+	write(class)
+	if all.programs > 0 {
+		s.WriteString(all.line("all that count"))
+	}
+	for _, m := range []map[string]*tally{dtype, family} {
+		s.WriteString("#\n")
+		write(m)
 	}
 	return s.String()
 }
