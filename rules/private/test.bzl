@@ -18,7 +18,7 @@ def _pte_test_impl(ctx):
     program, data = info.program, info.data
 
     # Only a pte_lowerer has the backends that it lowers for.
-    runner = ctx.executable.runner or info.lowerer or ctx.executable._pte
+    runner = info.lowerer or ctx.executable._pte
     script = ctx.actions.declare_file(ctx.label.name)
     ctx.actions.write(script, _RUN.format(
         workspace = ctx.workspace_name,
@@ -36,7 +36,6 @@ pte_test = rule(
         "cases": attr.label_list(allow_files = [".json"], mandatory = True),
         "data": attr.label_list(allow_files = True),
         "program": attr.label(providers = [PteProgramInfo], mandatory = True),
-        "runner": attr.label(executable = True, cfg = TOOL_CFG),
         "_pte": attr.label(default = Label("//lowerer/cmd/pte"), executable = True, cfg = TOOL_CFG),
     },
     test = True,
@@ -52,4 +51,4 @@ def case_data(cases):
       list of files.
     """
     folders = {c.rpartition("/")[0]: True for c in cases if ":" not in c and not c.startswith("@")}
-    return native.glob([(f + "/" if f else "") + "**/*.npy" for f in folders])
+    return native.glob([(f + "/" if f else "") + "**/*.npy" for f in folders], allow_empty = True)

@@ -21,7 +21,7 @@ func TestFutureFlags(t *testing.T) {
 	if len(args) < 30 {
 		t.Fatalf("only %q", args)
 	}
-	if out, err := w.bazel(append(args, "//:npu", "//:demo", "//:demo_go", "//checks:all")...); err != nil {
+	if out, err := w.bazel(append(args, "//:npu", "//:demo", "//:demo_go", "//checks:all", "//inline:all")...); err != nil {
 		t.Errorf("%q: %v\n%s", args, err, out)
 	}
 }
