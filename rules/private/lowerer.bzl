@@ -2,7 +2,7 @@
 
 load("//rules:providers.bzl", "PteBackendInfo", "PteLowererInfo")
 load("//rules/go:action.bzl", "GO_ATTRS", "collect_infos", "go_action")
-load("//rules/go:providers.bzl", "GoCacheInfo", "GoInfo")
+load("//rules/go:providers.bzl", "GoCacheInfo", "GoInfo", "GoTargetInfo")
 load(":backend.bzl", "add_backends")
 
 _MAIN = "ptelowerer"
@@ -43,7 +43,8 @@ def _pte_lowerer_impl(ctx):
         out = tool,
     )
     out = ctx.actions.declare_file(ctx.label.name)
-    _step(ctx, "agree", backends, out, [tool], ["-tool", tool.path])
+    target = ctx.attr._target[GoTargetInfo]
+    _step(ctx, "agree", backends, out, [tool], ["-tool", tool.path, "-goos=" + target.goos, "-goarch=" + target.goarch])
     return [
         DefaultInfo(files = depset([out]), executable = out, runfiles = ctx.runfiles([out])),
         PteLowererInfo(backends = backends),

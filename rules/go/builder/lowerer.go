@@ -7,6 +7,7 @@ import (
 	"go/format"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -68,12 +69,14 @@ type halves struct {
 	Runtime []string `json:"runtime"`
 }
 
-// runAgree asks a tool for its backends, holds them against the manifests, and copies the tool to -out if they agree.
+// runAgree asks a tool for its backends, holds them against the manifests, and copies the tool to -out if they agree. A tool
+// for another machine, which `bazel build --platforms=` makes, cannot be asked here.
 func runAgree(args []string) error {
 	f := flag.NewFlagSet("agree", flag.ContinueOnError)
 	var backends list
 	target := f.String("target", "", "label of the target, for errors")
 	tool := f.String("tool", "", "the tool")
+	goos, goarch := f.String("goos", "", "the tool's operating system"), f.String("goarch", "", "the tool's architecture")
 	out := f.String("out", "", "file to write")
 	f.Var(&backends, "backend", "label|manifest|import path of aot|import path of rt")
 	if err := f.Parse(args); err != nil {
@@ -83,22 +86,33 @@ func runAgree(args []string) error {
 	if err != nil {
 		return err
 	}
-	text, err := exec.Command(*tool, "version", "--json").Output()
-	if err != nil {
-		return fmt.Errorf("%s: run version: %w", *target, err)
-	}
-	var got struct{ Backends halves }
-	if err := json.Unmarshal(text, &got); err != nil {
-		return fmt.Errorf("%s: read version: %w", *target, err)
-	}
-	if err := agree(*target, offers, got.Backends); err != nil {
-		return err
+	if *goos == runtime.GOOS && *goarch == runtime.GOARCH {
+		got, err := backendsOf(*tool)
+		if err != nil {
+			return fmt.Errorf("%s: %w", *target, err)
+		}
+		if err := agree(*target, offers, got); err != nil {
+			return err
+		}
 	}
 	binary, err := os.ReadFile(*tool)
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(*out, binary, 0o777)
+}
+
+// backendsOf asks a tool for its backends.
+func backendsOf(tool string) (halves, error) {
+	text, err := exec.Command(tool, "version", "--json").Output()
+	if err != nil {
+		return halves{}, fmt.Errorf("run version: %w", err)
+	}
+	var got struct{ Backends halves }
+	if err := json.Unmarshal(text, &got); err != nil {
+		return halves{}, fmt.Errorf("read version: %w", err)
+	}
+	return got.Backends, nil
 }
 
 // agree holds the manifests' ids against those of the Go types: both are in the manifests' order.

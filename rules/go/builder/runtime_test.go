@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -128,6 +129,24 @@ func TestAgree(t *testing.T) {
 		if text != c.want {
 			t.Errorf("got  %s\nwant %s", text, c.want)
 		}
+	}
+}
+
+// TestAgreeAsks checks that a tool is asked for its backends if it runs on this machine, and else is taken as it is.
+func TestAgreeAsks(t *testing.T) {
+	f := files(t, map[string]string{"m": npu, "tool": "for another machine"})
+	out := filepath.Join(f["dir"], "out")
+	run := func(goos, goarch string) error {
+		return runAgree([]string{"-target=//:pte", "-tool", f["tool"], "-goos=" + goos, "-goarch=" + goarch, "-out", out, "-backend=//npu|" + f["m"] + "|a|r"})
+	}
+	if err := run(runtime.GOOS, runtime.GOARCH); err == nil || !strings.HasPrefix(err.Error(), "//:pte: run version: ") {
+		t.Errorf("this machine: got %v", err)
+	}
+	if err := run("plan9", runtime.GOARCH); err != nil {
+		t.Errorf("another machine: %v", err)
+	}
+	if text, err := os.ReadFile(out); string(text) != "for another machine" {
+		t.Errorf("got %q, %v", text, err)
 	}
 }
 
