@@ -87,7 +87,7 @@ def go_action(ctx, mode, packages, srcs, files, layers, out = None, layer_out = 
       out: the File to link, or None.
       layer_out: the layer to write, or None.
       optional: sources that are needed if a package is, which only the action knows, or None: struct(selected, srcs, files)
-        with the File that lists the needed packages, a list of strings "package|path=file", and a depset of File.
+        with the File that lists the needed packages, a list of (package, depset of struct(path, file)), and a depset of File.
       tools: list of FilesToRunProvider: what packages, which are flags too, name.
     """
     target = ctx.attr._target[GoTargetInfo]
@@ -115,7 +115,8 @@ def go_action(ctx, mode, packages, srcs, files, layers, out = None, layer_out = 
         unused = ctx.actions.declare_file(ctx.label.name + ".unused")
         args.add("-selected=" + optional.selected.path)
         args.add("-unused_out=" + unused.path)
-        args.add_all(optional.srcs, format_each = "-optional=%s")
+        for package, owned in optional.srcs:
+            args.add_all(owned, map_each = _src_flag, format_each = "-optional=" + package + "|%s")
         inputs += [optional.files, depset([optional.selected])]
         outputs.append(unused)
     args.add_all(packages)

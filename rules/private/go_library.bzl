@@ -2,10 +2,12 @@
 
 load("//rules:providers.bzl", "PteBackendInfo", "PteProgramInfo")
 load("//rules/go:action.bzl", "GO_ATTRS")
-load(":runtime.bzl", "generate", "offers_of", "programs_of")
+load(":runtime.bzl", "generate", "offers_of", "programs_of", "refuse_data")
 
 def _pte_go_library_impl(ctx):
     programs = programs_of(ctx)
+    if ctx.attr.embed:
+        refuse_data(ctx, programs, "which the package does not embed: set embed = False, and give them in NamedData of the load options")
     offers, declared = offers_of(ctx, programs)
     source = ctx.actions.declare_file("%s/pteprogram.go" % ctx.label.name)
     generate(ctx, source, offers, declared)
@@ -39,7 +41,7 @@ pte_go_library = rule(
             providers = [PteBackendInfo],
             doc = "The pte_backend targets to link, whether a program calls them or not; if empty, those that the programs call.",
         ),
-        embed = attr.bool(default = True, doc = "Whether the package holds the programs."),
+        embed = attr.bool(default = True, doc = "Whether the package holds the programs, which have no data files then."),
         programs = attr.label_list(providers = [PteProgramInfo], mandatory = True, doc = "The pte_program targets."),
     ),
 )

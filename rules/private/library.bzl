@@ -1,10 +1,10 @@
 """pte_library: what programs need behind the C interface of pte.h."""
 
 load("//rules:compat.bzl", "TOOL_CFG")
-load("//rules:providers.bzl", "PteLibraryInfo", "PteProgramInfo")
+load("//rules:providers.bzl", "PteLibraryInfo")
 load("//rules/go:providers.bzl", "GoTargetInfo")
 load(":platform.bzl", "runtime_platform")
-load(":runtime.bzl", "RUNTIME_ATTRS", "link_runtime")
+load(":runtime.bzl", "RUNTIME_ATTRS", "link_runtime", "refuse_data")
 
 # The ending of each kind of library, by GOOS.
 _ENDINGS = {
@@ -34,9 +34,11 @@ def _pte_library_impl(ctx):
     out = ctx.actions.declare_file(_file_name(ctx, target))
     cc = ctx.executable.cc.path if ctx.attr.cc else "host"
     tools = [ctx.attr.cc[DefaultInfo].files_to_run] if ctx.attr.cc else []
-    link_runtime(ctx, out, ["-buildmode=" + ctx.attr.linkmode, "-cc=" + cc], tools)
+    linked = link_runtime(ctx, out, ["-buildmode=" + ctx.attr.linkmode, "-cc=" + cc], tools)
+    if not ctx.attr.embed:
+        refuse_data(ctx, linked.programs, "which pte.h does not load from files: set embed = True")
     headers = _headers(ctx)
-    files = [out] + headers + ([] if ctx.attr.embed else [p[PteProgramInfo].program for p in ctx.attr.programs])
+    files = [out] + headers + ([] if ctx.attr.embed else [p.program for p in linked.programs])
     return [
         DefaultInfo(files = depset(files), runfiles = ctx.runfiles(files)),
         OutputGroupInfo(headers = depset(headers), library = depset([out])),

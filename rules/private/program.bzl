@@ -24,7 +24,7 @@ def _models(ctx):
     for target, key in ctx.attr.models.items():
         files = target[DefaultInfo].files.to_list()
         if len(files) != 1:
-            fail("models: %s is %d files, want one" % (target.label, len(files)))
+            fail("%s: models: %s is %d files, want one" % (ctx.label, target.label, len(files)))
         out.append(struct(key = key, file = files[0], graph = _file(ctx, ".%d.pt2s" % len(out))))
     return out
 

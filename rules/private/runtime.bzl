@@ -47,6 +47,18 @@ def offers_of(ctx, programs):
         return [b[PteBackendInfo] for b in ctx.attr.backends], True
     return unique([b for p in programs for b in p.backends]), False
 
+def refuse_data(ctx, programs, why):
+    """Fails if a program has data files.
+
+    Args:
+      ctx: the context of a rule with the attribute `programs`.
+      programs: a list of PteProgramInfo.
+      why: why they are refused, and what to do.
+    """
+    for p in programs:
+        if p.data:
+            fail("%s: programs: %s has data_files, %s" % (ctx.label, p.label, why))
+
 def _data(ctx, programs):
     """One data file for all programs, or None where none has any."""
     if not [f for p in programs for f in p.data]:
@@ -100,11 +112,7 @@ def _optional(offers, selected):
     halves = [o.rt for o in offers if o.rt]
     return struct(
         selected = selected,
-        srcs = [
-            "%s|%s=%s" % (h.importpath, s.path, s.file.path)
-            for h in halves
-            for s in h.srcs.to_list()
-        ],
+        srcs = [(h.importpath, h.srcs) for h in halves],
         files = depset(transitive = [h.files for h in halves]),
     )
 

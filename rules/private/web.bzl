@@ -4,7 +4,7 @@ load("//rules:compat.bzl", "TOOL_CFG")
 load("//rules/go:action.bzl", "src_path")
 load("//rules/go:providers.bzl", "GoTargetInfo")
 load(":platform.bzl", "runtime_platform")
-load(":runtime.bzl", "RUNTIME_ATTRS", "link_runtime")
+load(":runtime.bzl", "RUNTIME_ATTRS", "link_runtime", "refuse_data")
 
 def _place(ctx, file):
     """Where a file of `pages` lies in the target's folder."""
@@ -31,6 +31,8 @@ def _files(ctx, linked):
 def _pte_web_impl(ctx):
     module = ctx.actions.declare_file(ctx.label.name + "/pte.wasm")
     linked = link_runtime(ctx, module, ["-buildmode=c-shared"])
+    if not ctx.attr.embed:
+        refuse_data(ctx, linked.programs, "which pte.js does not load from files: set embed = True")
     outputs = [module]
     for place, f in sorted(_files(ctx, linked).items()):
         copy = ctx.actions.declare_file(ctx.label.name + "/" + place)

@@ -155,7 +155,7 @@ func TestBackendsAreChosen(t *testing.T) {
 func TestRefused(t *testing.T) {
 	w := backendsWorkspace(t)
 	for _, c := range []struct{ target, want string }{
-		{"two_pte", "models: //bad:two is 2 files, want one"},
+		{"two_pte", "//bad:two_pte: models: //bad:two is 2 files, want one"},
 		{"same_name", `//bad:same_name: programs //bad:plain_pte and //:plain_pte are both called "plain": set ` + "`out` of one"},
 		{"below", "//bad:below: bad/below/below.go does not lie in the folder of the BUILD file: each Go package has one of its own"},
 		{"no_half", "//bad:no_half: a backend needs aot, rt or both"},

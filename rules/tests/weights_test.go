@@ -270,6 +270,9 @@ func TestDataFiles(t *testing.T) {
 	for target, want := range map[string]string{
 		"//:differ": "is not what it is in", "//:undeclared": `has constants in a data file "weights", and no file is declared for it`,
 		"//:without": "program //:none_pte has no data files: name them in its data_files",
+		"//:go":      "//:go: programs: //:one_pte has data_files, which the package does not embed: set embed = False",
+		"//:library": "//:library: programs: //:one_pte has data_files, which pte.h does not load from files: set embed = True",
+		"//:web":     "//:web: programs: //:one_pte has data_files, which pte.js does not load from files: set embed = True",
 	} {
 		if out, err := w.bazel("build", target); err == nil || !strings.Contains(out, want) {
 			t.Errorf("%s: %v, want %q\n%s", target, err, want, out)
