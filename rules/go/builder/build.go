@@ -220,7 +220,7 @@ func (b *build) environ(goroot string) ([]string, error) {
 	env := []string{
 		"GOROOT=" + goroot, "GOOS=" + b.goos, "GOARCH=" + b.goarch,
 		"GOPATH=" + b.path("home", "go"), "HOME=" + b.path("home"), "GOCACHE=" + b.path("home", "cache"),
-		"GOCACHEPROG=" + fmt.Sprintf("%s cacheprog -dir %s -layers %s", self, b.path("c"), b.path("layers")),
+		"GOCACHEPROG=" + fmt.Sprintf("%s cacheprog -dir %s -layers %s", quoted(self), quoted(b.path("c")), quoted(b.path("layers"))),
 		"GOENV=off", "GOTELEMETRY=off", "GOTOOLCHAIN=local", "GOPROXY=off", "GOFLAGS=", "GOWORK=off", "GO111MODULE=on",
 		"TMPDIR=" + b.dir, "PATH=" + os.Getenv("PATH"),
 	}
@@ -228,6 +228,17 @@ func (b *build) environ(goroot string) ([]string, error) {
 		env = append(env, "GOARM="+b.goarm)
 	}
 	return b.addCgo(env)
+}
+
+// quoted is a word of a command as the go command splits it: in quotes if it holds spaces, without escapes.
+func quoted(word string) string {
+	switch {
+	case !strings.ContainsAny(word, " \t\n\r'\""):
+		return word
+	case strings.Contains(word, "'"):
+		return `"` + word + `"`
+	}
+	return "'" + word + "'"
 }
 
 // pack writes the new entries of the cache as a layer.

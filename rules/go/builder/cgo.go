@@ -38,7 +38,7 @@ func (b *build) addCgo(env []string) ([]string, error) {
 	if b.goos == "linux" || b.goos == "android" {
 		flags += " -Wl,--build-id=none"
 	}
-	return append(env, "CGO_ENABLED=1", "CC="+cc, "CGO_CFLAGS=-g0 -O2", "CGO_LDFLAGS="+flags, "PATH="+path), nil
+	return append(env, "CGO_ENABLED=1", "CC="+quoted(cc), "CGO_CFLAGS=-g0 -O2", "CGO_LDFLAGS="+flags, "PATH="+path), nil
 }
 
 // compiler is the C compiler for the target.

@@ -48,3 +48,19 @@ func TestCgo(t *testing.T) {
 		}
 	}
 }
+
+// TestQuoted checks that the go command gets its cache and its compiler from folders with spaces in their names.
+func TestQuoted(t *testing.T) {
+	for word, want := range map[string]string{"/a/b": "/a/b", "/a b/c": "'/a b/c'", "/it's/c": `"/it's/c"`} {
+		if got := quoted(word); got != want {
+			t.Errorf("%s: got %s, want %s", word, got, want)
+		}
+	}
+	b := &build{dir: "/a b", goos: "linux", cc: "/c c/cc"}
+	env, err := b.environ("/go")
+	for _, want := range []string{" cacheprog -dir '/a b/c' -layers '/a b/layers'", "CC='/c c/cc'"} {
+		if err != nil || !strings.Contains(strings.Join(env, "\n"), want) {
+			t.Errorf("got %q, %v, want %s", env, err, want)
+		}
+	}
+}
