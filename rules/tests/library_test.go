@@ -85,9 +85,6 @@ func (w *workspace) page(t *testing.T, images string) {
 // arm64 compiles and runs the example in C for another machine.
 func (w *workspace) arm64(t *testing.T, with func(...string) []string) {
 	const cc = "aarch64-linux-gnu-gcc"
-	if _, err := exec.LookPath(cc); err != nil {
-		t.Skipf("left out: there is no %s", cc)
-	}
 	w.build("//:shared_arm64")
 	dir, binary := filepath.Dir(w.outputs("//:shared_arm64")["libshared_arm64.so"]), filepath.Join(t.TempDir(), "digits")
 	says(t, "", cc, "-I"+filepath.Join(dir, "shared_arm64"), "-o", binary, digits+"/c/digits.c", "-L"+dir, "-lshared_arm64", "-Wl,-rpath,"+dir)
