@@ -118,6 +118,8 @@ def pte_runtime(name, programs, srcs = [], deps = [], backends = [], embed = Tru
         func Load() (*executor.Program, error)      // the first program
         func LoadNamed(name string) (*executor.Program, error)
 
+    The output group `source` is the package's Go file.
+
     Args:
       name: the target's name.
       programs: pte_program targets.
@@ -147,7 +149,8 @@ def pte_library(name, programs, linkmode = "c-shared", cc = None, backends = [],
     """A C library that runs programs: `lib<name>.so` or `.a`, with `<name>/pte.h` and `<name>/pte.hpp`.
 
     It holds exactly the kernels and backends that its programs need, as a pte_runtime does. It is the one rule that
-    needs a C compiler. Rules of C and C++ use it through pte_cc_library of `@rules_pte//rules:cc.bzl`.
+    needs a C compiler. Rules of C and C++ use it through pte_cc_library of `@rules_pte//rules:cc.bzl`. The output groups
+    `library` and `headers` are its parts.
 
     Args:
       name: the target's name.
@@ -176,7 +179,7 @@ def pte_library(name, programs, linkmode = "c-shared", cc = None, backends = [],
 def pte_web(name, programs, pages = [], backends = [], embed = True, **kwargs):
     """A folder `<name>` to serve: `pte.wasm`, which runs programs, `pte.js` with `pte.d.ts`, and pages that use them.
 
-    `bazel run` serves it on localhost.
+    `bazel run` serves it on localhost. The output group `module` is `pte.wasm` alone.
 
     Args:
       name: the target's name.
