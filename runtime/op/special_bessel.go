@@ -79,7 +79,9 @@ func besselK1(x float64) float64 { return scalarmath.Exp(-x) * besselK1e(x) }
 func besselJ0(x float64) float64 { return ofFinite(x, math.J0(x)) }
 
 // besselJ1 is the Bessel function J₁, which is odd; math.J1 loses the sign of small x.
-func besselJ1(x float64) float64 { return ofFinite(x, float64(math.Copysign(1, x)*math.J1(math.Abs(x)))) }
+func besselJ1(x float64) float64 {
+	return ofFinite(x, float64(math.Copysign(1, x)*math.J1(math.Abs(x))))
+}
 
 // besselY0 is the Bessel function Y₀; NaN at infinity.
 func besselY0(x float64) float64 { return ofFinite(x, math.Y0(x)) }
