@@ -3,6 +3,8 @@ package executor
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -123,8 +125,17 @@ func TestRunFused(t *testing.T) {
 // TestFuseKeepsInstructions holds the instruction that an attention stands for against the program's.
 func TestFuseKeepsInstructions(t *testing.T) {
 	p := changedAttention(t, func(plan *pte.ExecutionPlan) { roomForKeys(t, plan) })
+	inst, err := p.NewInstance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := inst.Method("forward")
 	for i := range p.methods[0].steps {
 		s := &p.methods[0].steps[i]
+		m.pc = i
+		if want := "instruction " + strconv.Itoa(s.index) + " ("; !strings.HasPrefix(m.where(), want) {
+			t.Errorf("step %d is called %q, want %q", i, m.where(), want)
+		}
 		in := &p.File().Plans[0].Chains[s.chain].Instructions[s.index]
 		if len(s.outs) > 0 && !slices.Contains(in.Args, s.outs[0]) {
 			t.Errorf("step %d (%s) does not write what its instruction %d does", i, s.name, s.index)

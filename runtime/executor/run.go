@@ -124,13 +124,17 @@ func (m *Method) where() string {
 		return "take inputs and give outputs"
 	}
 	s := &m.m.steps[m.pc]
+	text := "instruction " + itoa(s.index)
+	if s.chain > 0 {
+		text += " of chain " + itoa(s.chain)
+	}
 	if s.assert != nil {
-		return "instruction " + itoa(m.pc)
+		return text
 	}
 	if s.name == "" {
-		return "instruction " + itoa(m.pc) + " (control flow)"
+		return text + " (control flow)"
 	}
-	text := "instruction " + itoa(m.pc) + " (" + s.name + "("
+	text += " (" + s.name + "("
 	for i, v := range s.args {
 		if i > 0 {
 			text += ", "

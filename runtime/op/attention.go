@@ -19,8 +19,8 @@ type Attention struct {
 
 // PrepareAttention makes a plan that computes two products like that of p and a softmax between them; nil if p has no kernel
 // for that. Its arguments are those of the first product, q of sizes [n, rows, depth] and k of [n, depth, columns], then v of
-// [n, columns, width], and then, if there are any, a list of sizes that ends with rows and columns, and a mask, which broadcasts to [n/h, h, rows, columns]: a Bool leaves out the
-// columns where it is false, a Float is added.
+// [n, columns, width], and then, if there are any, a list of sizes that ends with rows and columns, and a mask, which
+// broadcasts to [n/h, h, rows, columns]: a Bool leaves out the columns where it is false, a Float is added.
 func PrepareAttention(p *Plan, a Attention) *Plan {
 	k := p.Kernel
 	if k.Attention == nil || p.tier == kernel.Scalar {

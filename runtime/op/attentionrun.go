@@ -1,8 +1,6 @@
 package op
 
 import (
-	"runtime"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -16,8 +14,6 @@ const (
 	// attentionGap is how much further apart rows of scores are than they are long, so that they are not in one set of a
 	// cache.
 	attentionGap = 16
-	// attentionRooms is how many threads compute at most at a time.
-	attentionRooms = 32
 )
 
 // attention is a job: packing heads first, and then blocks of rows.
@@ -31,10 +27,10 @@ type attention struct {
 	nextK, nextV                int             // from a head to the next
 	mask                        attentionMask
 	packing                     bool
-	// rooms are where threads compute, room the size of one; a bit of taken is set for each that is in use.
-	rooms       []float32
-	room, count int
-	taken       uint32
+	// scratch is where threads compute: room elements for each of the slots.
+	slots   slots
+	scratch []float32
+	room    int
 }
 
 // runAttention computes an attention by blocks of rows and columns: scores are never there as a whole.
@@ -114,9 +110,9 @@ func (j *attention) allocate(c *Call, heads, blocks int) (err error) {
 	if j.values, err = tempOf[float32](c, heads*j.len(j.columns, j.width)); err != nil {
 		return err
 	}
-	j.count = min(blocks, runtime.GOMAXPROCS(0), attentionRooms)
+	j.slots.count = min(blocks, c.Threads, maxSlots)
 	j.room = attentionRows * (j.stride() + j.whole(j.width) + kernel.SoftStateF32(j.tier))
-	if j.rooms, err = tempOf[float32](c, j.count*j.room); err != nil {
+	if j.scratch, err = tempOf[float32](c, j.slots.count*j.room); err != nil {
 		return err
 	}
 	j.out = elems[float32](c.Out[0])
@@ -143,27 +139,12 @@ func (j *attention) parts(lo, hi int) {
 		}
 		return
 	}
-	at := j.enter()
-	defer j.leave(at)
+	mine := j.slots.enter()
+	defer j.slots.leave(mine)
 	for i := lo; i < hi; i++ {
-		j.block(j.rooms[at*j.room:(at+1)*j.room], i/j.blocks(), i%j.blocks())
+		j.block(j.scratch[mine*j.room:][:j.room], i/j.blocks(), i%j.blocks())
 	}
 }
-
-// enter takes a room, when one is free.
-func (j *attention) enter() int {
-	for {
-		taken := atomic.LoadUint32(&j.taken)
-		for i := range j.count {
-			if bit := uint32(1) << i; taken&bit == 0 && atomic.CompareAndSwapUint32(&j.taken, taken, taken|bit) {
-				return i
-			}
-		}
-		runtime.Gosched()
-	}
-}
-
-func (j *attention) leave(i int) { atomic.AndUint32(&j.taken, ^(uint32(1) << i)) }
 
 func (j *attention) packHead(i int) {
 	if j.columns == 0 {

@@ -1,9 +1,6 @@
 package op
 
 import (
-	"runtime"
-	"sync/atomic"
-
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 )
 
@@ -20,9 +17,8 @@ type bands struct {
 	lines, width int // of the frame
 	splits       int // parts that the lines of a group of channels are divided into
 	zeros        []float32
-	frames       []float32 // of every thread
-	threads      int
-	busy         uint64 // the frames in use, a bit for each
+	frames       []float32 // one for each of the slots
+	slots        slots
 }
 
 // bandBytes is about how much of the cache a frame takes.
@@ -106,21 +102,22 @@ func (b *bands) compute(c *Call) error {
 	b.rows = min(t.out.size[1], max(4, bandBytes/(b.width*most*f32Size*t.stride[1])))
 	b.lines = (b.rows-1)*t.stride[1] + reach + 1
 	items := t.out.batch * b.groups()
-	b.splits, b.threads = 1, 1
+	b.splits, b.slots.count = 1, 1
 	if b.first.work() >= gemmParallelMin {
-		b.threads = min(c.Threads, 64)
+		b.slots.count = min(c.Threads, maxSlots)
 	}
-	if items%b.threads != 0 || items < b.threads {
-		b.splits = max(1, min(t.out.size[1]/4, (4*b.threads+items-1)/items))
+	threads := b.slots.count
+	if items%threads != 0 || items < threads {
+		b.splits = max(1, min(t.out.size[1]/4, (4*threads+items-1)/items))
 	}
-	space, err := tempOf[float32](c, t.out.channels+b.threads*b.space(most))
+	space, err := tempOf[float32](c, t.out.channels+threads*b.space(most))
 	if err != nil {
 		return err
 	}
 	b.zeros, b.frames = space[:t.out.channels], space[t.out.channels:]
 	clear(b.zeros)
 	grain := 1
-	if b.threads == 1 {
+	if threads == 1 {
 		grain = items
 	}
 	share(c, b, items*b.splits, grain)
@@ -132,9 +129,9 @@ func (b *bands) space(channels int) int { return b.lines * b.width * channels }
 
 // parts computes items lo to hi.
 func (b *bands) parts(lo, hi int) {
-	size := len(b.frames) / b.threads
-	mine := b.take()
-	defer b.put(mine)
+	size := len(b.frames) / b.slots.count
+	mine := b.slots.enter()
+	defer b.slots.leave(mine)
 	for i := lo; i < hi; i++ {
 		s, g := i%b.splits, i/b.splits
 		from, n := b.group(g % b.groups())
@@ -144,21 +141,6 @@ func (b *bands) parts(lo, hi int) {
 		f.compute(h*s/b.splits, h*(s+1)/b.splits)
 	}
 }
-
-// take is a frame that nobody uses.
-func (b *bands) take() int {
-	for {
-		busy := atomic.LoadUint64(&b.busy)
-		for i := range b.threads {
-			if busy>>i&1 == 0 && atomic.CompareAndSwapUint64(&b.busy, busy, busy|1<<i) {
-				return i
-			}
-		}
-		runtime.Gosched()
-	}
-}
-
-func (b *bands) put(i int) { atomic.AndUint64(&b.busy, ^(uint64(1) << i)) }
 
 // frame are lines of some channels of an image, with the padding around them.
 type frame struct {
