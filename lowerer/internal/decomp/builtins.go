@@ -57,9 +57,8 @@ var builtins = map[string]func(e *env, args []any) any{
 		}
 		return e.c.to(v, tensor.Float)
 	},
-	// isfloat(x) says whether a tensor, a type or a number is floating-point; isint that it is an integer, not bool.
+	// isfloat(x) says whether a tensor, a type or a number is floating-point.
 	"isfloat": func(_ *env, a []any) any { return typeOf(a[0]).IsFloat() },
-	"isint":   func(_ *env, a []any) any { return typeOf(a[0]).IsIntegral(false) },
 	// lit(number, x) is a 0-dim constant of x's type; number(n, x) one of the type that n has beside x.
 	"lit": func(e *env, a []any) any { return e.c.number(typeOf(a[1]), a[0]) },
 	"number": func(e *env, a []any) any {
@@ -73,10 +72,9 @@ var builtins = map[string]func(e *env, args []any) any{
 	"wrapped": func(e *env, a []any) any { return e.c.number(typeOf(a[0]), a[0]) },
 	// count(n) is the tensor [0, 1, … n-1] of int64.
 	"count": func(e *env, a []any) any { return e.c.arange(intArg(a, 0)) },
-	// lowest(x) and highest(x) are the limits of a floating-point type; epsilon(x) its step at 1.
+	// lowest(x) and highest(x) are the limits of a floating-point type.
 	"lowest":    func(_ *env, a []any) any { lo, _ := limits(typeOf(a[0])); return lo },
 	"highest":   func(_ *env, a []any) any { _, hi := limits(typeOf(a[0])); return hi },
-	"epsilon":   func(_ *env, a []any) any { return epsilon(typeOf(a[0])) },
 	"len":       func(_ *env, a []any) any { list, _ := a[0].([]any); return int64(len(list)) },
 	"sqrtn":     func(_ *env, a []any) any { return math.Sqrt(float(a[0])) },
 	"factorial": func(_ *env, a []any) any { return factorial(intArg(a, 0)) },
@@ -180,18 +178,6 @@ func category(t tensor.ScalarType) int {
 		return 2
 	}
 	return 1
-}
-
-func epsilon(t tensor.ScalarType) float64 {
-	switch t {
-	case tensor.Double:
-		return 0x1p-52
-	case tensor.Half:
-		return 0x1p-10
-	case tensor.BFloat16:
-		return 0x1p-7
-	}
-	return 0x1p-23
 }
 
 // factorial is n!, in float64.

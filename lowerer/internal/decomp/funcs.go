@@ -6,8 +6,7 @@ import "github.com/rules-pte/rules_pte/lowerer/exir"
 var funcs map[string]func(c *call) []*exir.Value
 
 func init() {
-	funcs = map[string]func(c *call) []*exir.Value{
-		"aten::linear": linear, "aten::matmul": matmulOp, "aten::addmm": addmm, "aten::mv": mv, "aten::addmv": addmv,
+	funcs = map[string]func(c *call) []*exir.Value{"aten::matmul": matmulOp, "aten::mv": mv, "aten::addmv": addmv,
 		"aten::dot": dot, "aten::vdot": dot, "aten::inner": inner, "aten::outer": outer, "aten::ger": outer,
 		"aten::baddbmm": baddbmm, "aten::einsum": einsum, "aten::addr": addr, "aten::linalg_multi_dot": multiDot, "aten::chain_matmul": multiDot,
 		"aten::scaled_dot_product_attention": attention,
@@ -27,10 +26,7 @@ func init() {
 		"aten::adaptive_avg_pool1d": adaptiveAvgPool, "aten::adaptive_avg_pool2d": adaptiveAvgPool,
 		"aten::adaptive_avg_pool3d": adaptiveAvgPool, "aten::adaptive_max_pool1d": adaptiveMaxPool1d,
 
-		"aten::pad": pad, "aten::reflection_pad1d": padByIndex, "aten::reflection_pad2d": padByIndex,
-		"aten::reflection_pad3d": padByIndex, "aten::replication_pad1d": padByIndex,
-		"aten::replication_pad2d": padByIndex, "aten::replication_pad3d": padByIndex,
-		"aten::roll": roll, "aten::rot90": rot90, "aten::meshgrid": meshgrid, "aten::meshgrid.indexing": meshgrid,
+		"aten::pad": pad, "aten::rot90": rot90, "aten::meshgrid": meshgrid, "aten::meshgrid.indexing": meshgrid,
 		"aten::take_along_dim": takeAlongDim, "aten::diag": diagonal, "aten::diag_embed": diagEmbed,
 		"aten::diagonal_scatter": diagonalScatter, "aten::nonzero_numpy": nonzeroNumpy, "aten::where": nonzeroNumpy,
 		"aten::broadcast_tensors": broadcastTensors, "aten::im2col": im2col,
@@ -41,8 +37,7 @@ func init() {
 		"aten::upsample_nearest3d.vec": resample, "aten::upsample_trilinear3d.vec": resample, "aten::upsample_bicubic2d.vec": resample,
 		"aten::_upsample_nearest_exact1d.vec": resample, "aten::_upsample_nearest_exact2d.vec": resample,
 		"aten::_upsample_nearest_exact3d.vec": resample, "aten::_upsample_bilinear2d_aa.vec": resample,
-		"aten::_upsample_bicubic2d_aa.vec": resample,
-		"aten::split_with_sizes_copy":      splitCopy, "aten::unbind_copy.int": unbindCopy,
+		"aten::_upsample_bicubic2d_aa.vec": resample, "aten::unbind_copy.int": unbindCopy,
 
 		"torchao::dequantize_affine": dequantizeAffine, "torchao::quantize_affine": quantizeAffine,
 		"torchao::choose_qparams_affine": chooseAffine,

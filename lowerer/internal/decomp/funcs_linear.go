@@ -9,15 +9,6 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// linear is addmm or mm on the input's rows.
-func linear(c *call) []*exir.Value {
-	x, w, bias := c.t("input"), c.t("weight"), c.t("bias")
-	if rank(w) == 1 {
-		return one(c.plus(c.matmul(x, w), bias))
-	}
-	return one(c.linear(x, w, bias))
-}
-
 // linear is x·wᵀ + bias for a matrix w.
 func (c *call) linear(x, w, bias *exir.Value) *exir.Value {
 	wt := c.permute(w, 1, 0)
@@ -143,8 +134,6 @@ func (c *call) blendWith(self, product *exir.Value) *exir.Value {
 	}
 	return c.add(c.scaled(self, "beta"), product)
 }
-
-func addmm(c *call) []*exir.Value { return c.blend(c.op("mm", c.t("mat1"), c.t("mat2"))) }
 
 func addmv(c *call) []*exir.Value { return c.blend(c.matmul(c.t("mat"), c.t("vec"))) }
 

@@ -230,3 +230,16 @@ func (c *call) alphaDropped(x *exir.Value, p float64, sizes []int64) *exir.Value
 	offset := c.op("add.Scalar", c.op("mul.Scalar", c.op("sub.Scalar", keep, 1), alpha*a), alpha*a*p)
 	return c.add(c.mul(x, c.op("mul.Scalar", keep, a)), offset)
 }
+
+// epsilon is the step of a floating-point type at 1.
+func epsilon(t tensor.ScalarType) float64 {
+	switch t {
+	case tensor.Double:
+		return 0x1p-52
+	case tensor.Half:
+		return 0x1p-10
+	case tensor.BFloat16:
+		return 0x1p-7
+	}
+	return 0x1p-23
+}

@@ -2,7 +2,6 @@ package decomp
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -47,43 +46,6 @@ func (c *call) circular(x *exir.Value, by []int64) *exir.Value {
 		}
 	}
 	return x
-}
-
-// padByIndex is a reflection or replication pad, one dimension after the other.
-func padByIndex(c *call) []*exir.Value {
-	x, by := c.t("self"), c.ints("padding")
-	for i := 0; i+1 < len(by); i += 2 {
-		d := rank(x) - 1 - i/2
-		if by[i] == 0 && by[i+1] == 0 {
-			continue
-		}
-		n := size(x, d)
-		s := c.shapes()
-		at := c.op("arange.start_step", -by[i], s.Add(n, by[i+1]), 1, exir.KW{Name: "dtype", Arg: tensor.Long})
-		last := s.Sub(n, 1)
-		if strings.HasPrefix(c.s.Base(), "reflection") {
-			// last - |last - |i||
-			at = c.op("abs", c.op("rsub.Scalar", c.op("abs", at), last))
-			at = c.op("rsub.Scalar", at, last)
-		} else {
-			at = c.op("clamp", at, 0, last)
-		}
-		x = c.op("index_select", x, d, at)
-	}
-	return one(x)
-}
-
-// roll moves the end of a dimension to its front.
-func roll(c *call) []*exir.Value {
-	x, shifts, dims := c.t("self"), c.ints("shifts"), c.ints("dims")
-	if len(dims) == 0 {
-		flat := c.view(x, c.shapes().Product(sizes(x)))
-		return one(c.view(c.rolled(flat, 0, shifts[0]), sizes(x)...))
-	}
-	for i, d := range dims {
-		x = c.rolled(x, int(d), shifts[i])
-	}
-	return one(x)
 }
 
 func (c *call) rolled(x *exir.Value, d int, shift int64) *exir.Value {
@@ -288,19 +250,6 @@ func (c *call) windows(n, kernel, dilation, stride int64) (*exir.Value, int64) {
 		}
 	}
 	return c.literal("windows", tensor.Long, []int64{kernel * count}, at), count
-}
-
-// splitCopy is a slice for each part.
-func splitCopy(c *call) []*exir.Value {
-	x, d := c.t("self"), c.n("dim")
-	start := int64(0)
-	var parts []*exir.Value
-	for _, n := range c.ints("split_sizes") {
-		end := c.shapes().Add(start, n)
-		parts = append(parts, c.slice(x, d, start, end))
-		start = end
-	}
-	return parts
 }
 
 // unbindCopy is a select for each index.

@@ -23,7 +23,20 @@ func TestRulesNameKnownOperators(t *testing.T) {
 		}
 		checkExpr(t, name, r.result, vars)
 	}
+	for name := range refined {
+		if exir.LookupRow(name) == nil {
+			t.Errorf("%s is refined, but has no row", name)
+		}
+	}
+	for name := range rules {
+		if exir.LookupRow(name) != nil {
+			t.Errorf("%s has a row, so its rule is never used", name)
+		}
+	}
 	for name := range funcs {
+		if exir.LookupRow(name) != nil {
+			t.Errorf("%s has a row, so its function is never used", name)
+		}
 		if exir.LookupSchema(name) == nil {
 			t.Errorf("function for %s: no such operator", name)
 		}
