@@ -95,3 +95,49 @@ func TestOneProcessor(t *testing.T) {
 		}
 	}
 }
+
+// TestClaims claims all of a loop: the caller its range from the front, then the worker's from the back.
+func TestClaims(t *testing.T) {
+	p := New(2)
+	defer p.Close()
+	tests := []struct {
+		n, grain    int
+		front, back []int // units of the chunks
+	}{
+		{n: 32, grain: 1, front: []int{4, 4, 4, 2, 1, 1}, back: []int{4, 4, 4, 2, 1, 1}},
+		{n: 1000, grain: 100, front: []int{1, 1, 1, 1, 1}, back: []int{1, 1, 1, 1, 1}},
+		{n: 3, grain: 1, front: []int{1}, back: []int{1, 1}},
+		{n: 3, grain: 2, front: []int{1}, back: []int{1}},
+	}
+	for _, test := range tests {
+		count := p.divide(test.n, test.grain)
+		at := 0
+		for _, want := range test.front {
+			if lo, hi := p.claim(0, true); lo != at || hi != at+want {
+				t.Errorf("n %d: claimed [%d,%d), want %d from %d on", test.n, lo, hi, want, at)
+			}
+			at += want
+		}
+		end := count
+		for _, want := range test.back {
+			if lo, hi := p.claim(1, false); lo != end-want || hi != end {
+				t.Errorf("n %d: claimed [%d,%d), want %d up to %d", test.n, lo, hi, want, end)
+			}
+			end -= want
+		}
+		if lo, hi := p.claim(0, true); lo != hi || at != end {
+			t.Errorf("n %d: [%d,%d) is left, and [%d,%d)", test.n, lo, hi, at, end)
+		}
+	}
+}
+
+// BenchmarkRun is a loop of two chunks that do next to nothing.
+func BenchmarkRun(b *testing.B) {
+	p := New(2)
+	defer p.Close()
+	var hits [2]atomic.Int64
+	f := func(lo, hi int) { hits[lo].Add(1) }
+	for b.Loop() {
+		p.Run(2, 1, f)
+	}
+}
