@@ -82,6 +82,7 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 		"deep gemm":     gemmLoop(GemmF32(tier), 100_000),
 		"deep integers": integersLoop(IntegersOf(tier), 400_000),
 		"taps":          tapsLoop(TapsKernels(tier), 1024),
+		"nibbles":       nibblesLoop(NibblesOf(tier), MostDepthS4),
 		"max": func(stop *atomic.Bool) {
 			for !stop.Load() {
 				MaxRowF32(tier, x)
@@ -177,6 +178,20 @@ func integersLoop(g *GemmS8, depth int) func(stop *atomic.Bool) {
 	return func(stop *atomic.Bool) {
 		for !stop.Load() {
 			g.Run(t, g.Rows)
+		}
+	}
+}
+
+func nibblesLoop(g *GemmS4, depth int) func(stop *atomic.Bool) {
+	return func(stop *atomic.Bool) {
+		for g != nil && !stop.Load() {
+			c := newTileS4(g, g.Rows, 1, depth, depth)
+			panel, left, out := make([]byte, g.PanelBytes(depth, 1)), make([]byte, g.Rows*depth), make([]float32, g.Rows*g.Cols)
+			t := &TileS4{Left: &left[0], Stride: uintptr(depth), Panel: &panel[0], Out: &out[0], OutStride: uintptr(4 * g.Cols), Pairs: uintptr(pairs(depth)),
+				Blocks: 1, Zeros: &c.zeros[0], Scales: &c.rowScales[0], ColumnScales: &c.colScale[0], Bias: &c.bias[0]}
+			for !stop.Load() {
+				g.Run(t, g.Rows)
+			}
 		}
 	}
 }

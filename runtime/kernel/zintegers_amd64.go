@@ -76,6 +76,58 @@ func (g *GemmS8) Run(t *TileS8, rows int) {
 	}
 }
 
+// gemmsS4 are the tiles of weights of 4 bits of this architecture.
+var gemmsS4 = []GemmS4{
+	{Rows: 2, Cols: 16, sixteen: false, flips: true, tier: AVX2},
+	{Rows: 6, Cols: 32, sixteen: false, flips: true, tier: AVX512},
+	{Rows: 6, Cols: 32, sixteen: true, flips: true, tier: AVX512VNNI},
+}
+
+// run has a frame of its own, like Gemm.Run.
+//
+//go:noinline
+func (g *GemmS4) run(t *TileS4, rows int) {
+	switch g.tier {
+	case AVX2:
+		switch rows {
+		case 1:
+			gemmS4AVX2x1(t)
+		case 2:
+			gemmS4AVX2x2(t)
+		}
+	case AVX512:
+		switch rows {
+		case 1:
+			gemmS4AVX512x1(t)
+		case 2:
+			gemmS4AVX512x2(t)
+		case 3:
+			gemmS4AVX512x3(t)
+		case 4:
+			gemmS4AVX512x4(t)
+		case 5:
+			gemmS4AVX512x5(t)
+		case 6:
+			gemmS4AVX512x6(t)
+		}
+	case AVX512VNNI:
+		switch rows {
+		case 1:
+			gemmS4AVX512VNNIx1(t)
+		case 2:
+			gemmS4AVX512VNNIx2(t)
+		case 3:
+			gemmS4AVX512VNNIx3(t)
+		case 4:
+			gemmS4AVX512VNNIx4(t)
+		case 5:
+			gemmS4AVX512VNNIx5(t)
+		case 6:
+			gemmS4AVX512VNNIx6(t)
+		}
+	}
+}
+
 //go:noinline
 func runLeft(t Tier, a *lines) {
 	switch {

@@ -56,6 +56,46 @@ func (g *GemmS8) Run(t *TileS8, rows int) {
 	}
 }
 
+// gemmsS4 are the tiles of weights of 4 bits of this architecture.
+var gemmsS4 = []GemmS4{
+	{Rows: 4, Cols: 8, sixteen: true, flips: false, tier: NEON},
+	{Rows: 6, Cols: 8, sixteen: true, flips: false, tier: NEONDot},
+}
+
+// run has a frame of its own, like Gemm.Run.
+//
+//go:noinline
+func (g *GemmS4) run(t *TileS4, rows int) {
+	switch g.tier {
+	case NEON:
+		switch rows {
+		case 1:
+			gemmS4NEONx1(t)
+		case 2:
+			gemmS4NEONx2(t)
+		case 3:
+			gemmS4NEONx3(t)
+		case 4:
+			gemmS4NEONx4(t)
+		}
+	case NEONDot:
+		switch rows {
+		case 1:
+			gemmS4NEONDotx1(t)
+		case 2:
+			gemmS4NEONDotx2(t)
+		case 3:
+			gemmS4NEONDotx3(t)
+		case 4:
+			gemmS4NEONDotx4(t)
+		case 5:
+			gemmS4NEONDotx5(t)
+		case 6:
+			gemmS4NEONDotx6(t)
+		}
+	}
+}
+
 //go:noinline
 func runLeft(t Tier, a *lines) {
 	switch {

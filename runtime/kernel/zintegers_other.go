@@ -19,6 +19,15 @@ func (g *GemmS8) Run(t *TileS8, rows int) {
 	}
 }
 
+// gemmsS4 are the tiles of weights of 4 bits of this architecture.
+var gemmsS4 = []GemmS4{}
+
+// run has a frame of its own, like Gemm.Run.
+//
+//go:noinline
+func (g *GemmS4) run(t *TileS4, rows int) {
+}
+
 //go:noinline
 func runLeft(t Tier, a *lines) {
 }

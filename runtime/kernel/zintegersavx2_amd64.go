@@ -23,6 +23,12 @@ func gemmS8AVX2x5(a *TileS8)
 func gemmS8AVX2x6(a *TileS8)
 
 //go:noescape
+func gemmS4AVX2x1(a *TileS4)
+
+//go:noescape
+func gemmS4AVX2x2(a *TileS4)
+
+//go:noescape
 func leftS8AVX2(a *lines)
 
 //go:noescape

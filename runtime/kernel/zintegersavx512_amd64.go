@@ -29,6 +29,24 @@ func gemmS8AVX512x7(a *TileS8)
 func gemmS8AVX512x8(a *TileS8)
 
 //go:noescape
+func gemmS4AVX512x1(a *TileS4)
+
+//go:noescape
+func gemmS4AVX512x2(a *TileS4)
+
+//go:noescape
+func gemmS4AVX512x3(a *TileS4)
+
+//go:noescape
+func gemmS4AVX512x4(a *TileS4)
+
+//go:noescape
+func gemmS4AVX512x5(a *TileS4)
+
+//go:noescape
+func gemmS4AVX512x6(a *TileS4)
+
+//go:noescape
 func leftS8AVX512(a *lines)
 
 //go:noescape

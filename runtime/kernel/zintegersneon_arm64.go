@@ -23,6 +23,18 @@ func gemmS8NEONx5(a *TileS8)
 func gemmS8NEONx6(a *TileS8)
 
 //go:noescape
+func gemmS4NEONx1(a *TileS4)
+
+//go:noescape
+func gemmS4NEONx2(a *TileS4)
+
+//go:noescape
+func gemmS4NEONx3(a *TileS4)
+
+//go:noescape
+func gemmS4NEONx4(a *TileS4)
+
+//go:noescape
 func leftS8NEON(a *lines)
 
 //go:noescape

@@ -27,3 +27,21 @@ func gemmS8NEONDotx7(a *TileS8)
 
 //go:noescape
 func gemmS8NEONDotx8(a *TileS8)
+
+//go:noescape
+func gemmS4NEONDotx1(a *TileS4)
+
+//go:noescape
+func gemmS4NEONDotx2(a *TileS4)
+
+//go:noescape
+func gemmS4NEONDotx3(a *TileS4)
+
+//go:noescape
+func gemmS4NEONDotx4(a *TileS4)
+
+//go:noescape
+func gemmS4NEONDotx5(a *TileS4)
+
+//go:noescape
+func gemmS4NEONDotx6(a *TileS4)

@@ -15,6 +15,8 @@ type product struct {
 	tier kernel.Tier
 	// weights are those of each group of channels, or of each block of columns.
 	weights []*quant.Weights
+	// nibbles are weights of 4 bits that stay so, instead of weights.
+	nibbles *quant.Nibbles
 	// blocks is the number of blocks of columns; 1 but for weights quantized by group. A row of all of them has depth elements.
 	blocks, rows, depth int
 	// scales are the scales of the weights, by row and block.
@@ -69,9 +71,10 @@ func (c *compiler) integers(n *blob.Node) *product {
 	}
 	c.later(w.Numel(), func() {
 		p.weigh()
-		if p.static {
+		switch {
+		case p.static:
 			p.addFactors(n, x, out)
-		} else {
+		case p.nibbles == nil:
 			p.addColumns(n)
 		}
 	})
@@ -132,6 +135,9 @@ func (c *compiler) packWeights(p *product, n *blob.Node, w *value) {
 	}
 	if p.depth = w.Numel() / p.rows; n.Type == blob.DepthwiseConv2d {
 		p.weigh = func() { p.depthwise = quant.PackDepthwise(p.tier, sliceOf[int8](raw, len(raw)), p.rows) }
+		return
+	}
+	if n.Type == blob.FullyConnected && w.Type.Bits() == 4 && c.packNibbles(p, n, w, raw) {
 		return
 	}
 	groups := 1

@@ -100,7 +100,12 @@ func (p *product) run(c *ownCall, images int) error {
 func ceil(n, size int) int { return (n + size - 1) / size }
 
 // columnsOf is how many columns the weights of a group, or of a block, have.
-func (p *product) columnsOf() int { return p.weights[0].Columns() }
+func (p *product) columnsOf() int {
+	if p.nibbles != nil {
+		return p.nibbles.Columns()
+	}
+	return p.weights[0].Columns()
+}
 
 // space is the scratch of a share: its sizes in bytes.
 type space struct{ left, zeros, sums, floats int }
@@ -112,6 +117,9 @@ func (p *product) spaceOf(g *quant.Conv) space {
 	align := func(n int) int { return (n + 63) &^ 63 }
 	if p.depthwise != nil {
 		return space{zeros: align(g.Width * g.Channels), sums: align(4 * g.OutWidth * p.rows)}
+	}
+	if p.nibbles != nil {
+		return space{left: align(rowBlock * p.nibbles.RowBytes()), floats: 4 * kernel.MaxRowsS4 * kernel.MaxColsS4}
 	}
 	s := space{zeros: align(g.KernelWidth * g.GroupInputs), sums: align(4 * rowBlock * min(columnBlock, p.columnsOf()))}
 	for _, w := range p.weights {
@@ -150,9 +158,14 @@ func (p *product) share(c *ownCall, s int) {
 	for piece := c.pieces * s / c.shares; piece < c.pieces*(s+1)/c.shares; piece++ {
 		if p.depthwise != nil {
 			j.line(piece)
+			continue
+		}
+		chunks := ceil(p.columnsOf(), columnBlock)
+		first, col := piece/chunks*rowBlock, piece%chunks*columnBlock
+		if p.nibbles != nil {
+			j.nibblePiece(first, col)
 		} else {
-			chunks := ceil(p.columnsOf(), columnBlock)
-			j.piece(piece/chunks*rowBlock, piece%chunks*columnBlock)
+			j.piece(first, col)
 		}
 	}
 }

@@ -14,6 +14,7 @@ type integersTier struct {
 	s      *source
 	mr, nv int
 	lines  bool // else it uses those of the tier before
+	rowsS4 int  // of the largest tile with weights of 4 bits; 0: there are none
 }
 
 // converts reports that the left factor has other bytes than it is given.
@@ -31,8 +32,8 @@ func integersTiers() []integersTier {
 	avx2, avx512, vnni := &x86{}, &x86{wide: true}, &x86{wide: true, vnni: true}
 	arm, dot := &neon{}, &neon{dots: true}
 	return []integersTier{
-		{avx2, &avx2.source, 6, 2, true}, {avx512, &avx512.source, 8, 2, true}, {vnni, &vnni.source, 8, 2, false},
-		{arm, &arm.source, 6, 2, true}, {dot, &dot.source, 8, 2, false},
+		{avx2, &avx2.source, 6, 2, true, 2}, {avx512, &avx512.source, 8, 2, true, 6}, {vnni, &vnni.source, 8, 2, false, 6},
+		{arm, &arm.source, 6, 2, true, 4}, {dot, &dot.source, 8, 2, false, 6},
 	}
 }
 
@@ -41,6 +42,7 @@ func integersFiles() {
 	tiers := integersTiers()
 	for _, t := range tiers {
 		gemmS8(t.m, t.mr, t.nv)
+		gemmS4(t.m.(nibbles), t.rowsS4, t.nv)
 		if t.converts() {
 			leftS8(t.m)
 		}
@@ -79,6 +81,7 @@ func integersGo(arch string, tiers []integersTier) []byte {
 	}
 	b.WriteString("}\n")
 	tileGo(b, mine)
+	gemmS4Go(b, having(mine, func(t *integersTier) bool { return t.rowsS4 > 0 }))
 	choose(b, "left", "lines", "leftS8", having(mine, (*integersTier).converts))
 	choose(b, "taps", "TapsS8", "tapsS8", having(mine, (*integersTier).taps))
 	for _, p := range passes {

@@ -1,0 +1,64 @@
+package rt
+
+import (
+	"sync"
+
+	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
+	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
+)
+
+// sharedNibbles are packed weights of 4 bits that the programs of a file share.
+type sharedNibbles struct {
+	*quant.Nibbles
+	data []byte
+	once sync.Once
+}
+
+// packNibbles says how p is to pack weights of 4 bits that stay so, once for all programs of the file; false where there are no
+// tiles for them.
+func (c *compiler) packNibbles(p *product, n *blob.Node, w *value, raw []byte) bool {
+	made := quant.NibblesOf(p.tier, p.scales, p.rows, p.depth)
+	if p.static || made == nil {
+		return false
+	}
+	key := "xnnpack nibbles " + address(raw) + " " + w.Type.String() + " " + dimsText(w.Dims) + " " + c.scalesKey(w)
+	shared, err := c.ctx.Share(key, func() (any, error) {
+		b, err := c.constants(made.PackedBytes())
+		return &sharedNibbles{Nibbles: made, data: b}, err
+	})
+	if err != nil {
+		c.failWith(err)
+		return true
+	}
+	s := shared.(*sharedNibbles)
+	p.nibbles, p.low, p.high = s.Nibbles, n.Min, n.Max
+	p.bias = append(p.bias, make([]float32, s.Columns()-p.rows)...)
+	p.weigh = func() {
+		s.once.Do(func() {
+			s.Pack(s.data, raw, p.scales)
+			c.release(raw)
+		})
+		p.scales = nil
+	}
+	return true
+}
+
+// scalesKey names the scales of a value of channels or groups.
+func (c *compiler) scalesKey(w *value) string {
+	if q := &w.Quant; len(q.Scales) == 0 {
+		return address(c.bytesOf(q.ScaleConstant, int(q.NumScales)))
+	}
+	return string(bytesOfFloats(w.Quant.Scales))
+}
+
+// nibblePiece computes rows from first on and columns from col on of a product with weights of 4 bits.
+func (j *job) nibblePiece(first, col int) {
+	w, total := j.nibbles, j.product.rows
+	m := min(rowBlock, j.c.outs[0].Numel()/total-first)
+	var rows dynamicRows
+	rows.read(j.c, first, m)
+	d := quant.DynamicRows{Left: w.Load(j.left, j.x[first*j.depth:], m), Zeros: rows.zeros[:m], Scales: rows.scales[:m],
+		Bias: j.bias, Low: j.low, High: j.high, Partial: j.floats}
+	b := quant.Block{Rows: m, From: col / w.Panel, Until: min(col+columnBlock, w.Columns()) / w.Panel, Stride: total}
+	w.Multiply(sliceOf[float32](j.c.outs[0].Data, j.c.outs[0].Numel())[first*total+col:], &d, b)
+}
