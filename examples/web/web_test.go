@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rules-pte/rules_pte/internal/hosttool"
 	"github.com/rules-pte/rules_pte/tools/browser"
 )
 
@@ -44,9 +45,7 @@ func serve(t *testing.T, name string) string {
 // build makes the folder of a page.
 func build(t *testing.T, name string) string {
 	t.Helper()
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("there is no go")
-	}
+	hosttool.Need(t, "go")
 	dir := t.TempDir()
 	for _, from := range []string{filepath.Join("..", name, "web"), filepath.Join("..", "..", "runtime", "web")} {
 		if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
@@ -114,10 +113,8 @@ func chromium(t *testing.T) *browser.Browser {
 	if testing.Short() {
 		t.Skip("it starts a browser")
 	}
-	path, err := exec.LookPath(cmp.Or(os.Getenv("PTE_CHROMIUM"), "chromium"))
-	if err != nil {
-		t.Skip("left out: there is no chromium")
-	}
+	path := cmp.Or(os.Getenv("PTE_CHROMIUM"), "chromium")
+	hosttool.Need(t, path)
 	b, err := browser.Start(path)
 	if err != nil {
 		t.Fatal(err)

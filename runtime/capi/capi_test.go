@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rules-pte/rules_pte/internal/hosttool"
 )
 
 // linkedSource stands for what pte_library generates: all kernels, and the program that adds two tensors and digits.
@@ -92,39 +94,18 @@ func overlay(t *testing.T, dir string) string {
 	return file
 }
 
-// found reports whether a program is on PATH, and says aloud that a part is left out if not.
-func found(t *testing.T, program string) bool {
-	t.Helper()
-	_, err := exec.LookPath(program)
-	if err != nil {
-		t.Logf("left out: there is no %s", program)
-	}
-	return err == nil
-}
-
-// have skips the test without the programs on PATH.
-func have(t *testing.T, programs ...string) {
-	t.Helper()
-	for _, p := range programs {
-		if !found(t, p) {
-			t.SkipNow()
-		}
-	}
-}
-
-// TestLibrary builds the library as an archive and as a shared one, with every compiler that is here, and runs the examples
+// TestLibrary builds the library as an archive and as a shared one, with every compiler of targets, and runs the examples
 // and the checks of testdata with it.
 func TestLibrary(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles C and the runtime once more")
 	}
-	have(t, "go", "gcc")
+	hosttool.Need(t, "go")
 	dir := t.TempDir()
 	replaced := overlay(t, dir)
 	for _, x := range targets {
 		t.Run(x.goarch, func(t *testing.T) {
-			have(t, x.cc)
-			have(t, x.run[:min(1, len(x.run))]...)
+			hosttool.Need(t, append([]string{x.cc, x.cxx, "python3"}, x.run[:min(1, len(x.run))]...)...)
 			dir := t.TempDir()
 			env := []string{"CGO_ENABLED=1", "GOOS=linux", "GOARCH=" + x.goarch, "CC=" + x.cc}
 			build := func(mode, out string) string {
@@ -149,10 +130,8 @@ func TestLibrary(t *testing.T) {
 			run(compile("c_archive", x.cc, examples+"/c/digits.c", "-std=c11", "-pedantic", archive, "-lpthread"), want, data...)
 			run(compile("c_shared", x.cc, examples+"/c/digits.c", "-L"+dir, "-ldigits", "-Wl,-rpath,"+dir), want, data...)
 			run(compile("checks", x.cc, "testdata/checks.c", archive, "-lpthread"), "ok\n", filepath.Join(filepath.Dir(replaced), "digits.pte"))
-			if found(t, x.cxx) {
-				run(compile("cxx", x.cxx, examples+"/c/digits.cc", "-std=c++17", "-pedantic", archive, "-lpthread"), want, data...)
-			}
-			if len(x.run) == 0 && found(t, "python3") {
+			run(compile("cxx", x.cxx, examples+"/c/digits.cc", "-std=c++17", "-pedantic", archive, "-lpthread"), want, data...)
+			if len(x.run) == 0 {
 				run([]string{"python3", examples + "/c/digits.py", shared}, want, data...)
 			}
 		})

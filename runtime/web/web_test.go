@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rules-pte/rules_pte/internal/hosttool"
 )
 
 // linkedSource stands for what pte_web generates: all kernels, and the program that adds two tensors.
@@ -39,11 +41,7 @@ func TestScript(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles the runtime for WebAssembly")
 	}
-	for _, p := range []string{"go", "node"} {
-		if _, err := exec.LookPath(p); err != nil {
-			t.Skipf("left out: there is no %s", p)
-		}
-	}
+	hosttool.Need(t, "go", "node")
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
 	programs, err := filepath.Abs("../executor/testdata")
