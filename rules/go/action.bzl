@@ -71,6 +71,18 @@ def collect_infos(infos, caches):
         layers = [i.layers for i in infos] + [c.layers for c in caches],
     )
 
+def go_target(ctx):
+    """What a target is compiled for.
+
+    Args:
+      ctx: the context of a rule with GO_ATTRS.
+
+    Returns:
+      a GoTargetInfo.
+    """
+    target = ctx.attr._target  # a list where the attribute has a transition
+    return (target[0] if type(target) == "list" else target)[GoTargetInfo]
+
 def _src_flag(src):
     return src.path + "=" + src.file.path
 
@@ -90,7 +102,7 @@ def go_action(ctx, mode, packages, srcs, files, layers, out = None, layer_out = 
         with the File that lists the needed packages, a list of (package, depset of struct(path, file)), and a depset of File.
       tools: list of FilesToRunProvider: what packages, which are flags too, name.
     """
-    target = ctx.attr._target[GoTargetInfo]
+    target = go_target(ctx)
     args = ctx.actions.args()
     args.use_param_file("@%s", use_always = True)
     args.set_param_file_format("multiline")

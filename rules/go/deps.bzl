@@ -94,7 +94,9 @@ def _pte_go_deps_impl(rctx):
     for name in ["go.mod", "go.sum"]:
         rctx.file(name, rctx.read("stub/" + name), executable = False)
     clean = "find vendor '(' -name BUILD -o -name '*.bazel' -o -name WORKSPACE -o -name '*.bzl' ')' -type f -delete"
-    rctx.execute(["sh", "-c", clean + "; rm -rf modcache gopath gocache"])
+    result = rctx.execute(["sh", "-c", clean + " && rm -rf modcache gopath gocache"])
+    if result.return_code != 0:
+        fail("clean the folder of Go modules: " + result.stderr)
     rctx.file("BUILD.bazel", _BUILD)
 
 pte_go_deps = repository_rule(

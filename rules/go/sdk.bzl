@@ -50,34 +50,35 @@ def _machine(rctx):
     goarch = {"aarch64": "arm64", "arm64": "arm64", "x86_64": "amd64"}.get(arch, arch)
     return goos + "-" + goarch
 
-def _host_goroot(rctx):
-    """The folder of the machine's SDK, if its version is the right one."""
-    wanted = rctx.os.environ.get("PTE_GOROOT", "")
+def _local_goroot(rctx, wanted):
+    """The folder of the SDK that PTE_GOROOT names, whose version must be the right one."""
     exe = ".exe" if rctx.os.name.lower().startswith("windows") else ""
-    go = rctx.path(wanted + "/bin/go" + exe) if wanted else rctx.which("go" + exe)
-    if not go:
-        return None
+    go = rctx.path(wanted + "/bin/go" + exe)
+    if not go.exists:
+        fail("PTE_GOROOT=%s: want the folder of go%s, which has bin/go%s" % (wanted, GO_VERSION, exe))
     result = rctx.execute([go, "env", "GOVERSION", "GOROOT"], environment = {"GOTOOLCHAIN": "local"})
     lines = result.stdout.splitlines()
-    if result.return_code == 0 and len(lines) == 2 and lines[0] == "go" + GO_VERSION:
-        return lines[1]
-    if wanted:
+    if result.return_code != 0 or len(lines) != 2 or lines[0] != "go" + GO_VERSION:
         fail("PTE_GOROOT=%s: want go%s, got %s" % (wanted, GO_VERSION, lines[0] if lines else result.stderr))
-    return None
+    return lines[1]
 
 def _download(rctx, platform):
+    local = "set PTE_GOROOT to the folder of a go %s" % GO_VERSION
     if platform not in _ZIPS:
-        fail("no Go SDK for %s is pinned here, only for %s: put go %s on PATH or set PTE_GOROOT" % (platform, ", ".join(sorted(_ZIPS)), GO_VERSION))
+        fail("no Go SDK for %s is pinned here, only for %s: %s" % (platform, ", ".join(sorted(_ZIPS)), local))
     proxies = [p for p in goproxy(rctx).replace("|", ",").split(",") if p not in ["", "direct", "off"]]
     if not proxies:
-        fail("go %s is needed: put it on PATH, or set GOPROXY to a Go module proxy to fetch it from" % GO_VERSION)
+        fail("go %s is needed, and no Go module proxy is known to fetch it from: set GOPROXY, or %s" % (GO_VERSION, local))
     release = "v0.0.1-go%s.%s" % (GO_VERSION, platform)
-    rctx.download_and_extract(
+    result = rctx.download_and_extract(
         url = [p.rstrip("/") + "/golang.org/toolchain/@v/" + release + ".zip" for p in proxies],
         output = "goroot",
         sha256 = _ZIPS[platform],
         stripPrefix = "golang.org/toolchain@" + release,
+        allow_fail = True,
     )
+    if not result.success:
+        fail("fetch go %s for %s from GOPROXY=%s: the warnings above say why; without a network, %s" % (GO_VERSION, platform, ",".join(proxies), local))
     _unpack(rctx, platform.replace("-", "_"))
 
 def _unpack(rctx, platform):
@@ -97,9 +98,9 @@ find goroot -name '*_test.go' -delete
 def _pte_go_sdk_impl(rctx):
     machine = _machine(rctx)
     platform = rctx.attr.platform or machine
-    goroot = _host_goroot(rctx) if platform == machine else None
-    if goroot:
-        rctx.symlink(goroot, "goroot")
+    wanted = rctx.os.environ.get("PTE_GOROOT", "") if platform == machine else ""
+    if wanted:
+        rctx.symlink(_local_goroot(rctx, wanted), "goroot")
     else:
         _download(rctx, platform)
     rctx.file("BUILD.bazel", """
@@ -112,7 +113,7 @@ exports_files(["goroot"])
 
 pte_go_sdk = repository_rule(
     implementation = _pte_go_sdk_impl,
-    doc = "The machine's Go SDK if it is version GO_VERSION, else the official one from the module proxy.",
+    doc = "The official Go SDK of version GO_VERSION from the module proxy, or the one in the folder that the environment's PTE_GOROOT names.",
     attrs = {
         "platform": attr.string(doc = "GOOS-GOARCH of the machines that run actions, by default of this one."),
     },

@@ -2,8 +2,7 @@
 
 load("//rules:compat.bzl", "TOOL_CFG")
 load("//rules:providers.bzl", "PteLibraryInfo")
-load("//rules/go:providers.bzl", "GoTargetInfo")
-load(":platform.bzl", "runtime_platform")
+load("//rules/go:action.bzl", "go_target")
 load(":runtime.bzl", "RUNTIME_ATTRS", "link_runtime", "refuse_data")
 
 # The ending of each kind of library, by GOOS.
@@ -28,7 +27,7 @@ def _headers(ctx):
     return headers
 
 def _pte_library_impl(ctx):
-    target = ctx.attr._target[GoTargetInfo]
+    target = go_target(ctx)
     if target.goarch in ["arm", "wasm"]:
         fail("%s: a pte_library is for 64-bit platforms with a C compiler; %s/%s is none of them" % (ctx.label, target.goos, target.goarch))
     out = ctx.actions.declare_file(_file_name(ctx, target))
@@ -47,7 +46,6 @@ def _pte_library_impl(ctx):
 
 pte_library = rule(
     implementation = _pte_library_impl,
-    cfg = runtime_platform,
     attrs = dict(
         RUNTIME_ATTRS,
         cc = attr.label(executable = True, allow_files = True, cfg = TOOL_CFG),

@@ -1,8 +1,8 @@
 """pte_lowerer: the command pte with backends."""
 
 load("//rules:providers.bzl", "PteBackendInfo", "PteLowererInfo")
-load("//rules/go:action.bzl", "GO_ATTRS", "collect_infos", "go_action")
-load("//rules/go:providers.bzl", "GoCacheInfo", "GoInfo", "GoTargetInfo")
+load("//rules/go:action.bzl", "GO_ATTRS", "collect_infos", "go_action", "go_target")
+load("//rules/go:providers.bzl", "GoCacheInfo", "GoInfo")
 load(":backend.bzl", "add_backends")
 
 _MAIN = "ptelowerer"
@@ -43,7 +43,7 @@ def _pte_lowerer_impl(ctx):
         out = tool,
     )
     out = ctx.actions.declare_file(ctx.label.name)
-    target = ctx.attr._target[GoTargetInfo]
+    target = go_target(ctx)
     _step(ctx, "agree", backends, out, [tool], ["-tool", tool.path, "-goos=" + target.goos, "-goarch=" + target.goarch])
     return [
         DefaultInfo(files = depset([out]), executable = out, runfiles = ctx.runfiles([out])),

@@ -1,11 +1,11 @@
 """pte_runtime: a binary with what its programs need, and nothing else."""
 
 load("//rules:providers.bzl", "PteBackendInfo", "PteProgramInfo", "PteRuntimeInfo")
-load("//rules/go:action.bzl", "GO_ATTRS", "collect", "collect_infos", "go_action", "src_path")
+load("//rules/go:action.bzl", "GO_ATTRS", "collect", "collect_infos", "go_action", "go_target", "src_path")
 load("//rules/go:providers.bzl", "GoCacheInfo", "GoInfo", "GoTargetInfo")
 load(":backend.bzl", "add_backends", "unique")
 load(":data.bzl", "MERGE_ATTRS", "merge")
-load(":platform.bzl", "programs_platform", "runtime_platform")
+load(":platform.bzl", "runtime_platform")
 
 # The folder of the generated package in the module.
 _PACKAGE = "pteprogram"
@@ -131,7 +131,7 @@ def _sources(ctx, programs, generated, data):
 
 def _file_name(ctx):
     """The binary's name on its platform."""
-    target = ctx.attr._target[GoTargetInfo]
+    target = go_target(ctx)
     ending = ".exe" if target.goos == "windows" else ".wasm" if target.goarch == "wasm" else ""
     return ctx.label.name + ending
 
@@ -151,7 +151,7 @@ def link_runtime(ctx, out, flags = [], tools = []):
     programs = programs_of(ctx)
     offers, declared = offers_of(ctx, programs)
     source = ctx.actions.declare_file(ctx.label.name + ".pteprogram.go")
-    target = ctx.attr._target[GoTargetInfo]
+    target = go_target(ctx)
     machine = ["-goos=" + target.goos, "-goarch=" + target.goarch] + ["-cpu_feature=" + f for f in ctx.attr.cpu_features]
     merged = _data(ctx, programs)
     embedded = ["-data=" + _DATA] if merged and ctx.attr.embed else []
@@ -186,14 +186,14 @@ def _pte_runtime_impl(ctx):
 # Attributes of every rule that links programs.
 RUNTIME_ATTRS = dict(
     dict(GO_ATTRS, **MERGE_ATTRS),
-    backends = attr.label_list(providers = [PteBackendInfo]),
+    backends = attr.label_list(providers = [PteBackendInfo], cfg = runtime_platform),
     cpu_features = attr.string_list(),
-    default_srcs = attr.label_list(allow_files = True),
-    deps = attr.label_list(providers = [GoInfo]),
+    default_srcs = attr.label_list(allow_files = True, cfg = runtime_platform),
+    deps = attr.label_list(providers = [GoInfo], cfg = runtime_platform),
     embed = attr.bool(default = True),
     platform = attr.label(),
-    programs = attr.label_list(providers = [PteProgramInfo], mandatory = True, cfg = programs_platform),
-    srcs = attr.label_list(allow_files = True),
+    programs = attr.label_list(providers = [PteProgramInfo], mandatory = True),
+    srcs = attr.label_list(allow_files = True, cfg = runtime_platform),
     _allowlist_function_transition = attr.label(default = "@bazel_tools//tools/allowlists/function_transition_allowlist"),
     _deps = attr.label_list(
         default = [
@@ -204,12 +204,13 @@ RUNTIME_ATTRS = dict(
             Label("//:go_command"),
         ],
         providers = [[GoInfo], [GoCacheInfo]],
+        cfg = runtime_platform,
     ),
+    _target = attr.label(default = Label("//rules/go:target"), providers = [GoTargetInfo], cfg = runtime_platform),
 )
 
 pte_runtime = rule(
     implementation = _pte_runtime_impl,
-    cfg = runtime_platform,
-    attrs = dict(RUNTIME_ATTRS, data = attr.label_list(allow_files = True)),
+    attrs = dict(RUNTIME_ATTRS, data = attr.label_list(allow_files = True, cfg = runtime_platform)),
     executable = True,
 )

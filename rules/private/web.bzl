@@ -1,9 +1,7 @@
 """pte_web: what programs need as WebAssembly, and a page around it."""
 
 load("//rules:compat.bzl", "TOOL_CFG")
-load("//rules/go:action.bzl", "src_path")
-load("//rules/go:providers.bzl", "GoTargetInfo")
-load(":platform.bzl", "runtime_platform")
+load("//rules/go:action.bzl", "go_target", "src_path")
 load(":runtime.bzl", "RUNTIME_ATTRS", "link_runtime", "refuse_data")
 
 def _place(ctx, file):
@@ -17,7 +15,7 @@ def _place(ctx, file):
 def _files(ctx, linked):
     """The files of the target's folder beside the module, by their places."""
     files = {f.basename: f for f in ctx.files._js}
-    if ctx.attr._target[GoTargetInfo].tags:
+    if go_target(ctx).tags:
         files.update({f.basename: f for f in ctx.files._kernels})
     if not ctx.attr.embed:
         files.update({p.name + ".pte": p.program for p in linked.programs})
@@ -47,7 +45,6 @@ def _pte_web_impl(ctx):
 
 pte_web = rule(
     implementation = _pte_web_impl,
-    cfg = runtime_platform,
     attrs = dict(
         RUNTIME_ATTRS,
         pages = attr.label_list(allow_files = True),

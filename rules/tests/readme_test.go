@@ -28,6 +28,7 @@ func block(t *testing.T, page, language, head string) string {
 // for another machine, and tests the program, with the tool that Bazel compiles.
 func TestNewUser(t *testing.T) {
 	w := newWorkspace(t, "")
+	w.env = []string{fetched}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +45,7 @@ func TestNewUser(t *testing.T) {
 	if out, err := w.bazel("test", "//..."); err != nil {
 		t.Fatalf("bazel test: %v\n%s", err, out)
 	}
-	if out, err := exec.Command("qemu-aarch64-static", w.output("net", "")).CombinedOutput(); err != nil || !strings.Contains(string(out), "forward: 1 inputs") {
+	if out, err := exec.Command("qemu-aarch64-static", w.bin("net")).CombinedOutput(); err != nil || !strings.Contains(string(out), "forward: 1 inputs") {
 		t.Errorf("the runtime: %v\n%s", err, out)
 	}
 }

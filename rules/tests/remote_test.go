@@ -267,7 +267,7 @@ func ranBy(t *testing.T, name string, spawns []spawn, runner string, cached bool
 func TestRemoteGo(t *testing.T) {
 	n := newNamespace(t)
 	w := remoteWorkspace(t)
-	w.env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "GOPROXY=" + strings.TrimSpace(goRun(t, "env", "GOPROXY"))}
+	w.env = []string{fetched, "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "GOPROXY=" + strings.TrimSpace(goRun(t, "env", "GOPROXY"))}
 	archives := "--repository_cache=" + t.TempDir() // what there is no network for in the namespace
 	if out, err := w.another(&namespace{}).bazel("build", "--nobuild", archives, "//:net0"); err != nil {
 		t.Fatalf("fetch: %v\n%s", err, out)

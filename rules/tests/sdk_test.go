@@ -11,9 +11,10 @@ import (
 )
 
 // TestSDKs loads the SDK of every platform that one is pinned for, and checks that its programs are for that platform. On
-// another one, such as Windows, the machine has to have it.
+// another one, such as Windows, PTE_GOROOT has to name it.
 func TestSDKs(t *testing.T) {
 	w := newWorkspace(t, "remote")
+	w.env = []string{fetched}
 	list := string(w.read("WORKSPACE")) + "load(\"@rules_pte//rules/go:sdk.bzl\", \"pte_go_sdk\")\n"
 	for _, p := range []string{"linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64", "windows-amd64"} {
 		list += fmt.Sprintf("pte_go_sdk(name = \"sdk_%s\", platform = %q)\n", p, p)
@@ -37,9 +38,28 @@ func TestSDKs(t *testing.T) {
 			}
 		}
 	}
-	want := "no Go SDK for windows-amd64 is pinned here, only for darwin-amd64, darwin-arm64, linux-amd64, linux-arm64: put go "
+	want := "no Go SDK for windows-amd64 is pinned here, only for darwin-amd64, darwin-arm64, linux-amd64, linux-arm64: set PTE_GOROOT"
 	if out, err := w.bazel("build", "@sdk_windows-amd64//:goroot"); err == nil || !strings.Contains(out, want) {
 		t.Errorf("windows-amd64: %v, want %s\n%s", err, want, out)
+	}
+}
+
+// TestSDKRefused checks what is said where there is no SDK. A go on PATH, which is the pinned one here, is none.
+func TestSDKRefused(t *testing.T) {
+	w := newWorkspace(t, "remote")
+	empty := t.TempDir()
+	for _, c := range []struct {
+		env  []string
+		want string
+	}{
+		{[]string{fetched, "GOPROXY=off"}, "and no Go module proxy is known to fetch it from: set GOPROXY, or set PTE_GOROOT to the folder of a go 1."},
+		{[]string{fetched, "GOPROXY=http://127.0.0.1:9,direct"}, "from GOPROXY=http://127.0.0.1:9: the warnings above say why; without a network, set PTE_GOROOT"},
+		{[]string{fetched + empty}, "PTE_GOROOT=" + empty + ": want the folder of go1."},
+	} {
+		w.env = c.env
+		if out, err := w.bazel("build", "@pte_go_sdk//:goroot"); err == nil || !strings.Contains(out, c.want) {
+			t.Errorf("%s: %v, want %s\n%s", c.env, err, c.want, out)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/bench/bigmodel"
@@ -113,12 +115,31 @@ func (w *workspace) bazel(args ...string) (string, error) {
 	args = slices.Concat(w.prefix, []string{cmp.Or(os.Getenv("PTE_BAZEL"), "bazel"), "--output_user_root=" + w.user}, args)
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = w.dir
+	cmd.Env = append(os.Environ(), "PTE_GOROOT="+localSDK())
 	if w.remote { // without a network
-		cmd.Env = append(append(os.Environ(), "PTE_GOMODCACHE="+strings.TrimSpace(goRun(w.t, "env", "GOMODCACHE"))), w.env...)
+		cmd.Env = append(cmd.Env, "PTE_GOMODCACHE="+strings.TrimSpace(goRun(w.t, "env", "GOMODCACHE")))
 	}
+	cmd.Env = append(cmd.Env, w.env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
+
+// fetched is the variable of an environment in which Bazel fetches the SDK, as a user's does.
+const fetched = "PTE_GOROOT="
+
+// localSDK is the machine's SDK, which saves each workspace the download, or "" if it is not of the pinned version.
+var localSDK = sync.OnceValue(func() string {
+	rules, err := os.ReadFile(filepath.Join("..", "go", "sdk.bzl"))
+	if err != nil {
+		return ""
+	}
+	out, err := exec.Command("go", "env", "GOVERSION", "GOROOT").Output()
+	version, goroot, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if err != nil || !strings.Contains(string(rules), fmt.Sprintf("GO_VERSION = %q", strings.TrimPrefix(version, "go"))) {
+		return ""
+	}
+	return goroot
+})
 
 // run runs a command in the workspace.
 func (w *workspace) run(command ...string) (string, error) {
