@@ -63,7 +63,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Y2
 	VMOVUPS 32(SI), Y3
@@ -74,7 +74,7 @@ step:
 	ADDQ $64, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R11, SI
 	SUBQ $1, R9
@@ -149,7 +149,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Y2
@@ -161,7 +161,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Y4
 	VBROADCASTSS 100(DI), Y5
 	MOVQ 24(DI), SI
@@ -251,7 +251,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Y4
 	VMOVUPS 32(SI), Y5
@@ -265,7 +265,7 @@ step:
 	ADDQ $64, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R11, SI
 	SUBQ $1, R9
@@ -362,7 +362,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Y4
@@ -377,7 +377,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Y6
 	VBROADCASTSS 100(DI), Y7
 	MOVQ 24(DI), SI
@@ -489,7 +489,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Y6
 	VMOVUPS 32(SI), Y7
@@ -506,7 +506,7 @@ step:
 	ADDQ $64, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R11, SI
 	SUBQ $1, R9
@@ -625,7 +625,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Y6
@@ -643,7 +643,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Y8
 	VBROADCASTSS 100(DI), Y9
 	MOVQ 24(DI), SI
@@ -777,7 +777,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Y8
 	VMOVUPS 32(SI), Y9
@@ -797,7 +797,7 @@ step:
 	ADDQ $64, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R11, SI
 	SUBQ $1, R9
@@ -938,7 +938,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Y8
@@ -959,7 +959,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Y10
 	VBROADCASTSS 100(DI), Y11
 	MOVQ 24(DI), SI
@@ -1118,7 +1118,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Y10
 	VMOVUPS 32(SI), Y11
@@ -1142,7 +1142,7 @@ step:
 	ADDQ $64, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R11, SI
@@ -1310,7 +1310,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Y10
@@ -1335,7 +1335,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Y12
 	VBROADCASTSS 100(DI), Y13
 	MOVQ 24(DI), SI
@@ -1517,7 +1517,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Y12
 	VMOVUPS 32(SI), Y13
@@ -1544,7 +1544,7 @@ step:
 	ADDQ $64, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R11, SI
@@ -1734,7 +1734,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Y12
@@ -1762,7 +1762,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Y14
 	VBROADCASTSS 100(DI), Y15
 	MOVQ 24(DI), SI
@@ -1854,7 +1854,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Y1
 	VBROADCASTSS 0(AX), Y2
@@ -1863,7 +1863,7 @@ step:
 	ADDQ $32, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R11, SI
 	SUBQ $1, R9
@@ -1925,7 +1925,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Y1
@@ -1935,7 +1935,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Y2
 	VBROADCASTSS 100(DI), Y3
 	MOVQ 24(DI), SI
@@ -2003,7 +2003,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Y2
 	VBROADCASTSS 0(AX), Y3
@@ -2014,7 +2014,7 @@ step:
 	ADDQ $32, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R11, SI
 	SUBQ $1, R9
@@ -2089,7 +2089,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Y2
@@ -2101,7 +2101,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Y3
 	VBROADCASTSS 100(DI), Y4
 	MOVQ 24(DI), SI
@@ -2182,7 +2182,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Y3
 	VBROADCASTSS 0(AX), Y4
@@ -2195,7 +2195,7 @@ step:
 	ADDQ $32, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R11, SI
 	SUBQ $1, R9
@@ -2283,7 +2283,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Y3
@@ -2297,7 +2297,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Y4
 	VBROADCASTSS 100(DI), Y5
 	MOVQ 24(DI), SI
@@ -2391,7 +2391,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Y4
 	VBROADCASTSS 0(AX), Y5
@@ -2406,7 +2406,7 @@ step:
 	ADDQ $32, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R11, SI
 	SUBQ $1, R9
@@ -2507,7 +2507,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Y4
@@ -2523,7 +2523,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Y5
 	VBROADCASTSS 100(DI), Y6
 	MOVQ 24(DI), SI
@@ -2633,7 +2633,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Y5
 	VBROADCASTSS 0(AX), Y6
@@ -2651,7 +2651,7 @@ step:
 	ADDQ $32, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R11, SI
@@ -2770,7 +2770,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Y5
@@ -2789,7 +2789,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Y6
 	VBROADCASTSS 100(DI), Y7
 	MOVQ 24(DI), SI
@@ -2913,7 +2913,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Y6
 	VBROADCASTSS 0(AX), Y7
@@ -2933,7 +2933,7 @@ step:
 	ADDQ $32, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R11, SI
@@ -3065,7 +3065,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Y6
@@ -3086,7 +3086,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Y7
 	VBROADCASTSS 100(DI), Y8
 	MOVQ 24(DI), SI

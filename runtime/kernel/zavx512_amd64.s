@@ -63,7 +63,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z2
 	VMOVUPS 64(SI), Z3
@@ -74,7 +74,7 @@ step:
 	ADDQ $128, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R11, SI
 	SUBQ $1, R9
@@ -149,7 +149,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z2
@@ -161,7 +161,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z4
 	VBROADCASTSS 100(DI), Z5
 	MOVQ 24(DI), SI
@@ -251,7 +251,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z4
 	VMOVUPS 64(SI), Z5
@@ -265,7 +265,7 @@ step:
 	ADDQ $128, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R11, SI
 	SUBQ $1, R9
@@ -362,7 +362,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z4
@@ -377,7 +377,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z6
 	VBROADCASTSS 100(DI), Z7
 	MOVQ 24(DI), SI
@@ -489,7 +489,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z6
 	VMOVUPS 64(SI), Z7
@@ -506,7 +506,7 @@ step:
 	ADDQ $128, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R11, SI
 	SUBQ $1, R9
@@ -625,7 +625,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z6
@@ -643,7 +643,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z8
 	VBROADCASTSS 100(DI), Z9
 	MOVQ 24(DI), SI
@@ -777,7 +777,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z8
 	VMOVUPS 64(SI), Z9
@@ -797,7 +797,7 @@ step:
 	ADDQ $128, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R11, SI
 	SUBQ $1, R9
@@ -938,7 +938,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z8
@@ -959,7 +959,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z10
 	VBROADCASTSS 100(DI), Z11
 	MOVQ 24(DI), SI
@@ -1118,7 +1118,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z10
 	VMOVUPS 64(SI), Z11
@@ -1142,7 +1142,7 @@ step:
 	ADDQ $128, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R11, SI
@@ -1310,7 +1310,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z10
@@ -1335,7 +1335,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z12
 	VBROADCASTSS 100(DI), Z13
 	MOVQ 24(DI), SI
@@ -1517,7 +1517,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z12
 	VMOVUPS 64(SI), Z13
@@ -1544,7 +1544,7 @@ step:
 	ADDQ $128, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R11, SI
@@ -1734,7 +1734,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z12
@@ -1762,7 +1762,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z14
 	VBROADCASTSS 100(DI), Z15
 	MOVQ 24(DI), SI
@@ -1966,7 +1966,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z14
 	VMOVUPS 64(SI), Z15
@@ -1996,7 +1996,7 @@ step:
 	ADDQ $128, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R11, SI
@@ -2208,7 +2208,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z14
@@ -2239,7 +2239,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z16
 	VBROADCASTSS 100(DI), Z17
 	MOVQ 24(DI), SI
@@ -2465,7 +2465,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z16
 	VMOVUPS 64(SI), Z17
@@ -2498,7 +2498,7 @@ step:
 	ADDQ $128, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R11, SI
@@ -2732,7 +2732,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z16
@@ -2766,7 +2766,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z18
 	VBROADCASTSS 100(DI), Z19
 	MOVQ 24(DI), SI
@@ -3017,7 +3017,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z18
 	VMOVUPS 64(SI), Z19
@@ -3054,7 +3054,7 @@ step:
 	ADDQ $128, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R10, DX
@@ -3315,7 +3315,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z18
@@ -3353,7 +3353,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z20
 	VBROADCASTSS 100(DI), Z21
 	MOVQ 24(DI), SI
@@ -3627,7 +3627,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z20
 	VMOVUPS 64(SI), Z21
@@ -3667,7 +3667,7 @@ step:
 	ADDQ $128, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R10, DX
@@ -3950,7 +3950,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z20
@@ -3991,7 +3991,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z22
 	VBROADCASTSS 100(DI), Z23
 	MOVQ 24(DI), SI
@@ -4287,7 +4287,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z22
 	VMOVUPS 64(SI), Z23
@@ -4330,7 +4330,7 @@ step:
 	ADDQ $128, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R10, DX
@@ -4635,7 +4635,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z22
@@ -4679,7 +4679,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z24
 	VBROADCASTSS 100(DI), Z25
 	MOVQ 24(DI), SI
@@ -4997,7 +4997,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z24
 	VMOVUPS 64(SI), Z25
@@ -5043,7 +5043,7 @@ step:
 	ADDQ $128, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R10, DX
@@ -5370,7 +5370,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z24
@@ -5417,7 +5417,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z26
 	VBROADCASTSS 100(DI), Z27
 	MOVQ 24(DI), SI
@@ -5546,7 +5546,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z1
 	VBROADCASTSS 0(AX), Z2
@@ -5555,7 +5555,7 @@ step:
 	ADDQ $64, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R11, SI
 	SUBQ $1, R9
@@ -5617,7 +5617,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z1
@@ -5627,7 +5627,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z2
 	VBROADCASTSS 100(DI), Z3
 	MOVQ 24(DI), SI
@@ -5695,7 +5695,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z2
 	VBROADCASTSS 0(AX), Z3
@@ -5706,7 +5706,7 @@ step:
 	ADDQ $64, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R11, SI
 	SUBQ $1, R9
@@ -5781,7 +5781,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z2
@@ -5793,7 +5793,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z3
 	VBROADCASTSS 100(DI), Z4
 	MOVQ 24(DI), SI
@@ -5874,7 +5874,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z3
 	VBROADCASTSS 0(AX), Z4
@@ -5887,7 +5887,7 @@ step:
 	ADDQ $64, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R11, SI
 	SUBQ $1, R9
@@ -5975,7 +5975,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z3
@@ -5989,7 +5989,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z4
 	VBROADCASTSS 100(DI), Z5
 	MOVQ 24(DI), SI
@@ -6083,7 +6083,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z4
 	VBROADCASTSS 0(AX), Z5
@@ -6098,7 +6098,7 @@ step:
 	ADDQ $64, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R11, SI
 	SUBQ $1, R9
@@ -6199,7 +6199,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z4
@@ -6215,7 +6215,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z5
 	VBROADCASTSS 100(DI), Z6
 	MOVQ 24(DI), SI
@@ -6325,7 +6325,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z5
 	VBROADCASTSS 0(AX), Z6
@@ -6343,7 +6343,7 @@ step:
 	ADDQ $64, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R11, SI
@@ -6462,7 +6462,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z5
@@ -6481,7 +6481,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z6
 	VBROADCASTSS 100(DI), Z7
 	MOVQ 24(DI), SI
@@ -6605,7 +6605,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z6
 	VBROADCASTSS 0(AX), Z7
@@ -6625,7 +6625,7 @@ step:
 	ADDQ $64, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R11, SI
@@ -6757,7 +6757,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z6
@@ -6778,7 +6778,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z7
 	VBROADCASTSS 100(DI), Z8
 	MOVQ 24(DI), SI
@@ -6915,7 +6915,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z7
 	VBROADCASTSS 0(AX), Z8
@@ -6937,7 +6937,7 @@ step:
 	ADDQ $64, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R11, SI
@@ -7082,7 +7082,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z7
@@ -7105,7 +7105,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z8
 	VBROADCASTSS 100(DI), Z9
 	MOVQ 24(DI), SI
@@ -7255,7 +7255,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z8
 	VBROADCASTSS 0(AX), Z9
@@ -7279,7 +7279,7 @@ step:
 	ADDQ $64, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R11, SI
@@ -7437,7 +7437,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z8
@@ -7462,7 +7462,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z9
 	VBROADCASTSS 100(DI), Z10
 	MOVQ 24(DI), SI
@@ -7628,7 +7628,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z9
 	VBROADCASTSS 0(AX), Z10
@@ -7655,7 +7655,7 @@ step:
 	ADDQ $64, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R10, DX
@@ -7831,7 +7831,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z9
@@ -7859,7 +7859,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z10
 	VBROADCASTSS 100(DI), Z11
 	MOVQ 24(DI), SI
@@ -8039,7 +8039,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z10
 	VBROADCASTSS 0(AX), Z11
@@ -8068,7 +8068,7 @@ step:
 	ADDQ $64, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R10, DX
@@ -8257,7 +8257,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z10
@@ -8287,7 +8287,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z11
 	VBROADCASTSS 100(DI), Z12
 	MOVQ 24(DI), SI
@@ -8480,7 +8480,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z11
 	VBROADCASTSS 0(AX), Z12
@@ -8511,7 +8511,7 @@ step:
 	ADDQ $64, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R10, DX
@@ -8713,7 +8713,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z11
@@ -8745,7 +8745,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z12
 	VBROADCASTSS 100(DI), Z13
 	MOVQ 24(DI), SI
@@ -8951,7 +8951,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	VMOVUPS 0(SI), Z12
 	VBROADCASTSS 0(AX), Z13
@@ -8984,7 +8984,7 @@ step:
 	ADDQ $64, SI
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	ADDQ R10, AX
 	ADDQ R10, CX
 	ADDQ R10, DX
@@ -9199,7 +9199,7 @@ steps:
 rest:
 	ADDQ $4, R8
 	SUBQ $1, R8
-	JLT next
+	JLT done
 step:
 	MOVQ 0(R9), R10
 	VMOVUPS 0(SI)(R10*1), Z12
@@ -9233,7 +9233,7 @@ step:
 	ADDQ $8, R9
 	SUBQ $1, R8
 	JGE step
-next:
+done:
 	VBROADCASTSS 96(DI), Z13
 	VBROADCASTSS 100(DI), Z14
 	MOVQ 24(DI), SI

@@ -63,7 +63,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	FMOVQ 0(R1), F2
 	FMOVQ 16(R1), F3
@@ -74,7 +74,7 @@ step:
 	ADD $32, R1, R1
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD R4, R8, R8
 	ADD R5, R1, R1
 	SUBS $1, R3, R3
@@ -157,7 +157,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	MOVD 0(R3), R4
 	ADD R4, R1, R26
@@ -171,7 +171,7 @@ step:
 	ADD $8, R3, R3
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD $96, R0, R26
 	VLD1R (R26), [V4.S4]
 	ADD $100, R0, R26
@@ -268,7 +268,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	FMOVQ 0(R1), F4
 	FMOVQ 16(R1), F5
@@ -283,7 +283,7 @@ step:
 	ADD $32, R1, R1
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD R4, R8, R8
 	ADD R4, R9, R9
 	ADD R5, R1, R1
@@ -397,7 +397,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	MOVD 0(R3), R4
 	ADD R4, R1, R26
@@ -415,7 +415,7 @@ step:
 	ADD $8, R3, R3
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD $96, R0, R26
 	VLD1R (R26), [V6.S4]
 	ADD $100, R0, R26
@@ -542,7 +542,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	FMOVQ 0(R1), F6
 	FMOVQ 16(R1), F7
@@ -561,7 +561,7 @@ step:
 	ADD $32, R1, R1
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD R4, R8, R8
 	ADD R4, R9, R9
 	ADD R4, R10, R10
@@ -706,7 +706,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	MOVD 0(R3), R4
 	ADD R4, R1, R26
@@ -728,7 +728,7 @@ step:
 	ADD $8, R3, R3
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD $96, R0, R26
 	VLD1R (R26), [V8.S4]
 	ADD $100, R0, R26
@@ -885,7 +885,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	FMOVQ 0(R1), F8
 	FMOVQ 16(R1), F9
@@ -908,7 +908,7 @@ step:
 	ADD $32, R1, R1
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD R4, R8, R8
 	ADD R4, R9, R9
 	ADD R4, R10, R10
@@ -1084,7 +1084,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	MOVD 0(R3), R4
 	ADD R4, R1, R26
@@ -1110,7 +1110,7 @@ step:
 	ADD $8, R3, R3
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD $96, R0, R26
 	VLD1R (R26), [V10.S4]
 	ADD $100, R0, R26
@@ -1297,7 +1297,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	FMOVQ 0(R1), F10
 	FMOVQ 16(R1), F11
@@ -1324,7 +1324,7 @@ step:
 	ADD $32, R1, R1
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD R4, R8, R8
 	ADD R4, R9, R9
 	ADD R4, R10, R10
@@ -1531,7 +1531,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	MOVD 0(R3), R4
 	ADD R4, R1, R26
@@ -1561,7 +1561,7 @@ step:
 	ADD $8, R3, R3
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD $96, R0, R26
 	VLD1R (R26), [V12.S4]
 	ADD $100, R0, R26
@@ -1778,7 +1778,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	FMOVQ 0(R1), F12
 	FMOVQ 16(R1), F13
@@ -1809,7 +1809,7 @@ step:
 	ADD $32, R1, R1
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD R4, R8, R8
 	ADD R4, R9, R9
 	ADD R4, R10, R10
@@ -2047,7 +2047,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	MOVD 0(R3), R4
 	ADD R4, R1, R26
@@ -2081,7 +2081,7 @@ step:
 	ADD $8, R3, R3
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD $96, R0, R26
 	VLD1R (R26), [V14.S4]
 	ADD $100, R0, R26
@@ -2328,7 +2328,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	FMOVQ 0(R1), F14
 	FMOVQ 16(R1), F15
@@ -2363,7 +2363,7 @@ step:
 	ADD $32, R1, R1
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD R4, R8, R8
 	ADD R4, R9, R9
 	ADD R4, R10, R10
@@ -2632,7 +2632,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	MOVD 0(R3), R4
 	ADD R4, R1, R26
@@ -2670,7 +2670,7 @@ step:
 	ADD $8, R3, R3
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD $96, R0, R26
 	VLD1R (R26), [V16.S4]
 	ADD $100, R0, R26
@@ -2947,7 +2947,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	FMOVQ 0(R1), F16
 	FMOVQ 16(R1), F17
@@ -2986,7 +2986,7 @@ step:
 	ADD $32, R1, R1
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD R4, R8, R8
 	ADD R4, R9, R9
 	ADD R4, R10, R10
@@ -3286,7 +3286,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	MOVD 0(R3), R4
 	ADD R4, R1, R26
@@ -3328,7 +3328,7 @@ step:
 	ADD $8, R3, R3
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD $96, R0, R26
 	VLD1R (R26), [V18.S4]
 	ADD $100, R0, R26
@@ -3438,7 +3438,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	FMOVQ 0(R1), F1
 	VLD1R (R8), [V2.S4]
@@ -3447,7 +3447,7 @@ step:
 	ADD $16, R1, R1
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD R4, R8, R8
 	ADD R5, R1, R1
 	SUBS $1, R3, R3
@@ -3513,7 +3513,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	MOVD 0(R3), R4
 	ADD R4, R1, R26
@@ -3524,7 +3524,7 @@ step:
 	ADD $8, R3, R3
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD $96, R0, R26
 	VLD1R (R26), [V2.S4]
 	ADD $100, R0, R26
@@ -3599,7 +3599,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	FMOVQ 0(R1), F2
 	VLD1R (R8), [V3.S4]
@@ -3611,7 +3611,7 @@ step:
 	ADD $16, R1, R1
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD R4, R8, R8
 	ADD R4, R9, R9
 	ADD R5, R1, R1
@@ -3699,7 +3699,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	MOVD 0(R3), R4
 	ADD R4, R1, R26
@@ -3713,7 +3713,7 @@ step:
 	ADD $8, R3, R3
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD $96, R0, R26
 	VLD1R (R26), [V3.S4]
 	ADD $100, R0, R26
@@ -3809,7 +3809,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	FMOVQ 0(R1), F3
 	VLD1R (R8), [V4.S4]
@@ -3824,7 +3824,7 @@ step:
 	ADD $16, R1, R1
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD R4, R8, R8
 	ADD R4, R9, R9
 	ADD R4, R10, R10
@@ -3934,7 +3934,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	MOVD 0(R3), R4
 	ADD R4, R1, R26
@@ -3951,7 +3951,7 @@ step:
 	ADD $8, R3, R3
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD $96, R0, R26
 	VLD1R (R26), [V4.S4]
 	ADD $100, R0, R26
@@ -4068,7 +4068,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	FMOVQ 0(R1), F4
 	VLD1R (R8), [V5.S4]
@@ -4086,7 +4086,7 @@ step:
 	ADD $16, R1, R1
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD R4, R8, R8
 	ADD R4, R9, R9
 	ADD R4, R10, R10
@@ -4218,7 +4218,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	MOVD 0(R3), R4
 	ADD R4, R1, R26
@@ -4238,7 +4238,7 @@ step:
 	ADD $8, R3, R3
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD $96, R0, R26
 	VLD1R (R26), [V5.S4]
 	ADD $100, R0, R26
@@ -4376,7 +4376,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	FMOVQ 0(R1), F5
 	VLD1R (R8), [V6.S4]
@@ -4397,7 +4397,7 @@ step:
 	ADD $16, R1, R1
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD R4, R8, R8
 	ADD R4, R9, R9
 	ADD R4, R10, R10
@@ -4551,7 +4551,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	MOVD 0(R3), R4
 	ADD R4, R1, R26
@@ -4574,7 +4574,7 @@ step:
 	ADD $8, R3, R3
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD $96, R0, R26
 	VLD1R (R26), [V6.S4]
 	ADD $100, R0, R26
@@ -4733,7 +4733,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	FMOVQ 0(R1), F6
 	VLD1R (R8), [V7.S4]
@@ -4757,7 +4757,7 @@ step:
 	ADD $16, R1, R1
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD R4, R8, R8
 	ADD R4, R9, R9
 	ADD R4, R10, R10
@@ -4933,7 +4933,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	MOVD 0(R3), R4
 	ADD R4, R1, R26
@@ -4959,7 +4959,7 @@ step:
 	ADD $8, R3, R3
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD $96, R0, R26
 	VLD1R (R26), [V7.S4]
 	ADD $100, R0, R26
@@ -5139,7 +5139,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	FMOVQ 0(R1), F7
 	VLD1R (R8), [V8.S4]
@@ -5166,7 +5166,7 @@ step:
 	ADD $16, R1, R1
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD R4, R8, R8
 	ADD R4, R9, R9
 	ADD R4, R10, R10
@@ -5364,7 +5364,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	MOVD 0(R3), R4
 	ADD R4, R1, R26
@@ -5393,7 +5393,7 @@ step:
 	ADD $8, R3, R3
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD $96, R0, R26
 	VLD1R (R26), [V8.S4]
 	ADD $100, R0, R26
@@ -5594,7 +5594,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	FMOVQ 0(R1), F8
 	VLD1R (R8), [V9.S4]
@@ -5624,7 +5624,7 @@ step:
 	ADD $16, R1, R1
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD R4, R8, R8
 	ADD R4, R9, R9
 	ADD R4, R10, R10
@@ -5844,7 +5844,7 @@ steps:
 rest:
 	ADD $4, R2, R2
 	SUBS $1, R2, R2
-	BLT next
+	BLT done
 step:
 	MOVD 0(R3), R4
 	ADD R4, R1, R26
@@ -5876,7 +5876,7 @@ step:
 	ADD $8, R3, R3
 	SUBS $1, R2, R2
 	BGE step
-next:
+done:
 	ADD $96, R0, R26
 	VLD1R (R26), [V9.S4]
 	ADD $100, R0, R26

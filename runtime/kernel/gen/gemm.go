@@ -46,6 +46,14 @@ const (
 // unroll is how many steps of the inner loop are written out.
 const unroll = 4
 
+// unrolled is unroll, or 1 for WebAssembly: its compilers load for all steps first, and have no registers for that.
+func unrolled(m machine) int {
+	if m.arch() == "wasm" {
+		return 1
+	}
+	return unroll
+}
+
 // cacheLine is how many bytes a prefetch fetches at least.
 const cacheLine = 64
 
@@ -122,17 +130,7 @@ func (g *gemm) sum() {
 // products adds the products of a segment.
 func (g *gemm) products() {
 	g.get(depth, args, tileDepth)
-	g.less(depth, unroll, "rest")
-	g.label("steps")
-	g.steps(unroll)
-	g.loop(depth, unroll, "steps")
-	g.label("rest")
-	g.add(depth, unroll)
-	g.less(depth, 1, "next")
-	g.label("step")
-	g.steps(1)
-	g.loop(depth, 1, "step")
-	g.label("next")
+	stream(g, depth, unrolled(g), "", g.steps)
 }
 
 // startSums gives the sums of a row one number, or a row of numbers.
@@ -170,7 +168,7 @@ func (g *gemm) steps(n int) {
 			}
 		}
 	}
-	if n == unroll && g.nv > 1 && !g.scattered {
+	if n > 1 && g.nv > 1 && !g.scattered {
 		g.prefetch(ahead, 0)
 		g.prefetch(ahead, cacheLine)
 		g.add(ahead, 2*cacheLine)

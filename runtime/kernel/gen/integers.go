@@ -92,7 +92,7 @@ func (g *tileS8) sum() {
 	g.left = g.rows(left, stride, g.mr, free)
 	g.get(panel, args, s8Panel)
 	g.get(depth, args, s8Depth)
-	stream(g, depth, unroll, "", g.steps)
+	stream(g, depth, unrolled(g), "", g.steps)
 	for r := range g.mr {
 		for j := range g.nv {
 			for s := vec(0); g.sets == 2 && s < vec(g.integers.sums()); s++ {
@@ -140,12 +140,14 @@ func (g *tileS8) finish() {
 // stream writes a loop that runs as often as the register count says: in steps of most, then of 1. Labels end with
 // suffix.
 func stream(m machine, count ptr, most int, suffix string, step func(n int)) {
-	m.less(count, most, "rest"+suffix)
-	m.label("steps" + suffix)
-	step(most)
-	m.loop(count, most, "steps"+suffix)
-	m.label("rest" + suffix)
-	m.add(count, most)
+	if most > 1 {
+		m.less(count, most, "rest"+suffix)
+		m.label("steps" + suffix)
+		step(most)
+		m.loop(count, most, "steps"+suffix)
+		m.label("rest" + suffix)
+		m.add(count, most)
+	}
 	m.less(count, 1, "done"+suffix)
 	m.label("step" + suffix)
 	step(1)
