@@ -184,6 +184,7 @@ type Invoker struct {
 	inferred bool
 	seen     []tensor.Dim // the sizes of all tensors after the last inference
 	direct   bool         // what is inferred stays, and neither arguments nor outs need temporaries
+	known    bool         // the kernel has run with what is inferred
 }
 
 // Bind makes an invoker; it keeps the slices.
@@ -258,7 +259,7 @@ func (v *Invoker) Place() error {
 // place is Place that leaves temporaries alone.
 func (v *Invoker) place() error {
 	if !v.inferred || !v.Fixed && !(v.Stable && v.sameSizes()) {
-		v.inferred, v.direct = false, false
+		v.inferred, v.direct, v.known = false, false, false
 		if err := v.resize(); err != nil {
 			return err
 		}
@@ -285,8 +286,13 @@ func (v *Invoker) place() error {
 
 // run runs the kernel of what is placed.
 func (v *Invoker) run() error {
-	if err := v.plan.Kernel.Run(&v.call, v.plan.state); err != nil || v.direct {
+	v.call.same = v.direct && v.known
+	if err := v.plan.Kernel.Run(&v.call, v.plan.state); err != nil {
+		v.known = false
 		return err
+	}
+	if v.known = v.direct; v.known {
+		return nil
 	}
 	return v.takeOuts()
 }

@@ -312,6 +312,9 @@ func runConvolution[T number](call *Call, s State) error {
 	if call.Out[0].Numel() == 0 {
 		return nil
 	}
+	if done, err := convAgain[T](call, s); done {
+		return err
+	}
 	t, w := call.Args[convInput].Tensor, call.Args[convWeight].Tensor
 	meta := plainOrder(&t.Meta, w.Rank()-2)
 	c := newConv(call.Args, &meta, &call.Out[0].Meta)
@@ -324,27 +327,50 @@ func runConvolution[T number](call *Call, s State) error {
 		}
 	}
 	if s, ok := s.(*packed[T]); ok {
-		return convolve(call, c, x, s.data)
+		return convolve(call, &c, x, s.data)
 	}
 	if c.packed(w) {
-		return convolve(call, c, x, elems[T](w))
+		return convolve(call, &c, x, elems[T](w))
 	}
 	tmp, err := tempOf[T](call, c.convPacked())
 	if err != nil {
 		return err
 	}
 	packConv(tmp, &c, w)
-	return convolve(call, c, x, tmp)
+	return convolve(call, &c, x, tmp)
 }
 
-func convolve[T number](call *Call, c conv, x, w []T) error {
-	j := convJob[T]{conv: c, x: x, y: elems[T](call.Out[0]), w: w, bias: vectorOf[T](call.Args[convBias].Tensor),
+// convAgain computes a convolution whose last call has left all but the places of its images, and reports whether it has.
+func convAgain[T number](call *Call, s State) (bool, error) {
+	if _, constant := s.(*packed[T]); !constant || !call.same {
+		return false, nil
+	}
+	switch k := call.kept.(type) {
+	case *kept[segments[T]]:
+		k.job.take(call)
+		return true, k.job.compute(call, k.run)
+	case *kept[lines[T]]:
+		if k.job.channelsInner {
+			k.job.take(call)
+			return true, k.job.compute(call, k.run)
+		}
+	}
+	return false, nil
+}
+
+// take sets the images and the bias of a call, which lie as those of the last one.
+func (j *convJob[T]) take(call *Call) {
+	j.x, j.y, j.bias = elems[T](call.Args[convInput].Tensor), elems[T](call.Out[0]), vectorOf[T](call.Args[convBias].Tensor)
+}
+
+func convolve[T number](call *Call, c *conv, x, w []T) error {
+	j := convJob[T]{conv: *c, x: x, y: elems[T](call.Out[0]), w: w, bias: vectorOf[T](call.Args[convBias].Tensor),
 		bounds: call.bounds()}
 	switch {
 	case len(j.y) == 0:
 		return nil
 	case c.depthwise():
-		return convDepthwise(call, j)
+		return convDepthwise(call, &j)
 	case c.byRows():
 		return convRows(call, &j)
 	case c.segmented():

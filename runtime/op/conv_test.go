@@ -1,6 +1,7 @@
 package op
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -154,6 +155,51 @@ func TestConvolution(t *testing.T) {
 				wantOut(t, outs[0], outs[0].Sizes, naiveConv(&cc, x, w, bias, &outs[0].Meta)...)
 			}
 		})
+	}
+}
+
+// TestConvolutionAgain holds calls of one invoker, which keeps what follows from sizes, against those of new ones: with other
+// numbers at other places, then with less images, then with as many as before.
+func TestConvolutionAgain(t *testing.T) {
+	for _, cc := range convCases {
+		for _, tier := range kernel.Tiers() {
+			for _, order := range [][]uint8{nil, lastOrder(len(cc.in), len(cc.in) == len(cc.weight))} {
+				t.Run(cc.name, func(t *testing.T) { convAgainCase(t, &cc, tier, order) })
+			}
+		}
+	}
+}
+
+func convAgainCase(t *testing.T, cc *convCase, tier kernel.Tier, order []uint8) {
+	w := wave(cc.weight...)
+	input := func(round int) *tensor.Tensor {
+		sizes := slices.Clone(cc.in)
+		if round == 2 && len(cc.in) == len(cc.weight) && cc.in[0] > 1 {
+			sizes[0] = 1
+		}
+		x := ordered(wave(sizes...), order...)
+		for i, v := range elems[float32](x) {
+			elems[float32](x)[i] = v * float32(round+1)
+		}
+		return x
+	}
+	bind := func(x *tensor.Tensor) *Invoker {
+		v := boundConv(t, tier, &Env{Temp: new(Temp)}, vals(cc.args(x, w, nil)...), nil)
+		v.Stable = true
+		return v
+	}
+	v := bind(input(0))
+	for round := range 5 {
+		x := input(round)
+		*v.Args[convInput].Tensor = *x
+		v.Outs[0].Data = AlignedBytes(cap(v.Outs[0].Data))
+		fresh := bind(x)
+		if err := errors.Join(v.Call(), fresh.Call()); err != nil {
+			t.Fatal(err)
+		}
+		if err := sameResults(fresh.Outs[0], v.Outs[0]); err != nil {
+			t.Errorf("tier %v, order %v, call %d: %v", tier, order, round, err)
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ type lines[T number] struct {
 	planes  phases
 	scratch []T // of every worker: the planes of a channel, and a plane of outputs
 	workers int
+	framing
 }
 
 // vectorLines computes a depthwise convolution by a vector kernel, if there is one for it.
@@ -37,7 +38,22 @@ func vectorLines[T number](call *Call, j *convJob[T]) (bool, error) {
 	if !fits() {
 		return false, nil
 	}
-	return true, l.compute(call)
+	if l.window && l.frames() {
+		l.widen(&l.conv)
+	}
+	k := keep[lines[T]](call)
+	k.job = l
+	return true, k.job.compute(call, k.run)
+}
+
+// framedElements is how many elements are copied in the time that a position takes which does not see its whole window.
+const framedElements = 256
+
+// frames reports whether a frame costs less than the positions at the ends of rows.
+func (l *lines[T]) frames() bool {
+	_, ends, _ := l.border(2)
+	in := &l.in
+	return ends > 0 && (in.size[1]+2*l.pad[1])*(in.size[2]+2*l.pad[2])*in.channels <= framedElements*ends*l.out.size[1]
 }
 
 // inner reports whether the channels of a position make a line.
@@ -56,7 +72,11 @@ func (l *lines[T]) line() int { return (l.out.size[1]-1)*l.planes.width + l.out.
 // space is how many elements of scratch a worker has.
 func (l *lines[T]) space() int { return l.planes.space() + l.planes.size() }
 
-func (l *lines[T]) compute(call *Call) error {
+// compute computes a convolution that is laid out; run does parts of it.
+func (l *lines[T]) compute(call *Call, run func(lo, hi int)) error {
+	if err := fillFrame(call, &l.convJob, &l.framing); err != nil {
+		return err
+	}
 	empty, scratch := l.out.channels, 0
 	if l.window {
 		empty *= (l.out.size[2]-1)*l.stride[2] + (l.kernel[2]-1)*l.dilation[2] + 1
@@ -74,7 +94,7 @@ func (l *lines[T]) compute(call *Call) error {
 		l.part(0)
 		return nil
 	}
-	share(call, l, l.workers, 1)
+	call.Parallel(l.workers, 1, run)
 	return nil
 }
 
@@ -117,8 +137,8 @@ func (l *lines[T]) positions(t kernel.Taps, n, d, h int) {
 		}
 	}
 	y := l.y[n*l.out.sn+d*l.out.step[0]+h*l.out.step[1]:]
-	limit := l.out.size[2]
-	for s := l.stretchAt(2, 0, limit); s.from < limit; s = l.stretchAt(2, s.to, limit) {
+	s := stretch{limit: l.out.size[2]}
+	for l.next(2, &s) {
 		if l.window && s.taps() == l.kernel[2] {
 			l.windows(&t, y, &rows, &s)
 			continue

@@ -152,8 +152,8 @@ func (j *convJob[T]) tap(row, x []T, t int) {
 }
 
 // convDepthwise computes a convolution of single channels, tap by tap.
-func convDepthwise[T number](call *Call, j convJob[T]) error {
-	if done, err := vectorLines(call, &j); done || err != nil {
+func convDepthwise[T number](call *Call, j *convJob[T]) error {
+	if done, err := vectorLines(call, j); done || err != nil {
 		return err
 	}
 	rows := j.out.batch * j.out.size[0] * j.out.size[1]
@@ -163,7 +163,7 @@ func convDepthwise[T number](call *Call, j convJob[T]) error {
 	if call.Parallel == nil || len(j.y)*j.taps() < gemmParallelMin {
 		j.depthwiseRows(0, rows)
 	} else {
-		share(call, &j, rows, max(1, gemmParallelMin/4/max(1, len(j.y)/rows*j.taps())))
+		share(call, j, rows, max(1, gemmParallelMin/4/max(1, len(j.y)/rows*j.taps())))
 	}
 	clampTo(j.y, j.bounds)
 	return nil

@@ -14,6 +14,8 @@ type segments[T number] struct {
 	convJob[T]
 	rows, cols   int // output positions of a rectangle
 	down, across int // rectangles of an image
+	grain        int // pieces that one thread takes at least; 0: all of them
+	framing
 }
 
 // The output positions that a rectangle has about and at most in a row.
@@ -43,25 +45,41 @@ func (s *segments[T]) positions() int {
 
 // convSegments computes a convolution that is segmented.
 func convSegments[T number](call *Call, j *convJob[T]) error {
-	s := segments[T]{convJob: *j}
-	if err := s.frame(call); err != nil {
+	k := keep[segments[T]](call)
+	k.job = segments[T]{convJob: *j}
+	k.job.layOut(call.Parallel != nil)
+	return k.job.compute(call, k.run)
+}
+
+// compute computes a convolution that is laid out; run does parts of it.
+func (s *segments[T]) compute(call *Call, run func(lo, hi int)) error {
+	if err := fillFrame(call, &s.convJob, &s.framing); err != nil {
 		return err
+	}
+	if s.grain == 0 {
+		s.parts(0, s.pieces())
+		return nil
+	}
+	call.Parallel(s.pieces(), s.grain, run)
+	return nil
+}
+
+// layOut decides all that depends on sizes alone.
+func (s *segments[T]) layOut(parallel bool) {
+	if s.pad != (triple{}) && s.framedCost() < s.borderCost() {
+		s.widen(&s.conv)
 	}
 	if s.pointwise() {
 		s.flatten()
 	}
-	if call.Parallel == nil || s.work() < gemmParallelMin {
+	if !parallel || s.work() < gemmParallelMin {
 		s.cut(1)
-		s.parts(0, s.pieces())
-		return nil
+		return
 	}
 	s.cut(convWorkers)
-	grain := 1
-	if s.many() {
-		grain = 2 // so that the second panel is loaded beside the work with the first
+	if s.grain = 1; s.many() {
+		s.grain = 2 // so that the second panel is loaded beside the work with the first
 	}
-	share(call, &s, s.pieces(), grain)
-	return nil
 }
 
 // cut divides images into rectangles, such that there are at least so many pieces if that leaves whole tiles.
@@ -84,41 +102,6 @@ func (s *segments[T]) cut(least int) {
 // pieces is how many pieces there are: a panel for each rectangle, group and image.
 func (s *segments[T]) pieces() int {
 	return s.out.batch * s.groups * s.down * s.across * s.panels(s.outPer)
-}
-
-// frame puts zeros around the input where that costs less than the tiles of positions that see but some taps: they have few
-// rows, and a wide kernel has many of them.
-func (s *segments[T]) frame(call *Call) error {
-	if s.pad == (triple{}) || s.framedCost() >= s.borderCost() {
-		return nil
-	}
-	in := s.in
-	for i := range in.size {
-		in.size[i] += 2 * s.pad[i]
-	}
-	in.step[2] = in.channels
-	in.step[1] = in.size[2] * in.step[2]
-	in.sn = in.size[1] * in.step[1]
-	x, err := tempOf[T](call, in.batch*in.sn)
-	if err != nil {
-		return err
-	}
-	clear(x)
-	for n := range in.batch {
-		for h := range s.in.size[1] {
-			from, to := n*s.in.sn+h*s.in.step[1], n*in.sn+(h+s.pad[1])*in.step[1]+s.pad[2]*in.step[2]
-			if s.in.step[2] == in.channels {
-				copy(x[to:], s.x[from:from+s.in.size[2]*in.channels])
-				continue
-			}
-			for range s.in.size[2] {
-				copy(x[to:to+in.channels], s.x[from:from+in.channels])
-				from, to = from+s.in.step[2], to+in.step[2]
-			}
-		}
-	}
-	s.x, s.in, s.pad = x, in, triple{}
-	return nil
 }
 
 // tileLeast is as how many rows a tile counts that has fewer: it reads as much of the weights. tileCost is what a tile
@@ -203,8 +186,10 @@ func (s *segments[T]) panel(g, k int, x, y []T, r *rectangle) {
 	if s.many() && r.ahead {
 		t.next = floats(weights[size:min(len(weights), 2*size)])
 	}
-	for v := s.stretchAt(1, r.h, min(r.h+s.rows, s.out.size[1])); v.from < v.to; v = s.stretchAt(1, v.to, v.limit) {
-		for u := s.stretchAt(2, r.w, min(r.w+s.cols, s.out.size[2])); u.from < u.to; u = s.stretchAt(2, u.to, u.limit) {
+	v := stretch{to: r.h, limit: min(r.h+s.rows, s.out.size[1])}
+	for s.next(1, &v) {
+		u := stretch{to: r.w, limit: min(r.w+s.cols, s.out.size[2])}
+		for s.next(2, &u) {
 			s.block(&t, x, y, weights, &v, &u)
 		}
 	}
@@ -216,11 +201,15 @@ type stretch struct{ from, to, lo, hi, limit int }
 func (s *stretch) len() int  { return s.to - s.from }
 func (s *stretch) taps() int { return s.hi - s.lo }
 
-// stretchAt is the longest stretch from position at on; it is empty at the limit.
-func (c *conv) stretchAt(axis, at, limit int) stretch {
+// next makes s the longest stretch that begins where it ends, and reports whether there is one.
+func (c *conv) next(axis int, s *stretch) bool {
+	if s.to >= s.limit {
+		return false
+	}
 	stride, pad, dilation, k, in := c.stride[axis], c.pad[axis], c.dilation[axis], c.kernel[axis], c.in.size[axis]
-	first := at*stride - pad
-	s := stretch{from: at, to: min(at+1, limit), limit: limit, hi: k}
+	first := s.to*stride - pad
+	s.from = s.to
+	s.to, s.lo, s.hi = s.from+1, 0, k
 	if first < 0 {
 		s.lo = min(k, (dilation-1-first)/dilation)
 	}
@@ -228,9 +217,9 @@ func (c *conv) stretchAt(axis, at, limit int) stretch {
 		s.hi = max(s.lo, (last+dilation)/dilation)
 	}
 	if s.taps() == k { // so do all positions to the last that sees the last tap
-		s.to = max(s.to, min(limit, (in-1-(k-1)*dilation+pad)/stride+1))
+		s.to = max(s.to, min(s.limit, (in-1-(k-1)*dilation+pad)/stride+1))
 	}
-	return s
+	return true
 }
 
 // block computes the positions of the rows v and the columns u: side by side along the longer of the two.

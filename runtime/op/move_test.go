@@ -281,3 +281,33 @@ func TestMoveOrders(t *testing.T) {
 		}
 	}
 }
+
+// TestMoveAgain holds calls of one invoker, which keeps the move, against the elements: with other numbers, and other sizes.
+func TestMoveAgain(t *testing.T) {
+	sig := ParseSignature(PermuteCopy.Schema)
+	k := &PermuteCopyF32
+	x := iota32(2, 3, 4)
+	out := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: dims{4, 2, 3}}, Data: make([]byte, 96)}
+	args := vals(x, dims{2, 0, 1})
+	plan, err := Prepare(k, &sig, args, []tensor.Meta{out.Meta}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := plan.Bind(args, []*tensor.Tensor{out}, &Env{Temp: new(Temp)})
+	v.Stable = true
+	for round, rows := range []int64{2, 2, 1, 1, 0, 2, 2} {
+		*x = *iota32(rows, 3, 4)
+		for i := range elems[float32](x) {
+			elems[float32](x)[i] += float32(round)
+		}
+		if err := v.Call(); err != nil {
+			t.Fatal(err)
+		}
+		for i, got := range elems[float32](out) {
+			a, b, c := i/3/int(rows), i/3%int(rows), i%3
+			if want := elems[float32](x)[(b*3+c)*4+a]; got != want {
+				t.Errorf("call %d, element %d: %v, want %v", round, i, got, want)
+			}
+		}
+	}
+}

@@ -212,7 +212,9 @@ type Call struct {
 	// later calls, so that steady state allocates nothing.
 	Alloc func(n int) ([]byte, error)
 
-	kept any // what share keeps
+	kept any // what keep keeps
+	// same says that since the last call of this kernel nothing has changed but bytes of tensors, and where they lie.
+	same bool
 }
 
 // bounds are c.Bounds, infinite without.

@@ -15,12 +15,18 @@ type kept[J any] struct {
 // share does the n pieces of job on several threads, at least grain at a time. The job lies in c, where the next call of
 // the same kernel finds its place again, so that steady state allocates nothing.
 func share[J any, P part[J]](c *Call, job *J, n, grain int) {
+	k := keep[J, P](c)
+	k.job = *job
+	c.Parallel(n, grain, k.run)
+}
+
+// keep is the place of a job in c: the last call's if that had such a job.
+func keep[J any, P part[J]](c *Call) *kept[J] {
 	k, ok := c.kept.(*kept[J])
 	if !ok {
 		k = new(kept[J])
 		k.run = func(lo, hi int) { P(&k.job).parts(lo, hi) }
 		c.kept = k
 	}
-	k.job = *job
-	c.Parallel(n, grain, k.run)
+	return k
 }

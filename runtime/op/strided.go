@@ -76,18 +76,38 @@ func (v *strided) merge() {
 	}
 }
 
-// moveStrided copies what v says from src to dst.
+// moveStrided copies what v says from src to dst; v changes.
 func moveStrided[T any](dst, src []T, v *strided) {
+	rows := v.ready()
+	moveReady(dst, src, v, rows)
+}
+
+// ready makes v a move that moveReady can run any number of times.
+func (v *strided) ready() rows {
 	if v.empty() {
-		return
+		v.n = -1
+		return rows{}
 	}
 	v.normalize()
 	if v.n == 0 {
+		return rows{}
+	}
+	return v.takeRows()
+}
+
+// moveReady is moveStrided for a move that is ready.
+func moveReady[T any](dst, src []T, v *strided, rows rows) {
+	switch {
+	case v.n < 0:
+		return
+	case v.n == 0:
 		dst[v.dstOff] = src[v.srcOff]
+		return
+	case v.n == 1 && rows.size == 0:
+		moveRun(dst, src, v.dstOff, v.srcOff, v.size[0], v.dst[0], v.src[0])
 		return
 	}
 	var at [2 * tensor.MaxRank]int
-	rows := v.takeRows()
 	last, s, d := v.n-1, v.srcOff, v.dstOff
 	for {
 		if rows.size > 0 {

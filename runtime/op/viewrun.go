@@ -5,12 +5,27 @@ import "github.com/rules-pte/rules_pte/runtime/tensor"
 // runMove moves argument 0 to the out as the move says.
 func runMove[T word](c *Call, move func(in, out *tensor.Meta, args []Value) (strided, error)) error {
 	in, out := c.Args[0].Tensor, c.Out[0]
-	v, err := move(&in.Meta, &out.Meta, c.Args)
-	if err != nil {
-		return err
+	k, ok := c.kept.(*keptMove)
+	if !ok {
+		k = new(keptMove)
+		c.kept = k
 	}
-	moveStrided(elems[T](out), elems[T](in), &v)
+	if !ok || !c.same {
+		v, err := move(&in.Meta, &out.Meta, c.Args)
+		if err != nil {
+			return err
+		}
+		k.strided = v
+		k.rows = k.ready()
+	}
+	moveReady(elems[T](out), elems[T](in), &k.strided, k.rows)
 	return nil
+}
+
+// keptMove is a move between calls.
+type keptMove struct {
+	strided
+	rows rows
 }
 
 // runView keeps the elements in their logical order.

@@ -126,6 +126,40 @@ func (j *pool) rows(row int) int {
 
 // columns computes a row of results from a row that combines rows of the windows.
 func (j *pool) columns(o []float32, rows int) {
+	if j.StrideWidth > 1 && j.Width > 1 && j.c >= alone {
+		j.apart(o)
+	} else {
+		j.together(o)
+	}
+	switch {
+	case !j.mean:
+	case j.Left == 0 && j.Right == 0:
+		scale(j.tier, o, 1/float32(rows*j.Width))
+	default:
+		for i := range j.outW {
+			_, count := inside(i, j.w, j.Width, j.StrideWidth, j.DilationWidth, j.Left)
+			scale(j.tier, o[i*j.c:(i+1)*j.c], 1/float32(rows*count))
+		}
+	}
+}
+
+// alone is from how many channels on the columns of one window are combined alone.
+const alone = 16
+
+// apart combines the columns of each window.
+func (j *pool) apart(o []float32) {
+	next := j.DilationWidth * j.c
+	for i := range j.outW {
+		part, x := o[i*j.c:(i+1)*j.c], j.line[i*j.StrideWidth*j.c:]
+		j.combine(j.tier, part, x[:j.c], x[next:][:j.c])
+		for k := 2; k < j.Width; k++ {
+			j.combine(j.tier, part, part, x[k*next:][:j.c])
+		}
+	}
+}
+
+// together combines the columns of the windows at all elements, and takes those of the results.
+func (j *pool) together(o []float32) {
 	all := j.line
 	span := len(j.line) - (j.Width-1)*j.DilationWidth*j.c // where the windows begin
 	for k := 1; k < j.Width; k++ {
@@ -133,12 +167,7 @@ func (j *pool) columns(o []float32, rows int) {
 		all = j.other
 	}
 	for i := range j.outW {
-		part := o[i*j.c : (i+1)*j.c]
-		copy(part, all[i*j.StrideWidth*j.c:])
-		if j.mean {
-			_, count := inside(i, j.w, j.Width, j.StrideWidth, j.DilationWidth, j.Left)
-			scale(j.tier, part, 1/float32(rows*count))
-		}
+		copy(o[i*j.c:(i+1)*j.c], all[i*j.StrideWidth*j.c:])
 	}
 }
 
