@@ -103,6 +103,9 @@ func (g *Gen) EndProfilingDelegate(e backend.EventTracerEntry, metadata []byte) 
 	ev.End, ev.Metadata = g.now(), append([]byte(nil), metadata...)
 }
 
+// TracesIntermediates reports whether LogEvalue keeps values that are no outputs.
+func (g *Gen) TracesIntermediates() bool { return g.level >= IntermediateOutputs }
+
 // LogEvalue keeps a copy of v.
 func (g *Gen) LogEvalue(v *backend.Value, output bool) {
 	if g.level < ProgramOutputs || !output && g.level < IntermediateOutputs {

@@ -360,14 +360,7 @@ func (f *fuser) any(list []int32, x int32) bool {
 // overlap reports whether two tensors have bytes in common.
 func (f *fuser) overlap(v, w int32) bool {
 	v, w = f.root(v), f.root(w)
-	if v == w {
-		return true
-	}
-	if f.place[v] != planned || f.place[w] != planned {
-		return false
-	}
-	a, b := f.plan.Values[v].Tensor.Allocation, f.plan.Values[w].Tensor.Allocation
-	return a.MemoryID == b.MemoryID && a.Offset < b.Offset+uint64(f.vals[w].Tensor.Nbytes()) && b.Offset < a.Offset+uint64(f.vals[v].Tensor.Nbytes())
+	return v == w || f.shares(v, w)
 }
 
 // root is what value v is a view of.

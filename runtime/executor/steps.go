@@ -69,6 +69,7 @@ func (m *method) outsAndReads(in *pte.Instruction) (outs, reads []int32) {
 // loadSteps resolves all instructions; kernels and backends that are not there go to missing.
 func (m *method) loadSteps(missing *missingList) error {
 	m.markVarying()
+	m.layOut()
 	base := 0
 	for k, chain := range m.plan.Chains {
 		for i := range chain.Instructions {

@@ -426,7 +426,7 @@ func (v *Invoker) placeOuts() error {
 		if arg >= 0 {
 			order = t.DimOrder
 		}
-		if (want == t.DType || !natural.DType.Valid()) && (arg >= 0 || sameOrder(t, order)) {
+		if (want == t.DType || !natural.DType.Valid()) && (arg >= 0 || sameOrder(t, order) || v.inner(t)) {
 			v.call.Out[i] = t
 			continue
 		}
@@ -444,6 +444,12 @@ func (v *Invoker) placeOuts() error {
 		v.call.Out[i] = temp
 	}
 	return nil
+}
+
+// inner reports whether the kernel gives t with its channels innermost, as they are, where others are natural.
+func (v *Invoker) inner(t *tensor.Tensor) bool {
+	f := v.plan.Kernel.Def.Inner
+	return f != nil && t.Rank() > 2 && channelsInner(&t.Meta, t.Rank()-2) && f(v.call.Args, &t.Meta, v.plan.tier)
 }
 
 // inPlaceArg is the argument that out i is, or -1.

@@ -3,6 +3,7 @@ package op
 import (
 	"strconv"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -114,6 +115,34 @@ func plainOrder(m *tensor.Meta, spatial int) tensor.Meta {
 		return *m
 	}
 	return tensor.Meta{DType: m.DType, Sizes: m.Sizes}
+}
+
+// leastInner is how many results a position has at least that channels are kept innermost for: fewer leave most of a
+// panel of the weights empty.
+const leastInner = 8
+
+// innerConvolution is Def.Inner of convolutions: vectors run along the channels of those without groups, and of
+// depthwise ones. It looks at no size but those of the weights.
+func innerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
+	w := args[convWeight].Tensor
+	if out.DType != tensor.Float || w == nil || w.DType != tensor.Float || w.Rank() > 4 || w.Rank() != out.Rank() ||
+		args[convTransposed].Int != 0 || kernel.GemmF32(t) == nil {
+		return false
+	}
+	if groups := args[convGroups].Int; groups != 1 {
+		return w.Sizes[1] == 1 && w.Sizes[0] == groups && w.Sizes[0] >= leastInner
+	}
+	return w.Sizes[0] >= leastInner
+}
+
+// convOrder is the input as a convolution sees it that gives out: with the channels innermost as in out where it runs best
+// so, else in its plain order.
+func convOrder(args []Value, out *tensor.Meta, t kernel.Tier) tensor.Meta {
+	in, spatial := &args[convInput].Tensor.Meta, args[convWeight].Tensor.Rank()-2
+	if channelsInner(out, spatial) && innerConvolution(args, out, t) {
+		return tensor.Meta{DType: in.DType, Sizes: in.Sizes, DimOrder: out.DimOrder}
+	}
+	return plainOrder(in, spatial)
 }
 
 // taps is the number of the kernel's elements for one pair of channels.
@@ -294,7 +323,7 @@ func prepareConvolution[T number](p *Prep) (State, error) {
 	if len(p.Out) != 1 || len(p.Out[0].Sizes) != len(sizes.Out[0].Sizes) {
 		return nil, errDims
 	}
-	in := plainOrder(&p.Args[convInput].Tensor.Meta, w.Rank()-2)
+	in := convOrder(p.Args, &p.Out[0], p.Tier)
 	c := newConv(p.Args, &in, &p.Out[0])
 	c.tiling = tilingOf[T](p.Tier)
 	if c.packed(w) {
@@ -316,15 +345,12 @@ func runConvolution[T number](call *Call, s State) error {
 		return err
 	}
 	t, w := call.Args[convInput].Tensor, call.Args[convWeight].Tensor
-	meta := plainOrder(&t.Meta, w.Rank()-2)
+	meta := convOrder(call.Args, &call.Out[0].Meta, call.Tier)
 	c := newConv(call.Args, &meta, &call.Out[0].Meta)
 	c.tiling = tilingOf[T](call.Tier)
-	x := elems[T](t)
-	if !c.channelsInner {
-		var err error
-		if x, err = contiguousOf[T](call, t); err != nil {
-			return err
-		}
+	x, err := orderedOf[T](call, t, &meta)
+	if err != nil {
+		return err
 	}
 	if s, ok := s.(*packed[T]); ok {
 		return convolve(call, &c, x, s.data)

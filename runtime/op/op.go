@@ -69,6 +69,9 @@ type Def struct {
 	// KeyPromoteFloat look at and cast; 0 means every tensor and Scalar.
 	KeyArgs uint32
 	Tags    Tags
+	// Inner, unless nil, reports whether a call runs best with the channels of its first argument and of its out innermost. Run
+	// then gives such an out whatever order the first argument has.
+	Inner func(args []Value, out *tensor.Meta, t kernel.Tier) bool
 	// RTol is the relative tolerance in Float against PyTorch; 0 means equal bits are expected of
 	// integers and 1e-5 of floats.
 	RTol float64

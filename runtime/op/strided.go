@@ -186,15 +186,19 @@ func sameMove(in, out *tensor.Meta) (v strided) {
 
 // contiguousOf is t's elements in row-major order: t's own, or a temporary copy.
 func contiguousOf[T any](c *Call, t *tensor.Tensor) ([]T, error) {
-	if t.Contiguous() {
+	return orderedOf[T](c, t, &tensor.Meta{DType: t.DType, Sizes: t.Sizes})
+}
+
+// orderedOf is t's elements as they lie in want, which has t's sizes: t's own, or a temporary copy.
+func orderedOf[T any](c *Call, t *tensor.Tensor, want *tensor.Meta) ([]T, error) {
+	if sameOrder(t, want.DimOrder) {
 		return elems[T](t), nil
 	}
 	tmp, err := tempOf[T](c, t.Numel())
 	if err != nil {
 		return nil, err
 	}
-	plain := tensor.Meta{DType: t.DType, Sizes: t.Sizes}
-	v := sameMove(&t.Meta, &plain)
+	v := sameMove(&t.Meta, want)
 	moveStrided(tmp, elems[T](t), &v)
 	return tmp, nil
 }

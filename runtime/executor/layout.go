@@ -1,0 +1,271 @@
+package executor
+
+import (
+	"slices"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// IntermediateTracer is an EventTracer that may look at the values between instructions. While it does, each instruction
+// of the file runs by itself, and leaves its results as the file says they lie.
+type IntermediateTracer interface {
+	EventTracer
+	// TracesIntermediates reports whether LogEvalue looks at values that are no outputs.
+	TracesIntermediates() bool
+}
+
+// tracesIntermediates reports whether somebody looks at values that are no outputs.
+func (p *Program) tracesIntermediates() bool {
+	t, ok := p.tracer.(IntermediateTracer)
+	return ok && t.TracesIntermediates()
+}
+
+// layout finds the values that nobody but kernels sees, and gives those the channels innermost that convolutions make.
+// Pointwise operators want their tensors alike: these make a group, in which all lie as the others do.
+type layout struct {
+	*method
+	group []int32 // of each value: a member of its group, in the end itself
+	fixed []bool  // values that stay as they are
+	made  []bool  // values that a convolution makes which runs best with the channels innermost
+	// written are the values that an instruction writes, or that are there before the first one.
+	written  []bool
+	accesses []access
+}
+
+// innerOrders are the orders with the channels innermost, by rank.
+var innerOrders = [...][]uint8{3: {0, 2, 1}, 4: {0, 2, 3, 1}}
+
+// layOut puts the channels of intermediate images innermost, before kernels are prepared. The bytes of a tensor are as
+// many in either order, so the plan of the memory stays.
+func (m *method) layOut() {
+	if m.prog.tracesIntermediates() || !m.convolves() {
+		return
+	}
+	n := len(m.vals)
+	l := layout{method: m, group: make([]int32, n), fixed: make([]bool, n), made: make([]bool, n), written: make([]bool, n)}
+	l.values()
+	for _, chain := range m.plan.Chains {
+		for i := range chain.Instructions {
+			l.instruction(&chain.Instructions[i])
+		}
+	}
+	for _, v := range m.plan.Outputs {
+		if m.has(v) {
+			l.access(v, false)
+		}
+	}
+	l.fixAliases()
+	l.apply()
+}
+
+// convolves reports whether the method has an operator that prefers an order.
+func (m *method) convolves() bool {
+	return slices.ContainsFunc(m.plan.Operators, func(o pte.Operator) bool {
+		def, _ := m.prog.table.Def(operatorName(o))
+		return def != nil && def.Inner != nil
+	})
+}
+
+// values fixes what is no intermediate image of Float.
+func (l *layout) values() {
+	for v := range l.vals {
+		l.group[v] = int32(v)
+		t := l.vals[v].Tensor
+		if t == nil {
+			continue
+		}
+		l.written[v] = l.state(int32(v)) || l.isInput[v]
+		l.fixed[v] = l.written[v] || t.DType != tensor.Float || t.Rank() != 3 && t.Rank() != 4 || t.DimOrder != nil ||
+			l.place[v] != planned && l.place[v] != owned
+	}
+	for i := range l.plan.Values {
+		if e := &l.plan.Values[i]; e.Type == pte.TensorList || e.Type == pte.OptionalTensorList {
+			for _, item := range e.Items {
+				if item >= 0 {
+					l.fixed[item] = true
+				}
+			}
+		}
+	}
+	for _, v := range l.plan.Outputs {
+		if l.has(v) {
+			l.fixed[v] = true
+		}
+	}
+}
+
+// instruction says what an instruction means for its values. Other instructions than calls of kernels fix them.
+func (l *layout) instruction(in *pte.Instruction) {
+	if in.Type == pte.KernelCall && in.A >= 0 && int(in.A) < len(l.plan.Operators) {
+		name := operatorName(l.plan.Operators[in.A])
+		if f, _ := primOp(name); f == nil {
+			if def, sig := l.prog.table.Def(name); def != nil && len(in.Args) >= len(sig.Params) {
+				l.call(def, sig, in.Args)
+				return
+			}
+		}
+	}
+	for _, v := range append([]int32{in.A, in.B}, in.Args...) {
+		if l.has(v) {
+			l.fixed[v] = true
+			l.access(v, false)
+		}
+	}
+}
+
+func (l *layout) access(v int32, write bool) {
+	if l.vals[v].Tensor != nil {
+		l.accesses = append(l.accesses, access{v, write})
+	}
+}
+
+// anyOrder are the operators that read their argument in any order as well as contiguous.
+var anyOrder = map[string]bool{"aten::mean.out": true}
+
+// call says what a call of a kernel means for its values: operators that know nothing of orders read theirs as they are.
+func (l *layout) call(def *op.Def, sig *op.Signature, list []int32) {
+	var args, outs []int32
+	for i, p := range sig.Params {
+		switch v := list[i]; {
+		case !l.has(v):
+			return
+		case p.Out:
+			outs = append(outs, v)
+			l.written[v] = true
+			l.access(v, true)
+		default:
+			args = append(args, v)
+			l.access(v, p.InPlace)
+			l.fixed[v] = l.fixed[v] || p.InPlace
+		}
+	}
+	switch {
+	case def.Inner != nil && len(outs) == 1:
+		l.convolution(def, args, outs[0])
+	case def.Tags&op.Pointwise != 0 && len(outs) == 1:
+		l.pointwise(args, outs[0])
+	case !anyOrder[sig.Name]:
+		for _, v := range args {
+			l.fixed[v] = true
+		}
+	}
+}
+
+// convolution is call of an operator that prefers an order.
+func (l *layout) convolution(def *op.Def, args []int32, out int32) {
+	vals := make([]op.Value, len(args))
+	for i, v := range args {
+		vals[i] = l.vals[v]
+		l.fixed[v] = l.fixed[v] || i > 0
+	}
+	t := l.vals[out].Tensor
+	switch {
+	case t == nil || !inner(def, vals, t, l.prog.tier):
+		l.fixed[args[0]] = true
+	default:
+		l.made[out] = true
+	}
+}
+
+// inner is def.Inner of arguments that nobody has looked at; what panics has no preference.
+func inner(def *op.Def, args []op.Value, out *tensor.Tensor, t kernel.Tier) (yes bool) {
+	defer func() {
+		if recover() != nil {
+			yes = false
+		}
+	}()
+	return def.Inner(args, &out.Meta, t)
+}
+
+// pointwise puts the tensors of a call that are as large as its result into one group.
+func (l *layout) pointwise(args []int32, out int32) {
+	t := l.vals[out].Tensor
+	for _, v := range args {
+		if a := l.vals[v].Tensor; a != nil && t != nil && slices.Equal(a.Sizes, t.Sizes) {
+			l.group[l.root(v)] = l.root(out)
+		} else {
+			l.fixed[v] = true
+		}
+	}
+}
+
+// root is what stands for the group of v.
+func (l *layout) root(v int32) int32 {
+	for l.group[v] != v {
+		l.group[v] = l.group[l.group[v]]
+		v = l.group[v]
+	}
+	return v
+}
+
+// access says that an instruction reads or writes a tensor.
+type access struct {
+	v     int32
+	write bool
+}
+
+// fixAliases fixes what is read under another name: a tensor that nobody writes has the bytes of those that lie there, and
+// state those of all that do.
+func (l *layout) fixAliases() {
+	straight := len(l.plan.Chains) == 1 && !slices.ContainsFunc(l.plan.Chains[0].Instructions, func(in pte.Instruction) bool {
+		return in.Type == pte.JumpFalseCall
+	})
+	for i, a := range l.accesses {
+		switch {
+		case a.write || l.place[a.v] != planned || l.isInput[a.v]:
+		case l.state(a.v) || !l.written[a.v] && !straight:
+			l.fixThose(a.v, l.accesses, false)
+		case !l.written[a.v]:
+			l.fixThose(a.v, l.accesses[:i], true)
+		}
+	}
+}
+
+// fixThose fixes what writes where v lies; if last is set, up to the last one that writes all of it.
+func (l *layout) fixThose(v int32, before []access, last bool) {
+	for k := len(before) - 1; k >= 0; k-- {
+		w := before[k].v
+		if !before[k].write || !l.shares(v, w) {
+			continue
+		}
+		l.fixed[w] = true
+		if last && l.offset(w) == l.offset(v) && l.vals[w].Tensor.Nbytes() >= l.vals[v].Tensor.Nbytes() {
+			return
+		}
+	}
+}
+
+// state reports whether v is there before the first instruction.
+func (l *layout) state(v int32) bool {
+	d := l.plan.Values[v].Tensor
+	return d.DataBufferIdx > 0 || d.Extra != nil && d.Extra.Location == pte.LocationExternal
+}
+
+func (m *method) offset(v int32) uint64 { return m.plan.Values[v].Tensor.Allocation.Offset }
+
+// shares reports whether two tensors have bytes of an arena in common.
+func (m *method) shares(v, w int32) bool {
+	if m.place[v] != planned || m.place[w] != planned {
+		return false
+	}
+	a, b := m.plan.Values[v].Tensor.Allocation, m.plan.Values[w].Tensor.Allocation
+	return a.MemoryID == b.MemoryID && a.Offset < b.Offset+uint64(m.vals[w].Tensor.Nbytes()) && b.Offset < a.Offset+uint64(m.vals[v].Tensor.Nbytes())
+}
+
+// apply changes the order of groups that a convolution makes a member of, and of which nobody sees one.
+func (l *layout) apply() {
+	for v := range l.vals {
+		root := l.root(int32(v))
+		l.fixed[root] = l.fixed[root] || l.fixed[v]
+		l.made[root] = l.made[root] || l.made[v]
+	}
+	for v := range l.vals {
+		if root := l.root(int32(v)); l.made[root] && !l.fixed[root] {
+			t := l.vals[v].Tensor
+			t.DimOrder = innerOrders[t.Rank()]
+		}
+	}
+}

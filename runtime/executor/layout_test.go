@@ -1,0 +1,80 @@
+package executor
+
+import (
+	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+)
+
+// Values of testdata/images: what the first activation gives, and the sum that a view and a pooling read.
+const (
+	firstActivation = 19
+	sumOfBranches   = 163
+)
+
+// loadImages loads testdata/images after a change, and runs its first case, which has two images.
+func loadImages(t *testing.T, opts LoadOptions, change func(plan *pte.ExecutionPlan)) *Program {
+	t.Helper()
+	file := *loadTest(t, "images", LoadOptions{}).File()
+	change(file.Plans[0])
+	b, err := pte.Marshal(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Kernels = op.Kernels
+	p, err := Load(b, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	z := readModel(t, "testdata/images")
+	runCalls(t, p, "testdata/images", z.Rtol, z.Cases[0].Calls)
+	return p
+}
+
+// values is a tracer that looks at intermediate values.
+type values struct{ *scribe }
+
+func (values) TracesIntermediates() bool { return true }
+
+// TestLayout looks at where the channels of intermediate images lie.
+func TestLayout(t *testing.T) {
+	if kernel.Best() == kernel.Scalar {
+		t.Skip("the scalar tier prefers no order")
+	}
+	same := func(*pte.ExecutionPlan) {}
+	for name, c := range map[string]struct {
+		tracer EventTracer
+		change func(plan *pte.ExecutionPlan)
+		inner  bool
+	}{
+		"as it is":          {nil, same, true},
+		"spans are traced":  {&scribe{}, same, true},
+		"values are traced": {values{&scribe{}}, same, false},
+		"read under another name": {nil, func(plan *pte.ExecutionPlan) {
+			renamed := *plan.Values[firstActivation].Tensor
+			renamed.Sizes, renamed.Dynamism = append([]int32{2}, renamed.Sizes[1:]...), pte.Static
+			plan.Values = append(plan.Values, pte.EValue{Type: pte.TensorValue, Tensor: &renamed})
+			for i := range plan.Chains[0].Instructions {
+				if in := &plan.Chains[0].Instructions[i]; in.Args[0] == firstActivation {
+					in.Args[0] = int32(len(plan.Values) - 1)
+				}
+			}
+		}, false},
+		"an output": {nil, func(plan *pte.ExecutionPlan) {
+			plan.Outputs = append([]int32{firstActivation}, plan.Outputs...)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := loadImages(t, LoadOptions{Tracer: c.tracer}, c.change).methods[0]
+			if got := m.vals[firstActivation].Tensor.DimOrder != nil; got != c.inner {
+				t.Errorf("the channels of the first activation lie innermost: %v, want %v", got, c.inner)
+			}
+			if m.vals[sumOfBranches].Tensor.DimOrder != nil {
+				t.Error("the sum of the branches, which a view reads, does not lie as it did")
+			}
+		})
+	}
+}
