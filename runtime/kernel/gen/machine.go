@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"log"
+	"strings"
 )
 
 // vec is a vector register, ptr an integer register; both are numbered from 0.
@@ -24,6 +25,7 @@ func within[R vec | ptr](r R, n int) R {
 // machine writes the instructions of one instruction set. Offsets and strides are in bytes.
 type machine interface {
 	logic
+	numbers
 	widths
 
 	// tier is the suffix of names, such as "AVX2"; arch that of files, GOARCH's name.
@@ -88,6 +90,9 @@ type machine interface {
 	// clamp gives acc at least lo and at most hi; NaN stays.
 	clamp(acc, lo, hi vec)
 
+	// beside writes the instructions that emit writes for 0 to n-1, where it can those of each in turn.
+	beside(n int, emit func(i int))
+
 	// rows addresses n rows, of which the first is at p and each is stride behind the one before.
 	// It may take the registers from free on.
 	rows(p, stride ptr, n int, free ptr) rows
@@ -119,4 +124,28 @@ func (s *source) label(name string) { fmt.Fprintf(s, "%s:\n", name) }
 func (s *source) begin(name, arg string) {
 	s.funcs = append(s.funcs, function{name, arg})
 	fmt.Fprintf(s, "\n// func %s(a *%s)\nTEXT ·%[1]s(SB), NOSPLIT, $0-8\n", name, arg)
+}
+
+// beside takes instructions in turn, so that a machine finds some that do not wait for each other, unless they are of
+// different numbers or use a register of which there is only one.
+func (s *source) beside(n int, emit func(i int)) {
+	start := s.Len()
+	var lines [][]string
+	alike := true
+	for i := range n {
+		from := s.Len()
+		emit(i)
+		text := string(s.Bytes()[from:])
+		lines = append(lines, strings.SplitAfter(text, "\n"))
+		alike = alike && len(lines[i]) == len(lines[0]) && !strings.Contains(text, "K1")
+	}
+	if !alike {
+		return
+	}
+	s.Truncate(start)
+	for k := range lines[0] {
+		for i := range lines {
+			s.WriteString(lines[i][k])
+		}
+	}
 }

@@ -36,32 +36,26 @@ var arithmetics = []mapped{
 	}},
 	{name: "Exp", doc: "exp(x), within 2 ulp", operands: 1, registers: 6, emit: (*maps).exp},
 	{name: "Sigmoid", doc: "1/(1+exp(-x)), within 3 ulp down to x = -87, then 0", operands: 1, registers: 6, emit: func(g *maps, r []vec) {
-		g.constant(r[1], 0)
-		g.arith('-', r[0], r[1], r[0])
-		g.exp(r)
-		g.constant(r[1], 1)
-		g.arith('+', r[0], r[0], r[1])
-		g.arith('/', r[0], r[1], r[0])
+		g.expOf(r, -1)
+		g.with('+', r[0], r[0], 1, r[1])
+		g.inverse(r[1], r[0], r[2], lineTable, g.number(1))
+		g.copy(r[0], r[1])
 	}},
 	{name: "Tanh", doc: "tanh(x), within 6 ulp", operands: 1, registers: 5, emit: (*maps).tanh},
 	{name: "Erf", doc: "erf(x), within 1e-6 of the result", operands: 1, registers: 5, emit: (*maps).erf},
 	{name: "Gelu", doc: "x/2 · (1+erf(x/√2)), within 3e-7·(1+|x|)", operands: 1, registers: 6, emit: func(g *maps, r []vec) {
 		g.copy(r[5], r[0])
-		g.constant(r[1], math.Sqrt2/2)
-		g.arith('*', r[0], r[0], r[1])
-		g.erf(r)
+		g.erfOf(r, math.Sqrt2/2, false)
 		g.halfPlus(r)
 	}},
 	{name: "GeluTanh", doc: "x/2 · (1+tanh(√(2/π)·(x+0.044715x³))), within 5e-7·(1+|x|)", operands: 1, registers: 6, emit: func(g *maps, r []vec) {
 		g.copy(r[5], r[0])
 		g.arith('*', r[1], r[0], r[0])
 		g.constant(r[2], 1)
-		g.constant(r[3], 0.044715)
-		g.fma(r[2], r[1], r[3])
+		g.plus(r[2], r[1], 0.044715, r[3])
 		g.arith('*', r[0], r[0], r[2])
-		g.constant(r[1], math.Sqrt(2/math.Pi))
-		g.arith('*', r[0], r[0], r[1])
-		g.tanh(r)
+		g.with('*', r[0], r[0], math.Sqrt(2/math.Pi), r[1])
+		g.tanhOf(r, false)
 		g.halfPlus(r)
 	}},
 }
@@ -103,16 +97,7 @@ var table []float32
 // constant gives v a number of the table.
 func (g *maps) constant(v vec, x float64) { g.bits(v, math.Float32bits(float32(x))) }
 
-func (g *maps) bits(v vec, b uint32) {
-	for i, y := range table {
-		if math.Float32bits(y) == b {
-			g.broadcast(v, lineTable, i*float32Size)
-			return
-		}
-	}
-	table = append(table, math.Float32frombits(b))
-	g.broadcast(v, lineTable, (len(table)-1)*float32Size)
-}
+func (g *maps) bits(v vec, b uint32) { g.broadcast(v, lineTable, g.numberBits(b)) }
 
 // mapsF32 writes every function twice: in blocks of several vectors, and of one.
 func mapsF32(m machine) {
@@ -146,13 +131,14 @@ func (g *maps) function(f *mapped, nv int) {
 	for j := range nv {
 		r := registers(f, j)
 		g.load(r[0], lineX, j*width)
+		if nv > 1 {
+			g.prefetchSoon(lineX, j*width+prefetchAhead)
+		}
 		if f.operands == 2 {
 			g.load(r[1], lineY, j*width)
 		}
 	}
-	for j := range nv {
-		f.emit(g, registers(f, j))
-	}
+	g.beside(nv, func(j int) { f.emit(g, registers(f, j)) })
 	for j := range nv {
 		g.store(lineOut, j*width, registers(f, j)[0])
 	}
@@ -165,6 +151,9 @@ func (g *maps) function(f *mapped, nv int) {
 	g.end()
 }
 
+// prefetchAhead is how many bytes before their use operands are asked for: while machines compute, they look ahead for less.
+const prefetchAhead = 1024
+
 // registers are those of vector j of a block.
 func registers(f *mapped, j int) []vec {
 	r := make([]vec, f.registers)
@@ -176,14 +165,16 @@ func registers(f *mapped, j int) []vec {
 
 // polynomial computes r[to] = Σ c[i]·x^i, the last coefficient first; other is a second register for it.
 func (g *maps) polynomial(to, other, x vec, c ...float64) {
-	if len(c)%2 == 0 {
+	moves := g.hornerMoves()
+	if moves && len(c)%2 == 0 {
 		to, other = other, to
 	}
 	g.constant(to, c[0])
 	for _, y := range c[1:] {
-		g.constant(other, y)
-		g.fma(other, to, x)
-		to, other = other, to
+		g.horner(to, other, x, lineTable, g.number(y))
+		if moves {
+			to, other = other, to
+		}
 	}
 }
 
@@ -192,37 +183,68 @@ func (g *maps) reduce(low float64, x, n, p, q vec) {
 	g.constant(p, low)
 	g.constant(q, 89)
 	g.clamp(x, p, q)
-	g.constant(p, math.Log2E)
-	g.arith('*', n, x, p)
-	g.round(n, n)
-	g.constant(p, -0.693359375)
-	g.fma(x, n, p)
-	g.constant(p, 2.12194440e-4)
-	g.fma(x, n, p)
+	g.parts(1, x, n, p)
+}
+
+// reduceAny leaves the rest of sign·x = n·ln 2 + rest, times sign, in x, |x| ≤ ln 2/2. A machine that saturates does it without
+// bounds: n is what it is then, and x a number that is not large.
+func (g *maps) reduceAny(sign, low float64, x, n, p, q vec) {
+	if !g.saturates() {
+		g.constant(p, min(sign*low, sign*89))
+		g.constant(q, max(sign*low, sign*89))
+		g.clamp(x, p, q)
+	}
+	g.parts(sign, x, n, p)
+	if g.saturates() {
+		g.boundNumber(x, lineTable, g.number(0.5))
+	}
+}
+
+// parts takes sign·x apart: n·ln 2, and the rest, which, times sign, is left in x; p is free.
+func (g *maps) parts(sign float64, x, n, p vec) {
+	g.nearest(n, x, lineTable, g.number(sign*math.Log2E), g.number(0x1.8p23), p)
+	g.plus(x, n, -sign*0.693359375, p)
+	g.plus(x, n, sign*2.12194440e-4, p)
 }
 
 // expZero is where exp is 0.
 const expZero = -104
 
-// exp: x = n·ln 2 + r, |r| ≤ ln 2/2; a polynomial of degree 6 (Cephes, expf.c) in r, times 2^n.
-func (g *maps) exp(r []vec) {
+// exp: x = n·ln 2 + r, |r| ≤ ln 2/2; a polynomial of degree 5 in r, the one with the least error, times 2^n.
+func (g *maps) exp(r []vec) { g.expOf(r, 1) }
+
+// expOf is exp of sign·x, sign 1 or -1.
+func (g *maps) expOf(r []vec, sign float64) {
 	x, n, p, q := r[0], r[1], r[2], r[3]
-	g.reduce(expZero, x, n, p, q)
-	g.expPolynomial(p, q, x)
+	g.reduceAny(sign, expZero, x, n, p, q)
+	g.expPolynomial(sign, p, q, x)
 	g.bits(q, 127)
 	g.scale(p, n, [2]vec{r[4], r[5]}, q)
 	g.copy(x, p)
 }
 
-func (g *maps) expPolynomial(p, q, x vec) {
-	g.polynomial(p, q, x, 1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1, 1, 1)
+func (g *maps) expPolynomial(sign float64, p, q, x vec) {
+	if g.arch() == "wasm" { // its sums round more often: degree 6 (Cephes, expf.c)
+		g.polynomial(p, q, x, sign*1.9875691500e-4, 1.3981999507e-3, sign*8.3334519073e-3, 4.1665795894e-2, sign*1.6666665459e-1, 5.0000001201e-1, sign, 1)
+		return
+	}
+	g.polynomial(p, q, x, sign*0x1.0f9f9cp-7, 0x1.573a1ap-5, sign*0x1.555a80p-3, 0x1.fffdc6p-2, sign*0x1.fffff6p-1, 1)
 }
 
-// expNormal is exp without denormals, which take machines a long time: 0 below -125.5·ln 2.
+// expNormal is exp without denormals, which take machines a long time: 0 below -125.5·ln 2. exp(+Inf) may be NaN.
 func (g *maps) expNormal(r []vec) {
 	x, n, p, q := r[0], r[1], r[2], r[3]
-	g.reduce(-87, x, n, p, q)
-	g.expPolynomial(p, q, x)
+	if g.saturates() {
+		g.parts(1, x, n, p)
+	} else {
+		g.reduce(-87, x, n, p, q)
+	}
+	g.expPolynomial(1, p, q, x)
+	if g.saturates() {
+		g.scaleAbove(p, n, lineTable, g.number(-125.5))
+		g.copy(x, p)
+		return
+	}
 	g.constant(q, -125.5)
 	g.compare('<', x, n, q)
 	g.bits(q, 127)
@@ -231,39 +253,59 @@ func (g *maps) expNormal(r []vec) {
 }
 
 // tanh: a rational function (Eigen, ptanh_float), of odd numerator and even denominator.
-func (g *maps) tanh(r []vec) {
-	g.rational(r, 9,
+func (g *maps) tanh(r []vec) { g.tanhOf(r, true) }
+
+func (g *maps) tanhOf(r []vec, nan bool) {
+	g.rational(r, 9, nan,
 		[]float64{-2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11, 5.12229709037114e-08, 1.48572235717979e-05, 6.37261928875436e-04, 4.89352455891786e-03},
 		[]float64{1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03})
 }
 
 // erf: a rational function (Eigen, generic_fast_erf_float), of odd numerator and even denominator.
-func (g *maps) erf(r []vec) {
-	g.rational(r, 4,
-		[]float64{-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05, -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02},
-		[]float64{-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02})
+func (g *maps) erf(r []vec) { g.erfOf(r, 1, true) }
+
+// erfOf is erf of factor·x.
+func (g *maps) erfOf(r []vec, factor float64, nan bool) {
+	g.rational(r, 4/factor, nan,
+		ofMultiple(factor, factor, -2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05, -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02),
+		ofMultiple(factor, 1, -1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02))
 }
 
-// rational computes x·p(x²)/q(x²) for x bounded by limit.
-func (g *maps) rational(r []vec, limit float64, p, q []float64) {
+// ofMultiple are the coefficients, the last one first, of times·Σ c[i]·(factor·x)^(2i) as a polynomial in x².
+func ofMultiple(factor, times float64, c ...float64) []float64 {
+	for i := len(c) - 1; i >= 0; i-- {
+		c[i] *= times
+		times *= factor * factor
+	}
+	return c
+}
+
+// rational computes x·p(x²)/q(x²) for x bounded by limit, the result by 1; of NaN it need not be NaN unless nan.
+func (g *maps) rational(r []vec, limit float64, nan bool, p, q []float64) {
 	x, square, t, u, v := r[0], r[1], r[2], r[3], r[4]
-	g.constant(t, -limit)
-	g.constant(u, limit)
-	g.clamp(x, t, u)
+	g.within(x, limit, nan, t, u)
 	g.arith('*', square, x, x)
 	g.polynomial(t, u, square, p...)
 	g.polynomial(u, v, square, q...)
-	g.arith('/', t, t, u) // about 1 for small x, where x·p would be too small
-	g.arith('*', x, x, t)
-	g.constant(t, -1)
-	g.constant(v, 1)
-	g.clamp(x, t, v)
+	g.quotient(square, t, u, v) // about 1 for small x, where x·p would be too small
+	g.arith('*', x, x, square)
+	g.within(x, 1, nan, t, v)
+}
+
+// within makes |x| at most limit; NaN stays, or may if nan is not set. t and u may change.
+func (g *maps) within(x vec, limit float64, nan bool, t, u vec) {
+	if !nan && g.saturates() {
+		g.boundNumber(x, lineTable, g.number(limit))
+		return
+	}
+	g.constant(t, -limit)
+	g.constant(u, limit)
+	g.clamp(x, t, u)
 }
 
 // halfPlus computes r[5]/2 · (1 + r[0]).
 func (g *maps) halfPlus(r []vec) {
-	g.constant(r[1], 0.5)
-	g.arith('*', r[1], r[1], r[5])
+	g.with('*', r[1], r[5], 0.5, r[2])
 	g.copy(r[2], r[1])
 	g.fma(r[2], r[0], r[1])
 	g.copy(r[0], r[2])

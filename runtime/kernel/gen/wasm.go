@@ -462,3 +462,9 @@ func depthOf(open []region, label string) int {
 	}
 	return -1
 }
+
+func (m *wasm) beside(n int, emit func(i int)) {
+	for i := range n {
+		emit(i)
+	}
+}
