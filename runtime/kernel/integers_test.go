@@ -252,16 +252,16 @@ func TestScaleS8(t *testing.T) {
 			for i := range c.Scales {
 				c.Scales[i] = normal(i)
 			}
-			zeros, scales := []int32{-128, 17}, []float32{0.125, 3.1}
+			dynamic := []DynamicRow{{-128, 0.125}, {17, 3.1}}
 			acc, accIntact := guardedOf(2*wide, normal)
 			want := slices.Clone(acc)
 			for _, add := range []bool{true, false, true} {
-				if !rows.Scale(tier, acc, sums, &c, zeros, add) || !accIntact() {
+				if !rows.Scale(tier, acc, sums, &c, dynamic, add) || !accIntact() {
 					t.Fatalf("%v: %d columns: no kernel, or a value beside the output is changed", tier, n)
 				}
 				for i := range want {
 					k := i % wide
-					v := float32(float32(sums[i/wide*rows.Stride+k]-zeros[i/wide]*weightSums[k]) * c.Scales[k])
+					v := float32(float32(sums[i/wide*rows.Stride+k]-dynamic[i/wide].Zero*weightSums[k]) * c.Scales[k])
 					if add {
 						v = want[i] + v
 					}
@@ -271,27 +271,69 @@ func TestScaleS8(t *testing.T) {
 					t.Fatalf("%v: %d columns, add %v: got %v, want %v", tier, n, add, acc, want)
 				}
 			}
-			checkComplete(t, tier, n, acc, scales)
+			checkComplete(t, tier, n, acc, dynamic)
+			checkFinish(t, tier, n, &c, dynamic)
 		}
 	}
 }
 
-func checkComplete(t *testing.T, tier Tier, n int, x, scales []float32) {
+func checkComplete(t *testing.T, tier Tier, n int, x []float32, dynamic []DynamicRow) {
 	r := rand.New(rand.NewSource(int64(n)))
 	rows := RowsS8{Rows: 2, Cols: n, Stride: len(x) / 2, OutStride: n + 1, Low: -1e4, High: 2e4}
 	bias, _ := guardedOf(n, func(int) float32 { return float32(r.NormFloat64()) })
 	o, intact := guardedOf(2*rows.OutStride, func(int) float32 { return 55 })
-	if !rows.Complete(tier, o, x, bias, scales) || !intact() {
+	if !rows.Complete(tier, o, x, bias, dynamic) || !intact() {
 		t.Fatalf("%v: %d columns: no kernel, or a value beside the output is changed", tier, n)
 	}
 	for i, got := range o {
 		row, c := i/rows.OutStride, i%rows.OutStride
 		want := float32(55)
 		if c < n {
-			want = min(max(float32(x[row*rows.Stride+c]*scales[row])+bias[c], rows.Low), rows.High)
+			want = min(max(float32(x[row*rows.Stride+c]*dynamic[row].Scale)+bias[c], rows.Low), rows.High)
 		}
 		if got != want {
 			t.Fatalf("%v: %d columns: row %d, column %d: got %v, want %v", tier, n, row, c, got, want)
+		}
+	}
+}
+
+// checkFinish holds the two steps in one against one after the other.
+func checkFinish(t *testing.T, tier Tier, n int, c *Columns, dynamic []DynamicRow) {
+	r := rand.New(rand.NewSource(int64(n)))
+	wide := len(c.Scales)
+	whole := RowsS8{Rows: 2, Cols: wide, Stride: wide, OutStride: wide, Low: -1e4, High: 2e4}
+	rows := RowsS8{Rows: 2, Cols: n, Stride: wide, OutStride: n + 1, Low: -1e4, High: 2e4}
+	sums, _ := guardedOf(2*wide, func(int) int32 { return int32(r.Uint32()) >> 12 })
+	bias, _ := guardedOf(n, func(int) float32 { return float32(r.NormFloat64()) })
+	acc, want := make([]float32, 2*wide), make([]float32, 2*rows.OutStride)
+	o, intact := guardedOf(2*rows.OutStride, func(int) float32 { return 0 })
+	whole.Scale(tier, acc, sums, c, dynamic, false)
+	rows.Complete(tier, want, acc, bias, dynamic)
+	if !rows.Finish(tier, o, sums, c, bias, dynamic) || !intact() {
+		t.Fatalf("%v: %d columns: no kernel, or a value beside the output is changed", tier, n)
+	}
+	if !slices.Equal(o, want) {
+		t.Fatalf("%v: %d columns: got %v, want %v", tier, n, o, want)
+	}
+}
+
+// TestRangeS8 holds the extremes of lines against a loop; NaN may be anywhere.
+func TestRangeS8(t *testing.T) {
+	for _, tier := range tiers() {
+		for _, n := range append(rowWidths(tier), mapMost+1, 3*mapMost+100) {
+			for _, shift := range []float32{0, 10, -10} {
+				r := rand.New(rand.NewSource(int64(n)))
+				x, _ := guardedOf(n, func(i int) float32 { return float32(r.NormFloat64()) + shift })
+				x[r.Intn(n)], x[n-1] = 100*shift, float32(math.NaN())
+				var wantLow, wantHigh float32
+				for _, v := range x[:n-1] {
+					wantLow, wantHigh = min(wantLow, v), max(wantHigh, v)
+				}
+				low, high, ok := RangeS8(tier, x)
+				if !ok || low != wantLow || high != wantHigh {
+					t.Errorf("%v: %d elements: got %v, %v and %v, want %v and %v", tier, n, low, high, ok, wantLow, wantHigh)
+				}
+			}
 		}
 	}
 }

@@ -9,12 +9,13 @@ type lines struct {
 	out              unsafe.Pointer
 	outStride        uintptr
 	a, b             unsafe.Pointer // what rows have in common: 4 bytes for each column
-	row              unsafe.Pointer // what columns have in common: 4 bytes for each row
+	row              unsafe.Pointer // what columns have in common: a DynamicRow for each row
 	rows, blocks     uintptr        // blocks is how many vectors a row has
 	tail             uintptr        // the column of a last vector, which overlaps the one before; or 0
 	low, high, scale float32
 	zero             int32
 	offset           float32
+	c                unsafe.Pointer // like a and b
 }
 
 // RowsS8 are rows of results of integers, and the way to them. A call should not be for more than some 10000 results.
@@ -64,16 +65,22 @@ type Columns struct {
 	Scales []float32
 }
 
-// Scale sets o to, or adds to it if add is true, (sum - zeros[r]·c.Sums) · c.Scales. Cols is a multiple of the tier's
+// DynamicRow is the zero point of a row of the left factor, and its scale.
+type DynamicRow struct {
+	Zero  int32
+	Scale float32
+}
+
+// Scale sets o to, or adds to it if add is true, (sum - rows[r].Zero·c.Sums) · c.Scales. Cols is a multiple of the tier's
 // lanes. It reports whether t has a kernel for it.
-func (r *RowsS8) Scale(t Tier, o []float32, sums []int32, c *Columns, zeros []int32, add bool) bool {
+func (r *RowsS8) Scale(t Tier, o []float32, sums []int32, c *Columns, rows []DynamicRow, add bool) bool {
 	l, ok := r.lines(t)
 	if !ok || l.tail != 0 {
 		return false
 	}
 	l.x, l.xStride = first(sums, r.extent(r.Stride)), uintptr(4*r.Stride)
 	l.out, l.outStride = first(o, r.extent(r.OutStride)), uintptr(4*r.OutStride)
-	l.a, l.b, l.row = first(c.Sums, r.Cols), first(c.Scales, r.Cols), first(zeros, r.Rows)
+	l.a, l.b, l.row = first(c.Sums, r.Cols), first(c.Scales, r.Cols), first(rows, r.Rows)
 	if add {
 		runScaleAddS8(t, &l)
 	} else {
@@ -82,18 +89,49 @@ func (r *RowsS8) Scale(t Tier, o []float32, sums []int32, c *Columns, zeros []in
 	return true
 }
 
-// Complete sets o to x · scales[r] + bias[c], at least Low and at most High; NaN becomes Low. o is not x. It reports
+// Complete sets o to x · rows[r].Scale + bias[c], at least Low and at most High; NaN becomes Low. o is not x. It reports
 // whether t has a kernel for it.
-func (r *RowsS8) Complete(t Tier, o, x, bias, scales []float32) bool {
+func (r *RowsS8) Complete(t Tier, o, x, bias []float32, rows []DynamicRow) bool {
 	l, ok := r.lines(t)
 	if !ok {
 		return false
 	}
 	l.x, l.xStride = first(x, r.extent(r.Stride)), uintptr(4*r.Stride)
 	l.out, l.outStride = first(o, r.extent(r.OutStride)), uintptr(4*r.OutStride)
-	l.a, l.row = first(bias, r.Cols), first(scales, r.Rows)
+	l.a, l.row = first(bias, r.Cols), first(rows, r.Rows)
 	runCompleteS8(t, &l)
 	return true
+}
+
+// Finish is Scale and then Complete, with nothing between that is written.
+func (r *RowsS8) Finish(t Tier, o []float32, sums []int32, c *Columns, bias []float32, rows []DynamicRow) bool {
+	l, ok := r.lines(t)
+	if !ok {
+		return false
+	}
+	l.x, l.xStride = first(sums, r.extent(r.Stride)), uintptr(4*r.Stride)
+	l.out, l.outStride = first(o, r.extent(r.OutStride)), uintptr(4*r.OutStride)
+	l.a, l.b, l.c, l.row = first(c.Sums, r.Cols), first(c.Scales, r.Cols), first(bias, r.Cols), first(rows, r.Rows)
+	runFinishS8(t, &l)
+	return true
+}
+
+// RangeS8 is the least and the largest of x and zero; NaN plays no part. It reports whether t has a kernel for it.
+func RangeS8(t Tier, x []float32) (low, high float32, ok bool) {
+	lanes := lanesOf(t)
+	if t == Scalar || len(x) < lanes {
+		return 0, 0, false
+	}
+	var ends [2 * maxLanes]float32
+	for n := 0; len(x) > 0; x = x[n:] {
+		n = lineOf(len(x), lanes)
+		r := RowsS8{Rows: 1, Cols: n}
+		l, _ := r.lines(t)
+		l.x, l.out = first(x, n), unsafe.Pointer(&ends)
+		runRangeS8(t, &l)
+		low, high = min(low, ends[0]), max(high, ends[lanes])
+	}
+	return low, high, true
 }
 
 // QuantizeS8 sets o, bytes of int8 or uint8, to round(x · inverse), at least low and at most high, plus zero. It

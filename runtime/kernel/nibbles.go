@@ -9,7 +9,7 @@ import (
 // a row, by column, or both. Its layout is known to the generator.
 //
 //	total[r][c] = Σ over blocks b: (Σ over k in b: (left[r][k] - zero[r]) · w[k][c]) · scale[b][c]
-//	out[r][c] = clamp(total[r][c] · ColumnScales[c] · Scales[r] + Bias[c], Low, High)
+//	out[r][c] = clamp(total[r][c] · ColumnScales[c] · scale[r] + Bias[c], Low, High)
 //
 // Sums of a block are exact, and each other operation is rounded, one block after the other.
 type TileS4 struct {
@@ -18,12 +18,11 @@ type TileS4 struct {
 	Panel        *byte // as GemmS4.Pack made it
 	Out          *float32
 	OutStride    uintptr
-	Pairs        uintptr  // of groups of 4 elements, in a block
-	Blocks       uintptr  // at least 1
-	Zeros        *int32   // a number for each row, as GemmS4.Zero makes it
-	Scales       *float32 // for each row
-	ColumnScales *float32 // Cols numbers
-	Bias         *float32 // Cols numbers
+	Pairs        uintptr     // of groups of 4 elements, in a block
+	Blocks       uintptr     // at least 1
+	Params       *DynamicRow // of each row, with a zero point as GemmS4.Zero makes it
+	ColumnScales *float32    // Cols numbers
+	Bias         *float32    // Cols numbers
 	Low, High    float32
 	masks        [3]uint32
 }
@@ -67,7 +66,7 @@ func pairs(n int) int { return (n + pairS4 - 1) / pairS4 }
 // PanelBytes is the size of a panel of this many blocks of n elements.
 func (g *GemmS4) PanelBytes(n, blocks int) int { return blocks * (pairs(n) + 1) * 4 * g.Cols }
 
-// Zero is what TileS4.Zeros holds for a zero point, an int8.
+// Zero is what TileS4.Params holds for a zero point, an int8.
 func (g *GemmS4) Zero(zero int32) int32 {
 	if g.flips {
 		zero += 128

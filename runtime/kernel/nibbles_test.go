@@ -4,19 +4,20 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"slices"
 	"testing"
 )
 
 // tileCaseS4 is a product of rows with weights of 4 bits and its operands.
 type tileCaseS4 struct {
-	g                           *GemmS4
-	rows, cols, blocks, n       int
-	last                        int // weights of the last block
-	x                           []int8
-	w                           []byte
-	zeros                       []int32
-	scales, rowScales, colScale []float32
-	bias                        []float32
+	g                     *GemmS4
+	rows, cols, blocks, n int
+	last                  int // weights of the last block
+	x                     []int8
+	w                     []byte
+	dynamic               []DynamicRow
+	scales, colScale      []float32
+	bias                  []float32
 }
 
 func newTileS4(g *GemmS4, rows, blocks, n, last int) *tileCaseS4 {
@@ -25,12 +26,13 @@ func newTileS4(g *GemmS4, rows, blocks, n, last int) *tileCaseS4 {
 	c := &tileCaseS4{g: g, rows: rows, cols: g.Cols - 3, blocks: blocks, n: n, last: last}
 	c.x, _ = guardedOf(rows*c.depth(), randomS8(r))
 	c.w, _ = guardedOf(c.cols*c.stride(), func(int) uint8 { return [...]uint8{uint8(r.Uint32()), 0, 0xff}[max(0, r.Intn(4)-1)] })
-	c.zeros, _ = guardedOf(rows, func(int) int32 { return [...]int32{int32(r.Intn(256) - 128), -128, 127}[r.Intn(3)] })
+	for range rows {
+		c.dynamic = append(c.dynamic, DynamicRow{Zero: [...]int32{int32(r.Intn(256) - 128), -128, 127}[r.Intn(3)], Scale: normal(0)})
+	}
 	c.scales = make([]float32, c.cols*blocks)
 	for i := range c.scales {
 		c.scales[i] = math.Float32frombits(math.Float32bits(normal(i)) &^ 0xffff)
 	}
-	c.rowScales, _ = guardedOf(rows, normal)
 	c.colScale, _ = guardedOf(g.Cols, normal)
 	c.bias, _ = guardedOf(g.Cols, normal)
 	return c
@@ -50,11 +52,11 @@ func (c *tileCaseS4) want(row, col int, low, high float32) float32 {
 	for b := 0; b < c.blocks && col < c.cols; b++ {
 		sum := int32(0)
 		for k := b * c.n; k < min((b+1)*c.n, c.depth()); k++ {
-			sum += (int32(c.x[row*c.depth()+k]) - c.zeros[row]) * c.weight(col, k)
+			sum += (int32(c.x[row*c.depth()+k]) - c.dynamic[row].Zero) * c.weight(col, k)
 		}
 		total += float32(float32(sum) * c.scales[col*c.blocks+b])
 	}
-	v := float32(float32(total*c.colScale[col])*c.rowScales[row]) + c.bias[col]
+	v := float32(float32(total*c.colScale[col])*c.dynamic[row].Scale) + c.bias[col]
 	return min(max(v, low), high)
 }
 
@@ -101,14 +103,14 @@ func checkTileS4(t *testing.T, c *tileCaseS4) {
 	g, panel := c.g, c.pack(t)
 	stride, outStride := c.g.RowBytes(c.n)*c.blocks+5, g.Cols+3
 	left, leftIntact := guardedOf(c.rows*stride, func(int) uint8 { return 99 })
-	zeros := make([]int32, c.rows)
+	params := slices.Clone(c.dynamic)
 	for i := range c.rows {
 		g.Load(left[i*stride:], c.x[i*c.depth():(i+1)*c.depth()])
-		zeros[i] = g.Zero(c.zeros[i])
+		params[i].Zero = g.Zero(params[i].Zero)
 	}
 	out, outIntact := guardedOf(c.rows*outStride, func(int) float32 { return 88 })
 	g.Run(&TileS4{Left: &left[0], Stride: uintptr(stride), Panel: &panel[0], Out: &out[0], OutStride: uintptr(4 * outStride),
-		Pairs: uintptr(pairs(c.n)), Blocks: uintptr(c.blocks), Zeros: &zeros[0], Scales: &c.rowScales[0], ColumnScales: &c.colScale[0],
+		Pairs: uintptr(pairs(c.n)), Blocks: uintptr(c.blocks), Params: &params[0], ColumnScales: &c.colScale[0],
 		Bias: &c.bias[0], Low: low, High: high}, c.rows)
 	if !leftIntact() || !outIntact() {
 		t.Fatal("a value beside a buffer is changed")
@@ -153,7 +155,7 @@ func BenchmarkGemmS4(b *testing.B) {
 				c := newTileS4(g, rows, 32, 32, 32)
 				panel, left, out := make([]byte, g.PanelBytes(32, 32)), make([]byte, rows*1024), make([]float32, rows*g.Cols)
 				t := &TileS4{Left: &left[0], Stride: 1024, Panel: &panel[0], Out: &out[0], OutStride: uintptr(4 * g.Cols), Pairs: 4, Blocks: 32,
-					Zeros: &c.zeros[0], Scales: &c.rowScales[0], ColumnScales: &c.colScale[0], Bias: &c.bias[0]}
+					Params: &c.dynamic[0], ColumnScales: &c.colScale[0], Bias: &c.bias[0]}
 				for b.Loop() {
 					g.Run(t, rows)
 				}

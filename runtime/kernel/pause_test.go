@@ -188,7 +188,7 @@ func nibblesLoop(g *GemmS4, depth int) func(stop *atomic.Bool) {
 			c := newTileS4(g, g.Rows, 1, depth, depth)
 			panel, left, out := make([]byte, g.PanelBytes(depth, 1)), make([]byte, g.Rows*depth), make([]float32, g.Rows*g.Cols)
 			t := &TileS4{Left: &left[0], Stride: uintptr(depth), Panel: &panel[0], Out: &out[0], OutStride: uintptr(4 * g.Cols), Pairs: uintptr(pairs(depth)),
-				Blocks: 1, Zeros: &c.zeros[0], Scales: &c.rowScales[0], ColumnScales: &c.colScale[0], Bias: &c.bias[0]}
+				Blocks: 1, Params: &c.dynamic[0], ColumnScales: &c.colScale[0], Bias: &c.bias[0]}
 			for !stop.Load() {
 				g.Run(t, g.Rows)
 			}

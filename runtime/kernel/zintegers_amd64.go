@@ -153,6 +153,16 @@ func runTaps(t Tier, a *TapsS8) {
 }
 
 //go:noinline
+func runRangeS8(t Tier, a *lines) {
+	switch {
+	case t >= AVX512:
+		rangeS8AVX512(a)
+	case t >= AVX2:
+		rangeS8AVX2(a)
+	}
+}
+
+//go:noinline
 func runRequantS8(t Tier, a *lines) {
 	switch {
 	case t >= AVX512:
@@ -219,5 +229,15 @@ func runCompleteS8(t Tier, a *lines) {
 		completeS8AVX512(a)
 	case t >= AVX2:
 		completeS8AVX2(a)
+	}
+}
+
+//go:noinline
+func runFinishS8(t Tier, a *lines) {
+	switch {
+	case t >= AVX512:
+		finishS8AVX512(a)
+	case t >= AVX2:
+		finishS8AVX2(a)
 	}
 }

@@ -113,6 +113,14 @@ func runTaps(t Tier, a *TapsS8) {
 }
 
 //go:noinline
+func runRangeS8(t Tier, a *lines) {
+	switch {
+	case t >= NEON:
+		rangeS8NEON(a)
+	}
+}
+
+//go:noinline
 func runRequantS8(t Tier, a *lines) {
 	switch {
 	case t >= NEON:
@@ -165,5 +173,13 @@ func runCompleteS8(t Tier, a *lines) {
 	switch {
 	case t >= NEON:
 		completeS8NEON(a)
+	}
+}
+
+//go:noinline
+func runFinishS8(t Tier, a *lines) {
+	switch {
+	case t >= NEON:
+		finishS8NEON(a)
 	}
 }

@@ -37,6 +37,10 @@ func runTaps(t Tier, a *TapsS8) {
 }
 
 //go:noinline
+func runRangeS8(t Tier, a *lines) {
+}
+
+//go:noinline
 func runRequantS8(t Tier, a *lines) {
 }
 
@@ -62,4 +66,8 @@ func runScaleAddS8(t Tier, a *lines) {
 
 //go:noinline
 func runCompleteS8(t Tier, a *lines) {
+}
+
+//go:noinline
+func runFinishS8(t Tier, a *lines) {
 }

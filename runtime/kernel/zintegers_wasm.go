@@ -58,6 +58,14 @@ func runTaps(t Tier, a *TapsS8) {
 }
 
 //go:noinline
+func runRangeS8(t Tier, a *lines) {
+	switch {
+	case t >= WASM:
+		rangeS8WASM(a)
+	}
+}
+
+//go:noinline
 func runRequantS8(t Tier, a *lines) {
 	switch {
 	case t >= WASM:
@@ -110,5 +118,13 @@ func runCompleteS8(t Tier, a *lines) {
 	switch {
 	case t >= WASM:
 		completeS8WASM(a)
+	}
+}
+
+//go:noinline
+func runFinishS8(t Tier, a *lines) {
+	switch {
+	case t >= WASM:
+		finishS8WASM(a)
 	}
 }

@@ -35,6 +35,9 @@ func leftS8AVX2(a *lines)
 func tapsS8AVX2(a *TapsS8)
 
 //go:noescape
+func rangeS8AVX2(a *lines)
+
+//go:noescape
 func requantS8AVX2(a *lines)
 
 //go:noescape
@@ -54,3 +57,6 @@ func scaleAddS8AVX2(a *lines)
 
 //go:noescape
 func completeS8AVX2(a *lines)
+
+//go:noescape
+func finishS8AVX2(a *lines)

@@ -53,6 +53,9 @@ func leftS8AVX512(a *lines)
 func tapsS8AVX512(a *TapsS8)
 
 //go:noescape
+func rangeS8AVX512(a *lines)
+
+//go:noescape
 func requantS8AVX512(a *lines)
 
 //go:noescape
@@ -72,3 +75,6 @@ func scaleAddS8AVX512(a *lines)
 
 //go:noescape
 func completeS8AVX512(a *lines)
+
+//go:noescape
+func finishS8AVX512(a *lines)

@@ -41,6 +41,9 @@ func leftS8NEON(a *lines)
 func tapsS8NEON(a *TapsS8)
 
 //go:noescape
+func rangeS8NEON(a *lines)
+
+//go:noescape
 func requantS8NEON(a *lines)
 
 //go:noescape
@@ -60,3 +63,6 @@ func scaleAddS8NEON(a *lines)
 
 //go:noescape
 func completeS8NEON(a *lines)
+
+//go:noescape
+func finishS8NEON(a *lines)

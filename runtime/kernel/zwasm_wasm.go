@@ -738,6 +738,12 @@ func tapsS8WASMImport(a unsafe.Pointer)
 
 func tapsS8WASM(a *TapsS8) { tapsS8WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte rangeS8WASM
+//go:noescape
+func rangeS8WASMImport(a unsafe.Pointer)
+
+func rangeS8WASM(a *lines) { rangeS8WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte requantS8WASM
 //go:noescape
 func requantS8WASMImport(a unsafe.Pointer)
@@ -779,6 +785,12 @@ func scaleAddS8WASM(a *lines) { scaleAddS8WASMImport(unsafe.Pointer(a)) }
 func completeS8WASMImport(a unsafe.Pointer)
 
 func completeS8WASM(a *lines) { completeS8WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte finishS8WASM
+//go:noescape
+func finishS8WASMImport(a unsafe.Pointer)
+
+func finishS8WASM(a *lines) { finishS8WASMImport(unsafe.Pointer(a)) }
 
 // gemmF32WASM computes t, which has this many rows.
 func gemmF32WASM(t *Tile, rows int) {

@@ -125,7 +125,7 @@ func (p *product) spaceOf(g *quant.Conv) space {
 	for _, w := range p.weights {
 		s.left = max(s.left, align(rowBlock*w.RowBytes()))
 	}
-	if !p.static {
+	if p.blocks > 1 {
 		s.floats = s.sums
 	}
 	return s
@@ -215,14 +215,18 @@ func (j *job) piece(first, col int) {
 // dynamic makes float32 of sums, and results after the last block of columns.
 func (j *job) dynamic(i, col, to int, r quant.Rows, d *dynamicRows) {
 	k := kernel.Columns{Sums: j.columns[i].Sums[col:], Scales: j.columns[i].Scales[col:]}
-	whole := r
-	whole.Cols = r.Stride
-	whole.Scale(j.floats, j.sums, &k, d.zeros[:r.Rows], j.blocks > 1 && i > 0)
-	if j.blocks > 1 && i < j.blocks-1 {
+	o := sliceOf[float32](j.c.outs[0].Data, j.c.outs[0].Numel())[to:]
+	l := quant.Linear{Bias: j.bias[to%j.product.rows:], Low: j.low, High: j.high}
+	if j.blocks == 1 {
+		r.Finish(o, j.sums, &k, d[:r.Rows], &l)
 		return
 	}
-	o := sliceOf[float32](j.c.outs[0].Data, j.c.outs[0].Numel())
-	r.Complete(o[to:], j.floats, j.bias[to%j.product.rows:], d.scales[:r.Rows], j.low, j.high)
+	whole := r
+	whole.Cols = r.Stride
+	whole.Scale(j.floats, j.sums, &k, d[:r.Rows], i > 0)
+	if i == j.blocks-1 {
+		r.Complete(o, j.floats, d[:r.Rows], &l)
+	}
 }
 
 // leftOf are m rows from first on of the left factor of weights i.
@@ -239,7 +243,7 @@ func (j *job) leftOf(i, first, m int, d *dynamicRows) quant.Left {
 		image, pos := (first+r)/positions, (first+r)%positions
 		n := min(m-r, positions-pos)
 		if !j.static {
-			fill(j.zeros, int8(d.zeros[r]))
+			fill(j.zeros, int8(d[r].Zero))
 		}
 		j.Unfold(w, j.left[r*w.RowBytes():], j.x[image*size:(image+1)*size], j.zeros, pos, n, i)
 		r += n
@@ -248,10 +252,7 @@ func (j *job) leftOf(i, first, m int, d *dynamicRows) quant.Left {
 }
 
 // dynamicRows are the scales and the zero points of rows of a dynamically quantized input.
-type dynamicRows struct {
-	scales [rowBlock]float32
-	zeros  [rowBlock]int32
-}
+type dynamicRows [rowBlock]kernel.DynamicRow
 
 // read sets d to the parameters of m rows of results from first on.
 func (d *dynamicRows) read(c *ownCall, first, m int) {
@@ -260,6 +261,6 @@ func (d *dynamicRows) read(c *ownCall, first, m int) {
 	per := c.outs[0].Numel() / int(c.outs[0].Sizes[len(c.outs[0].Sizes)-1]) / (len(l) / 2) // rows that share parameters
 	for i := range m {
 		at := (first + i) / per
-		d.scales[i], d.zeros[i] = l[2*at], int32(l[2*at+1])
+		d[i] = kernel.DynamicRow{Zero: int32(l[2*at+1]), Scale: l[2*at]}
 	}
 }

@@ -57,8 +57,8 @@ func (j *job) nibblePiece(first, col int) {
 	m := min(rowBlock, j.c.outs[0].Numel()/total-first)
 	var rows dynamicRows
 	rows.read(j.c, first, m)
-	d := quant.DynamicRows{Left: w.Load(j.left, j.x[first*j.depth:], m), Zeros: rows.zeros[:m], Scales: rows.scales[:m],
-		Bias: j.bias, Low: j.low, High: j.high, Partial: j.floats}
+	d := quant.DynamicRows{Left: w.Load(j.left, j.x[first*j.depth:], m), Rows: rows[:m],
+		Linear: quant.Linear{Bias: j.bias, Low: j.low, High: j.high}, Partial: j.floats}
 	b := quant.Block{Rows: m, From: col / w.Panel, Until: min(col+columnBlock, w.Columns()) / w.Panel, Stride: total}
 	w.Multiply(sliceOf[float32](j.c.outs[0].Data, j.c.outs[0].Numel())[first*total+col:], &d, b)
 }

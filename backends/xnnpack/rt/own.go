@@ -194,7 +194,7 @@ func quantizeRows(dims int) func(*ownCall) error {
 		x, o := sliceOf[float32](c.args[0].Data, n), sliceOf[int8](c.outs[0].Data, n)
 		params := sliceOf[float32](c.outs[1].Data, 2*count)
 		for i := range count {
-			inverse, zero := quant.Dynamic(x[i*row : (i+1)*row])
+			inverse, zero := quant.Dynamic(c.tier, x[i*row:(i+1)*row])
 			quant.Quantize(c.tier, o[i*row:(i+1)*row], x[i*row:(i+1)*row], inverse, zero)
 			params[2*i], params[2*i+1] = 1/inverse, zero
 		}

@@ -5,6 +5,7 @@ import "fmt"
 // integers is a machine with instructions for integers of 8 and 32 bits. A vector has lanes of 32 bits, as it has of float32.
 type integers interface {
 	machine
+	extremes
 	// group is how many products of a column dot adds up: 4 of int8, or 2 of int16 that weights are widened to.
 	// Either way a group of the left factor has 4 bytes.
 	group() int

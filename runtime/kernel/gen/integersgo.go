@@ -84,8 +84,10 @@ func integersGo(arch string, tiers []integersTier) []byte {
 	gemmS4Go(b, having(mine, func(t *integersTier) bool { return t.rowsS4 > 0 }))
 	choose(b, "left", "lines", "leftS8", having(mine, (*integersTier).converts))
 	choose(b, "taps", "TapsS8", "tapsS8", having(mine, (*integersTier).taps))
+	lines := having(mine, func(t *integersTier) bool { return t.lines })
+	choose(b, "rangeS8", "lines", "rangeS8", lines)
 	for _, p := range passes {
-		choose(b, p.name, "lines", p.name, having(mine, func(t *integersTier) bool { return t.lines }))
+		choose(b, p.name, "lines", p.name, lines)
 	}
 	return formatted(b.Bytes())
 }

@@ -4,9 +4,9 @@ package main
 // overlaps is computed twice.
 type pass struct {
 	name     string
-	from, to int // bytes of an element of x and out
-	operands int // of a and b: 4 bytes for each element
-	row      bool
+	from, to int  // bytes of an element of x and out
+	operands int  // of a, b and c: 4 bytes for each element
+	row      bool // a row has a kernel.DynamicRow
 	unroll   int
 	// emit computes one vector, which lies at these bytes behind the operands' registers.
 	emit func(l *lines, j int)
@@ -40,8 +40,16 @@ var passes = []pass{
 	}},
 	{name: "completeS8", from: 4, to: 4, operands: 1, row: true, unroll: 2, emit: func(l *lines, j int) {
 		l.load(l.v(j), lineAtX, j*l.width())
-		l.arith('*', l.v(j), l.v(j), l.rowNumber())
+		l.arith('*', l.v(j), l.v(j), l.rowScale())
 		l.load(l.t(j), lineAtA, j*l.width())
+		l.arith('+', l.v(j), l.v(j), l.t(j))
+		l.bound(l.v(j), l.low(), l.high())
+		l.store(lineAtOut, j*l.width(), l.v(j))
+	}},
+	{name: "finishS8", from: 4, to: 4, operands: 3, row: true, unroll: 2, emit: func(l *lines, j int) {
+		l.scaled(j)
+		l.arith('*', l.v(j), l.v(j), l.rowScale())
+		l.load(l.t(j), lineAtC, j*l.width())
 		l.arith('+', l.v(j), l.v(j), l.t(j))
 		l.bound(l.v(j), l.low(), l.high())
 		l.store(lineAtOut, j*l.width(), l.v(j))
@@ -52,8 +60,6 @@ var passes = []pass{
 const (
 	lineRowX ptr = args + 1 + iota
 	lineRowOut
-	lineRowA
-	lineRowB
 	lineRow
 	lineRows
 	lineCount // and what strides are loaded into
@@ -61,7 +67,11 @@ const (
 	lineAtOut
 	lineAtA
 	lineAtB
+	lineAtC
 )
+
+// linesOperands are where the operands of a pass lie.
+var linesOperands = [...]int{linesA, linesB, linesC}
 
 // Where the fields of kernel.lines lie.
 const (
@@ -80,6 +90,7 @@ const (
 	linesScale     = 88
 	linesZero      = 92
 	linesOffset    = 96
+	linesC         = 104
 )
 
 // lines writes a pass.
@@ -93,9 +104,10 @@ func (l *lines) high() vec      { return 1 }
 func (l *lines) factor() vec    { return 2 }
 func (l *lines) zeroPoint() vec { return 3 }
 func (l *lines) offset() vec    { return 4 }
-func (l *lines) rowNumber() vec { return 5 }
-func (l *lines) v(j int) vec    { return vec(6 + 2*j) }
-func (l *lines) t(j int) vec    { return vec(7 + 2*j) }
+func (l *lines) rowZero() vec   { return 5 }
+func (l *lines) rowScale() vec  { return 6 }
+func (l *lines) v(j int) vec    { return vec(7 + 2*j) }
+func (l *lines) t(j int) vec    { return vec(8 + 2*j) }
 func (l *lines) width() int     { return l.lanes() * float32Size }
 
 // narrow bounds, rounds and stores a vector of float32 as bytes.
@@ -119,7 +131,7 @@ func (l *lines) widen(j int, signed bool) {
 func (l *lines) scaled(j int) {
 	l.load(l.v(j), lineAtX, j*l.width())
 	l.load(l.t(j), lineAtA, j*l.width())
-	l.mulInts(l.t(j), l.t(j), l.rowNumber())
+	l.mulInts(l.t(j), l.t(j), l.rowZero())
 	l.intArith('-', l.v(j), l.v(j), l.t(j))
 	l.toFloat(l.v(j), l.v(j))
 	l.load(l.t(j), lineAtB, j*l.width())
@@ -127,6 +139,7 @@ func (l *lines) scaled(j int) {
 }
 
 func linesS8(m integers) {
+	rangeS8(m)
 	for i := range passes {
 		l := &lines{m, &passes[i]}
 		l.begin(l.name+l.tier(), "lines")
@@ -141,14 +154,13 @@ func (l *lines) write() {
 	}
 	l.get(lineRowX, args, linesX)
 	l.get(lineRowOut, args, linesOut)
-	l.get(lineRowA, args, linesA)
-	l.get(lineRowB, args, linesB)
 	l.get(lineRow, args, linesRow)
 	l.get(lineRows, args, linesRows)
 	l.label("row")
 	if l.row {
-		l.broadcast(l.rowNumber(), lineRow, 0)
-		l.add(lineRow, float32Size)
+		l.broadcast(l.rowZero(), lineRow, rowZero)
+		l.broadcast(l.rowScale(), lineRow, rowScale)
+		l.add(lineRow, rowSize)
 	}
 	l.rewind()
 	l.get(lineCount, args, linesBlocks)
@@ -175,7 +187,7 @@ func (l *lines) rewind() {
 	l.move(lineAtX, lineRowX)
 	l.move(lineAtOut, lineRowOut)
 	for p := range l.operands {
-		l.move(lineAtA+ptr(p), lineRowA+ptr(p))
+		l.get(lineAtA+ptr(p), args, linesOperands[p])
 	}
 }
 

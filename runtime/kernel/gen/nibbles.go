@@ -36,13 +36,16 @@ const (
 	s4OutStride    = 32
 	s4Pairs        = 40
 	s4Blocks       = 48
-	s4Zeros        = 56
-	s4Scales       = 64
-	s4ColumnScales = 72
-	s4Bias         = 80
-	s4Low          = 88
-	s4High         = 92
-	s4Masks        = 96
+	s4Params       = 56
+	s4ColumnScales = 64
+	s4Bias         = 72
+	s4Low          = 80
+	s4High         = 84
+	s4Masks        = 88
+
+	rowZero  = 0 // in a kernel.DynamicRow
+	rowScale = 4
+	rowSize  = 8
 )
 
 // The integer registers of a tile of weights of 4 bits.
@@ -50,14 +53,14 @@ const (
 	nibblePanel ptr = args + 1 + iota
 	nibblePairs
 	nibbleBlocks
-	nibbleZeros
+	nibbleParams
 	nibbleStride
 	nibbleLeft
 	nibbleFree
 
-	nibbleOut    = nibblePanel // once the sums are made
-	nibbleScales = nibblePairs
-	nibbleBias   = nibbleZeros
+	nibbleOut     = nibblePanel // once the sums are made
+	nibbleColumns = nibblePairs
+	nibbleBias    = nibbleBlocks
 )
 
 // gemmS4 writes the tiles of 1 to mr rows and nv vectors.
@@ -95,7 +98,7 @@ func (g *tileS4) sum() {
 	g.left = g.rows(nibbleLeft, nibbleStride, g.mr, nibbleFree)
 	g.get(nibblePanel, args, s4Panel)
 	g.get(nibbleBlocks, args, s4Blocks)
-	g.get(nibbleZeros, args, s4Zeros)
+	g.get(nibbleParams, args, s4Params)
 	g.label("block")
 	for i := g.mr * g.nv; vec(i) < g.temp(0); i++ {
 		g.bitwise('^', vec(i), vec(i), vec(i))
@@ -134,7 +137,7 @@ func (g *tileS4) block() {
 		sums := g.lowWords(word, word)
 		for r := range g.mr {
 			g.fold(g.acc(r, j))
-			g.broadcast(x, nibbleZeros, r*4)
+			g.broadcast(x, nibbleParams, r*rowSize+rowZero)
 			g.tap(g.acc(r, j), x, sums, t)
 			g.toFloat(g.acc(r, j), g.acc(r, j))
 			g.arith('*', g.acc(r, j), g.acc(r, j), scale)
@@ -153,15 +156,14 @@ func (g *tileS4) finish() {
 	g.get(nibbleOut, args, s4Out)
 	g.get(nibbleStride, args, s4OutStride)
 	rows := g.rows(nibbleOut, nibbleStride, g.mr, nibbleLeft)
-	g.get(nibbleBlocks, args, s4ColumnScales)
-	g.get(nibbleScales, args, s4Scales)
+	g.get(nibbleColumns, args, s4ColumnScales)
 	g.get(nibbleBias, args, s4Bias)
 	for j := range g.nv {
-		g.load(columns, nibbleBlocks, j*g.width())
+		g.load(columns, nibbleColumns, j*g.width())
 		g.load(bias, nibbleBias, j*g.width())
 		for r := range g.mr {
 			v := g.total(r, j)
-			g.broadcast(scale, nibbleScales, r*float32Size)
+			g.broadcast(scale, nibbleParams, r*rowSize+rowScale)
 			g.arith('*', v, v, columns)
 			g.arith('*', v, v, scale)
 			g.arith('+', v, v, bias)

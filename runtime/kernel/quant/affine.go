@@ -46,15 +46,10 @@ func Dequantize[T int8 | uint8](t kernel.Tier, o []float32, x []T, scale, zero f
 
 // Dynamic chooses the inverse scale and the zero point by which x, with 0, fits int8. It is what XNNPACK's
 // xnn_f32_qd8_asymmetric_quantization_params gives. NaN plays no part.
-func Dynamic(x []float32) (inverse, zero float32) {
-	low, high := float32(0), float32(0)
-	for _, v := range x {
-		if v < low {
-			low = v
-		}
-		if v > high {
-			high = v
-		}
+func Dynamic(t kernel.Tier, x []float32) (inverse, zero float32) {
+	low, high, ok := kernel.RangeS8(t, x)
+	if !ok {
+		low, high = extremes(x)
 	}
 	inverse = 1
 	if low != high {
@@ -66,4 +61,17 @@ func Dynamic(x []float32) (inverse, zero float32) {
 		zero = math.MinInt8 - low
 	}
 	return inverse, Round(zero, 0, math.MinInt8, math.MaxInt8)
+}
+
+// extremes are the least and the largest of x and 0.
+func extremes(x []float32) (low, high float32) {
+	for _, v := range x {
+		if v < low {
+			low = v
+		}
+		if v > high {
+			high = v
+		}
+	}
+	return low, high
 }

@@ -110,32 +110,29 @@ func (w *Nibbles) Load(dst []byte, x []int8, m int) Left {
 	return l
 }
 
-// DynamicRows are rows of a left factor that were quantized one by one, and the way from products to results:
-// clamp(product·Scales[row] + Bias[column], Low, High).
+// DynamicRows are rows of a left factor that were quantized one by one, and the way from products to results.
 type DynamicRows struct {
 	Left
-	Zeros     []int32 // of rows
-	Scales    []float32
-	Bias      []float32 // Columns numbers
-	Low, High float32
+	Rows   []kernel.DynamicRow
+	Linear // Bias has Columns numbers
 	// Partial has a place for the results of a panel that is not whole.
 	Partial []float32
 }
 
 // Multiply sets results, whose rows are b.Stride apart and begin with the first panel of the block, to the products of the rows.
 func (w *Nibbles) Multiply(o []float32, d *DynamicRows, b Block) {
-	var zeros [kernel.MaxRowsS4]int32
+	var rows [kernel.MaxRowsS4]kernel.DynamicRow
 	count, size := ceil(b.Rows, w.tiles.Rows), w.panelBytes()
-	t := kernel.TileS4{Stride: uintptr(d.stride), Pairs: uintptr(w.size / wordBytes), Blocks: uintptr(w.blocks), Zeros: &zeros[0], Low: d.Low, High: d.High}
+	t := kernel.TileS4{Stride: uintptr(d.stride), Pairs: uintptr(w.size / wordBytes), Blocks: uintptr(w.blocks), Params: &rows[0], Low: d.Low, High: d.High}
 	for p := b.From; p < b.Until; p++ {
 		at, cols := p*w.Panel, min(w.Panel, w.Rows-p*w.Panel)
 		t.Panel, t.ColumnScales, t.Bias = &w.data[p*size : (p+1)*size][0], &w.columnScales[at], &d.Bias[at : at+w.Panel][0]
 		for i := range count {
 			lo, hi := b.Rows*i/count, b.Rows*(i+1)/count
-			for r := lo; r < hi; r++ {
-				zeros[r-lo] = w.tiles.Zero(d.Zeros[r])
+			for r, row := range d.Rows[lo:hi] {
+				rows[r] = kernel.DynamicRow{Zero: w.tiles.Zero(row.Zero), Scale: row.Scale}
 			}
-			t.Left, t.Scales = &d.data[lo*d.stride:][0], &d.Scales[lo:hi][0]
+			t.Left = &d.data[lo*d.stride:][0]
 			to, stride := o[lo*b.Stride+at-b.From*w.Panel:], b.Stride
 			if cols < w.Panel {
 				to, stride = d.Partial, w.Panel

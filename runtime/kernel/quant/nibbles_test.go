@@ -12,11 +12,11 @@ import (
 
 // nibbleCase is a product of rows that were quantized one by one with weights of 4 bits.
 type nibbleCase struct {
-	m, rows, depth, blocks  int
-	x, w                    []int8
-	raw                     []byte // w, two in a byte
-	zeros                   []int32
-	scales, rowScales, bias []float32
+	m, rows, depth, blocks int
+	x, w                   []int8
+	raw                    []byte // w, two in a byte
+	dynamic                []kernel.DynamicRow
+	scales, bias           []float32
 }
 
 func newNibbleCase(m, rows, depth, blocks int) *nibbleCase {
@@ -35,9 +35,9 @@ func newNibbleCase(m, rows, depth, blocks int) *nibbleCase {
 		}
 		return x
 	}
-	c.scales, c.rowScales, c.bias = normals(rows*blocks), normals(m), normals(rows)
-	for range m {
-		c.zeros = append(c.zeros, int32(r.Intn(256)-128))
+	c.scales, c.bias = normals(rows*blocks), normals(rows)
+	for _, scale := range normals(m) {
+		c.dynamic = append(c.dynamic, kernel.DynamicRow{Zero: int32(r.Intn(256) - 128), Scale: scale})
 	}
 	return c
 }
@@ -56,10 +56,10 @@ func (c *nibbleCase) want(low, high float32) []float32 {
 		p := Pack(kernel.Scalar, make([]int8, PackedBytes(kernel.Scalar, c.rows, size)), block, c.rows, size)
 		columns.Sums = append(columns.Sums, p.Sums...)
 		p.Multiply(sums, p.Load(nil, c.x[b*size:], c.depth, c.m), p.Start(nil), Block{Rows: c.m, Until: width / panel, Stride: width})
-		rows.Scale(totals, sums, &columns, c.zeros, b > 0)
+		rows.Scale(totals, sums, &columns, c.dynamic, b > 0)
 	}
 	o := make([]float32, c.m*c.rows)
-	rows.Complete(o, totals, c.bias, c.rowScales, low, high)
+	rows.Complete(o, totals, c.dynamic, &Linear{c.bias, low, high})
 	return o
 }
 
@@ -80,8 +80,8 @@ func TestNibbles(t *testing.T) {
 func (c *nibbleCase) check(t *testing.T, w *Nibbles) {
 	const low, high = -200, 150
 	w.Pack(make([]byte, w.PackedBytes()), c.raw, c.scales)
-	d := &DynamicRows{Left: w.Load(make([]byte, c.m*w.RowBytes()), c.x, c.m), Zeros: c.zeros, Scales: c.rowScales,
-		Bias: append(c.bias, make([]float32, w.Columns()-c.rows)...), Low: low, High: high, Partial: make([]float32, kernel.MaxRowsS4*kernel.MaxColsS4)}
+	d := &DynamicRows{Left: w.Load(make([]byte, c.m*w.RowBytes()), c.x, c.m), Rows: c.dynamic,
+		Linear: Linear{append(c.bias, make([]float32, w.Columns()-c.rows)...), low, high}, Partial: make([]float32, kernel.MaxRowsS4*kernel.MaxColsS4)}
 	got := make([]float32, c.m*c.rows)
 	for p := range w.Columns() / w.Panel {
 		w.Multiply(got[p*w.Panel:], d, Block{Rows: c.m, From: p, Until: p + 1, Stride: c.rows})

@@ -172,7 +172,7 @@ func TestRound(t *testing.T) {
 // TestDynamic: 0 is exact, and every number is within half a step of what comes back.
 func TestDynamic(t *testing.T) {
 	for _, x := range [][]float32{{0, 0}, {1, 2, 3}, {-3, -1}, {-1, 0.5, 2}, {1e-3, -4e4}, {5}} {
-		inverse, zero := Dynamic(x)
+		inverse, zero := Dynamic(kernel.Best(), x)
 		q, back := make([]int8, len(x)+1), make([]float32, len(x)+1)
 		Quantize(kernel.Best(), q, append(x, 0), inverse, zero)
 		Dequantize(kernel.Best(), back, q, 1/inverse, zero)

@@ -31,18 +31,18 @@ func (r *Rows) Requantize(o []int8, sums []int32, factors []float32, b Bounds) {
 	}
 }
 
-// Scale sets x to (sum - zeros[row]·c.Sums)·c.Scales, or adds that to it. x and sums are Stride apart; Cols is a
+// Scale sets x to (sum - rows[row].Zero·c.Sums)·c.Scales, or adds that to it. x and sums are Stride apart; Cols is a
 // multiple of the weights' Panel.
-func (r *Rows) Scale(x []float32, sums []int32, c *kernel.Columns, zeros []int32, add bool) {
+func (r *Rows) Scale(x []float32, sums []int32, c *kernel.Columns, rows []kernel.DynamicRow, add bool) {
 	k := r.kernel()
 	k.OutStride = r.Stride
-	if k.Scale(r.Tier, x, sums, c, zeros, add) {
+	if k.Scale(r.Tier, x, sums, c, rows, add) {
 		return
 	}
 	for i := range r.Rows {
 		to, from := x[i*r.Stride:][:r.Cols], sums[i*r.Stride:]
 		for j := range to {
-			v := float32(float32(from[j]-zeros[i]*c.Sums[j]) * c.Scales[j])
+			v := float32(float32(from[j]-rows[i].Zero*c.Sums[j]) * c.Scales[j])
 			if add {
 				v += to[j]
 			}
@@ -51,21 +51,48 @@ func (r *Rows) Scale(x []float32, sums []int32, c *kernel.Columns, zeros []int32
 	}
 }
 
-// Complete sets o to x·scales[row] + bias[column], at least low and at most high.
-func (r *Rows) Complete(o, x, bias, scales []float32, low, high float32) {
+// Complete sets o to x·rows[row].Scale + bias[column], bounded by Low and High of b.
+func (r *Rows) Complete(o, x []float32, rows []kernel.DynamicRow, b *Linear) {
 	k := r.kernel()
-	k.Low, k.High = low, high
-	if k.Complete(r.Tier, o, x, bias, scales) {
+	k.Low, k.High = b.Low, b.High
+	if k.Complete(r.Tier, o, x, b.Bias, rows) {
 		return
 	}
 	for i := range r.Rows {
 		to, from := o[i*r.OutStride:][:r.Cols], x[i*r.Stride:]
 		for c := range to {
-			v := float32(from[c]*scales[i]) + bias[c]
-			if !(v > low) {
-				v = low
-			}
-			to[c] = min(v, high)
+			to[c] = b.of(float32(from[c]*rows[i].Scale), c)
+		}
+	}
+}
+
+// Linear are a bias for each column, and the bounds of results.
+type Linear struct {
+	Bias      []float32
+	Low, High float32
+}
+
+// of is x with the bias of column c, bounded.
+func (b *Linear) of(x float32, c int) float32 {
+	v := x + b.Bias[c]
+	if !(v > b.Low) {
+		v = b.Low
+	}
+	return min(v, b.High)
+}
+
+// Finish is Scale and then Complete.
+func (r *Rows) Finish(o []float32, sums []int32, c *kernel.Columns, rows []kernel.DynamicRow, b *Linear) {
+	k := r.kernel()
+	k.Low, k.High = b.Low, b.High
+	if k.Finish(r.Tier, o, sums, c, b.Bias, rows) {
+		return
+	}
+	for i := range r.Rows {
+		to, from := o[i*r.OutStride:][:r.Cols], sums[i*r.Stride:]
+		for j := range to {
+			v := float32(float32(from[j]-rows[i].Zero*c.Sums[j]) * c.Scales[j])
+			to[j] = b.of(float32(v*rows[i].Scale), j)
 		}
 	}
 }
