@@ -159,7 +159,7 @@ def pte_library(name, programs, linkmode = "c-shared", cc = None, backends = [],
       cc: the C compiler, a file or executable target that takes gcc's flags and compiles for the platform. If absent, the
         machine's: gcc, cc or clang, and Debian's `aarch64-linux-gnu-gcc` and such for other platforms. That is not hermetic.
       backends: as in pte_runtime.
-      embed: whether the programs are in the library; if not, they are outputs beside it, and have no data files.
+      embed: whether the programs are in the library; if not, they are outputs beside it, and their data files in one, `<name>.ptd`.
       platform: what to build for, a 64-bit platform such as `@rules_pte//rules/platforms:linux_arm64`.
       **kwargs: what every rule takes.
     """
@@ -187,7 +187,7 @@ def pte_web(name, programs, pages = [], backends = [], embed = True, **kwargs):
       pages: files of the folder: those below a folder of the target's name as they lie there, others by their path in
         the package, and those of other packages by their names.
       backends: as in pte_runtime.
-      embed: whether the programs are in `pte.wasm`; if not, they lie beside it, and have no data files.
+      embed: whether the programs are in `pte.wasm`; if not, they lie beside it, and their data files in one, `data.ptd`.
       **kwargs: what every rule takes.
     """
     _pte_web(

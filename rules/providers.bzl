@@ -27,8 +27,8 @@ PteLowererInfo = provider(
 PteProgramInfo = provider(
     doc = "A lowered program.",
     fields = {
-        "again": "struct(tool, args, files) that makes the program again, in one step: the files to run, a list of strings for " +
-                 "`pte lower` without -o, and a depset of File",
+        "again": "struct(tool, args, data, files) that makes the program again, in one step: the files to run, a list of strings for " +
+                 "`pte lower` without -o, the names of the data files that it writes beside the program, and a depset of File",
         "backends": "list of PteBackendInfo: what it may have been lowered for",
         "data": "list of File: the program's data files (.ptd)",
         "label": "string: the target's label",
@@ -41,9 +41,9 @@ PteProgramInfo = provider(
 )
 
 PteRuntimeInfo = provider(
-    doc = "A runtime with its programs.",
+    doc = "A runtime with its programs: of a pte_runtime, pte_library or pte_web.",
     fields = {
-        "binary": "File: the command",
+        "binary": "File: the command, the library or the WebAssembly module",
         "declared": "bool: whether `backends` says what is linked",
         "label": "string: the target's label",
         "programs": "list of PteProgramInfo",

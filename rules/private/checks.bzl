@@ -67,28 +67,31 @@ pte_size_test = rule(
         ),
         growth = attr.string(default = "0", doc = "Percent by which a size may exceed the committed one. The code of one package may grow by any."),
         program = attr.label(providers = [PteProgramInfo], doc = "A pte_program target."),
-        runtime = attr.label(providers = [PteRuntimeInfo], doc = "A pte_runtime target."),
+        runtime = attr.label(providers = [PteRuntimeInfo], doc = "A pte_runtime, pte_library or pte_web target."),
     ),
     test = True,
 )
 
 def _pte_reproducible_test_impl(ctx):
     info = ctx.attr.program[PteProgramInfo]
-    again = ctx.actions.declare_file(ctx.label.name + ".again.pte")
+    folder = ctx.label.name + ".again/"
+    again = [ctx.actions.declare_file(folder + name) for name in ["program.pte"] + [n + ".ptd" for n in info.again.data]]
     ctx.actions.run(
         executable = info.again.tool,
-        arguments = ["lower"] + info.again.args + ["-o", again.path],
+        arguments = ["lower"] + info.again.args + ["-o", again[0].path],
         env = {"GOMAXPROCS": "1"},
         inputs = info.again.files,
-        outputs = [again],
+        outputs = again,
         mnemonic = "PteAgain",
         progress_message = "PteAgain %s" % ctx.label,
     )
-    return _test(ctx, "same", [info.program.short_path, again.short_path], [info.program, again])
+    first = [info.program] + info.data
+    pairs = [f.short_path for pair in zip(first, again) for f in pair]
+    return _test(ctx, "same", pairs, first + again)
 
 pte_reproducible_test = rule(
     implementation = _pte_reproducible_test_impl,
-    doc = "Lowers a program again, in one process on one core instead of in steps, and wants the same bytes.",
+    doc = "Lowers a program again, in one process on one core instead of in steps, and wants the same bytes, in its data files too.",
     attrs = dict(
         _TESTER,
         program = attr.label(providers = [PteProgramInfo], mandatory = True, doc = "A pte_program target."),
@@ -114,7 +117,7 @@ pte_closure_test = rule(
             allow_single_file = True,
             doc = "The committed text, a line for each kernel and backend. `bazel run` of the test with `-- --update` writes it.",
         ),
-        runtime = attr.label(providers = [PteRuntimeInfo], mandatory = True, doc = "A pte_runtime target."),
+        runtime = attr.label(providers = [PteRuntimeInfo], mandatory = True, doc = "A pte_runtime, pte_library or pte_web target."),
     ),
     test = True,
 )

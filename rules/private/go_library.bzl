@@ -2,16 +2,16 @@
 
 load("//rules:providers.bzl", "PteBackendInfo", "PteProgramInfo")
 load("//rules/go:action.bzl", "GO_ATTRS")
-load(":runtime.bzl", "generate", "offers_of", "programs_of", "refuse_data")
+load(":data.bzl", "MERGE_ATTRS")
+load(":runtime.bzl", "DATA", "generate", "merged_data", "offers_of", "programs_of")
 
 def _pte_go_library_impl(ctx):
     programs = programs_of(ctx)
-    if ctx.attr.embed:
-        refuse_data(ctx, programs, "which the package does not embed: set embed = False, and give them in NamedData of the load options")
+    data = merged_data(ctx, programs, "%s/%s" % (ctx.label.name, DATA)) if ctx.attr.embed else None
     offers, declared = offers_of(ctx, programs)
     source = ctx.actions.declare_file("%s/pteprogram.go" % ctx.label.name)
-    generate(ctx, source, offers, declared)
-    embedded = []
+    generate(ctx, source, offers, declared, ["-data=" + DATA] if data else [])
+    embedded = [data] if data else []
     for p in programs if ctx.attr.embed else []:
         # Not a link: go:embed takes none.
         copy = ctx.actions.declare_file("%s/%s.pte" % (ctx.label.name, p.name))
@@ -32,16 +32,16 @@ def _pte_go_library_impl(ctx):
 pte_go_library = rule(
     implementation = _pte_go_library_impl,
     doc = "The Go package `pteprogram` of programs as files in the folder `<name>/`, for builds with `go build` or rules_go: `pteprogram.go`, " +
-          "which names the kernels and backends that the programs call, and the programs that it embeds. The output group `source` is the " +
+          "which names the kernels and backends that the programs call, and the programs that it embeds, with their data files in one, `data.ptd`. The output group `source` is the " +
           "first, `embedded` the others. The package compiles in any module that requires `github.com/rules-pte/rules_pte`, for every " +
           "platform.",
     attrs = dict(
-        GO_ATTRS,
+        dict(GO_ATTRS, **MERGE_ATTRS),
         backends = attr.label_list(
             providers = [PteBackendInfo],
             doc = "The pte_backend targets to link, whether a program calls them or not; if empty, those that the programs call.",
         ),
-        embed = attr.bool(default = True, doc = "Whether the package holds the programs, which have no data files then."),
+        embed = attr.bool(default = True, doc = "Whether the package holds the programs and their data files. If not, data files go to NamedData of the load options."),
         programs = attr.label_list(providers = [PteProgramInfo], mandatory = True, doc = "The pte_program targets."),
     ),
 )

@@ -3,7 +3,7 @@
 load("//rules:compat.bzl", "TOOL_CFG")
 load("//rules:providers.bzl", "PteLibraryInfo")
 load("//rules/go:action.bzl", "go_target")
-load(":runtime.bzl", "RUNTIME_ATTRS", "link_runtime", "refuse_data")
+load(":runtime.bzl", "RUNTIME_ATTRS", "link_runtime")
 
 # The ending of each kind of library, by GOOS.
 _ENDINGS = {
@@ -34,14 +34,13 @@ def _pte_library_impl(ctx):
     cc = ctx.executable.cc.path if ctx.attr.cc else "host"
     tools = [ctx.attr.cc[DefaultInfo].files_to_run] if ctx.attr.cc else []
     linked = link_runtime(ctx, out, ["-buildmode=" + ctx.attr.linkmode, "-cc=" + cc], tools)
-    if not ctx.attr.embed:
-        refuse_data(ctx, linked.programs, "which pte.h does not load from files: set embed = True")
     headers = _headers(ctx)
-    files = [out] + headers + ([] if ctx.attr.embed else [p.program for p in linked.programs])
+    files = [out] + headers + linked.beside
     return [
         DefaultInfo(files = depset(files), runfiles = ctx.runfiles(files)),
         OutputGroupInfo(headers = depset(headers), library = depset([out])),
         PteLibraryInfo(headers = headers, library = out, linkmode = ctx.attr.linkmode),
+        linked.info,
     ]
 
 pte_library = rule(

@@ -136,6 +136,7 @@ def _again(ctx, spec, models):
     return struct(
         tool = ctx.attr.lowerer[DefaultInfo].files_to_run,
         args = args + [spec.file.path],
+        data = ctx.attr.data_files,
         files = depset([m.file for m in models], transitive = [spec.files]),
     )
 

@@ -11,7 +11,7 @@ load(":platform.bzl", "runtime_platform")
 _PACKAGE = "pteprogram"
 
 # The data file of all programs in it.
-_DATA = "data.ptd"
+DATA = "data.ptd"
 
 # The folder of the command in the module.
 _MAIN = "ptemain"
@@ -47,23 +47,20 @@ def offers_of(ctx, programs):
         return [b[PteBackendInfo] for b in ctx.attr.backends], True
     return unique([b for p in programs for b in p.backends]), False
 
-def refuse_data(ctx, programs, why):
-    """Fails if a program has data files.
+def merged_data(ctx, programs, name):
+    """One data file for all programs.
 
     Args:
-      ctx: the context of a rule with the attribute `programs`.
+      ctx: the context of a rule with MERGE_ATTRS.
       programs: a list of PteProgramInfo.
-      why: why they are refused, and what to do.
-    """
-    for p in programs:
-        if p.data:
-            fail("%s: programs: %s has data_files, %s" % (ctx.label, p.label, why))
+      name: the file's name.
 
-def _data(ctx, programs):
-    """One data file for all programs, or None where none has any."""
+    Returns:
+      the File, or None where no program has data files.
+    """
     if not [f for p in programs for f in p.data]:
         return None
-    out = ctx.actions.declare_file(ctx.label.name + ".ptd")
+    out = ctx.actions.declare_file(name)
     merge(ctx, programs, out)
     return out
 
@@ -122,7 +119,7 @@ def _sources(ctx, programs, generated, data):
     if ctx.attr.embed:
         srcs += [struct(path = "%s/%s.pte" % (_PACKAGE, p.name), file = p.program) for p in programs]
         if data:
-            srcs.append(struct(path = "%s/%s" % (_PACKAGE, _DATA), file = data))
+            srcs.append(struct(path = "%s/%s" % (_PACKAGE, DATA), file = data))
     for f in ctx.files.srcs:
         srcs.append(struct(path = _MAIN + "/" + src_path(ctx.label.package, f), file = f))
     for f in ctx.files.default_srcs:
@@ -145,16 +142,16 @@ def link_runtime(ctx, out, flags = [], tools = []):
       tools: what they name, a list of FilesToRunProvider.
 
     Returns:
-      struct(programs, source, declared, data): a list of PteProgramInfo, the File of the generated package, whether `backends`
-        names the backends, and the File with the programs' data files, or None.
+      struct(info, source, data, beside): the PteRuntimeInfo, the File of the generated package, the File with the programs' data
+        files, or None, and a list of File: what is not in the binary, programs and data.
     """
     programs = programs_of(ctx)
     offers, declared = offers_of(ctx, programs)
     source = ctx.actions.declare_file(ctx.label.name + ".pteprogram.go")
     target = go_target(ctx)
     machine = ["-goos=" + target.goos, "-goarch=" + target.goarch] + ["-cpu_feature=" + f for f in ctx.attr.cpu_features]
-    merged = _data(ctx, programs)
-    embedded = ["-data=" + _DATA] if merged and ctx.attr.embed else []
+    merged = merged_data(ctx, programs, ctx.label.name + ".ptd")
+    embedded = ["-data=" + DATA] if merged and ctx.attr.embed else []
     selected = generate(ctx, source, offers, declared, machine + embedded)
     srcs = _sources(ctx, programs, source, merged)
     below = collect(ctx.attr.deps + ctx.attr._deps)
@@ -170,17 +167,21 @@ def link_runtime(ctx, out, flags = [], tools = []):
         optional = None if declared else _optional(offers, selected),
         tools = tools,
     )
-    return struct(programs = programs, source = source, declared = declared, data = merged)
+    beside = [] if ctx.attr.embed else [p.program for p in programs] + ([merged] if merged else [])
+    info = PteRuntimeInfo(binary = out, declared = declared, label = str(ctx.label), programs = programs)
+    return struct(info = info, source = source, data = merged, beside = beside)
 
 def _pte_runtime_impl(ctx):
     out = ctx.actions.declare_file(_file_name(ctx))
     linked = link_runtime(ctx, out)
-    beside = [linked.data] if linked.data and not ctx.attr.embed else []
-    data = ctx.files.data + beside + ([] if ctx.attr.embed else [p.program for p in linked.programs])
     return [
-        DefaultInfo(files = depset([out] + beside), executable = out, runfiles = ctx.runfiles(data)),
+        DefaultInfo(
+            files = depset([out] + [f for f in linked.beside if f == linked.data]),
+            executable = out,
+            runfiles = ctx.runfiles(ctx.files.data + linked.beside),
+        ),
         OutputGroupInfo(source = depset([linked.source])),
-        PteRuntimeInfo(binary = out, declared = linked.declared, label = str(ctx.label), programs = linked.programs),
+        linked.info,
     ]
 
 # Attributes of every rule that links programs.

@@ -2,7 +2,7 @@
 
 load("//rules:compat.bzl", "TOOL_CFG")
 load("//rules/go:action.bzl", "go_target", "src_path")
-load(":runtime.bzl", "RUNTIME_ATTRS", "link_runtime", "refuse_data")
+load(":runtime.bzl", "DATA", "RUNTIME_ATTRS", "link_runtime")
 
 def _place(ctx, file):
     """Where a file of `pages` lies in the target's folder."""
@@ -17,8 +17,7 @@ def _files(ctx, linked):
     files = {f.basename: f for f in ctx.files._js}
     if go_target(ctx).tags:
         files.update({f.basename: f for f in ctx.files._kernels})
-    if not ctx.attr.embed:
-        files.update({p.name + ".pte": p.program for p in linked.programs})
+    files.update({DATA if f == linked.data else f.basename: f for f in linked.beside})
     for f in ctx.files.pages:
         place = _place(ctx, f)
         if place in files or place == "pte.wasm":
@@ -29,8 +28,6 @@ def _files(ctx, linked):
 def _pte_web_impl(ctx):
     module = ctx.actions.declare_file(ctx.label.name + "/pte.wasm")
     linked = link_runtime(ctx, module, ["-buildmode=c-shared"])
-    if not ctx.attr.embed:
-        refuse_data(ctx, linked.programs, "which pte.js does not load from files: set embed = True")
     outputs = [module]
     for place, f in sorted(_files(ctx, linked).items()):
         copy = ctx.actions.declare_file(ctx.label.name + "/" + place)
@@ -41,6 +38,7 @@ def _pte_web_impl(ctx):
     return [
         DefaultInfo(files = depset(outputs), executable = server, runfiles = ctx.runfiles(outputs)),
         OutputGroupInfo(module = depset([module])),
+        linked.info,
     ]
 
 pte_web = rule(

@@ -5,31 +5,43 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
-// runSame wants two programs to be the same bytes.
+// runSame wants the two files of each pair, of programs or data files, to be the same bytes.
 func runSame(_ io.Writer, args []string) error {
 	var t test
 	f := t.flags("same")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	if f.NArg() != 2 {
-		return fmt.Errorf("same: want two files, got %d", f.NArg())
+	if f.NArg() == 0 || f.NArg()%2 != 0 {
+		return fmt.Errorf("same: want pairs of files, got %d files", f.NArg())
 	}
-	var data [2][]byte
-	for i, name := range f.Args() {
-		var err error
-		if data[i], err = os.ReadFile(name); err != nil {
-			return fmt.Errorf("%s: read program: %w", t.target, err)
+	for pair := range slices.Chunk(f.Args(), 2) {
+		if err := samePair(pair[0], pair[1]); err != nil {
+			return fmt.Errorf("%s: %w", t.target, err)
 		}
 	}
-	if bytes.Equal(data[0], data[1]) {
+	return nil
+}
+
+func samePair(first, again string) error {
+	a, err := os.ReadFile(first)
+	if err != nil {
+		return fmt.Errorf("read what was lowered: %w", err)
+	}
+	b, err := os.ReadFile(again)
+	if err != nil {
+		return fmt.Errorf("read what was lowered again: %w", err)
+	}
+	if bytes.Equal(a, b) {
 		return nil
 	}
-	return fmt.Errorf("%s: lowered again, the program has other bytes: %s", t.target, difference(data[0], data[1]))
+	return fmt.Errorf("lowered again, %s has other bytes: %s", filepath.Base(first), difference(a, b))
 }
 
 // difference says where two different files differ first.

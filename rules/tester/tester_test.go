@@ -96,11 +96,12 @@ func TestSame(t *testing.T) {
 	dir := t.TempDir()
 	a, b := program(t, dir, "a.pte", 0), program(t, dir, "b.pte", 1)
 	check(t, runSame(nil, []string{"-target=//:t", a, a}), "")
-	err := runSame(nil, []string{"-target=//:t", a, b})
-	if want := "//:t: lowered again, the program has other bytes: "; err == nil || !strings.HasPrefix(err.Error(), want) ||
+	err := runSame(nil, []string{"-target=//:t", a, a, a, b})
+	if want := "//:t: lowered again, a.pte has other bytes: "; err == nil || !strings.HasPrefix(err.Error(), want) ||
 		!strings.HasSuffix(err.Error(), ", in segment 0 at 0") {
 		t.Errorf("got %v, want %s", err, want)
 	}
+	check(t, runSame(nil, []string{"-target=//:t", a, a, b}), "same: want pairs of files, got 3 files")
 }
 
 func TestSize(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -33,12 +32,20 @@ func main() {
 func TestGoLibrary(t *testing.T) {
 	w := backendsWorkspace(t)
 	w.build("//:demo_go")
+	if got, want := runPackage(t, w.bin("demo_go")), "demo [forward]\nplain [forward]\n"; got != want {
+		t.Errorf("go run printed\n%s\nwant\n%s", got, want)
+	}
+}
+
+// runPackage puts the package of a folder into a module of its own, with userMain, and gives what that prints.
+func runPackage(t *testing.T, folder string) string {
+	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
 	app := t.TempDir()
-	if err := os.CopyFS(filepath.Join(app, "pteprogram"), os.DirFS(w.bin("demo_go"))); err != nil {
+	if err := os.CopyFS(filepath.Join(app, "pteprogram"), os.DirFS(folder)); err != nil {
 		t.Fatal(err)
 	}
 	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
@@ -56,8 +63,10 @@ func TestGoLibrary(t *testing.T) {
 	}
 	cmd := exec.Command("go", "run", "-mod=mod", ".")
 	cmd.Dir = app
-	out, err := cmd.CombinedOutput()
-	if want := "demo [forward]\nplain [forward]\n"; err != nil || !strings.HasSuffix(string(out), want) {
-		t.Errorf("go run: %v, printed\n%s\nwant\n%s", err, out, want)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go run: %v", err)
 	}
+	return string(out)
 }

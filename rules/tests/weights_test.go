@@ -288,16 +288,35 @@ func TestDataFiles(t *testing.T) {
 		}
 	}
 	w.modelNamed("other.pt2", 2)
+	t.Run("elsewhere", func(t *testing.T) { w.dataElsewhere(t) })
 	for target, want := range map[string]string{
 		"//:differ": "is not what it is in", "//:undeclared": `has constants in a data file "weights", and no file is declared for it`,
 		"//:without": "program //:none_pte has no data files: name them in its data_files",
-		"//:go":      "//:go: programs: //:one_pte has data_files, which the package does not embed: set embed = False",
-		"//:library": "//:library: programs: //:one_pte has data_files, which pte.h does not load from files: set embed = True",
-		"//:web":     "//:web: programs: //:one_pte has data_files, which pte.js does not load from files: set embed = True",
 	} {
 		if out, err := w.bazel("build", target); err == nil || !strings.Contains(out, want) {
 			t.Errorf("%s: %v, want %q\n%s", target, err, want, out)
 		}
+	}
+}
+
+// dataElsewhere loads a program with its data file by a C library, on a page and in a Go package, and runs users' tests for them.
+func (w *workspace) dataElsewhere(t *testing.T) {
+	w.build("//:library", "//:web", "//:go")
+	says(t, "1\n", "python3", "testdata/data.py", w.bin("liblibrary.so"), w.bin("one.pte"), w.bin("library.ptd"))
+	folder := t.TempDir()
+	if err := os.CopyFS(folder, os.DirFS(w.bin("web"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(folder, "pte.js"), filepath.Join(folder, "pte.mjs")); err != nil {
+		t.Fatal(err)
+	}
+	says(t, "1 147\n", "node", "testdata/data.mjs", folder)
+	if got, want := runPackage(t, w.bin("go")), "one [forward]\n"; got != want {
+		t.Errorf("go run: %q, want %q", got, want)
+	}
+	tests := []string{"library_closure_test", "library_size_test", "reproducible_test", "web_closure_test", "web_size_test"}
+	if out, err := w.bazel(append([]string{"test", "--test_output=errors"}, tests...)...); err != nil {
+		t.Errorf("tests: %v\n%s", err, out)
 	}
 }
 

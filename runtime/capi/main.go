@@ -51,7 +51,7 @@ func text(s C.const_string) string { return C.GoString((*C.char)(unsafe.Pointer(
 
 // The pointers of C as those of package abi. A handle is a struct of its number.
 
-func handle[T C.pte_program | C.pte_instance | C.pte_method](h *T) *abi.Handle {
+func handle[T C.pte_program | C.pte_instance | C.pte_method | C.pte_data](h *T) *abi.Handle {
 	return (*abi.Handle)(unsafe.Pointer(h))
 }
 
@@ -72,6 +72,21 @@ func pte_embedded_count() C.uint32_t { return C.uint32_t(abi.EmbeddedCount()) }
 //export pte_embedded_name
 func pte_embedded_name(index C.uint32_t, name C.out_string) C.pte_status {
 	return status(func() error { return abi.EmbeddedName(uint32(index), address(name)) })
+}
+
+//export pte_data_load
+func pte_data_load(data C.const_bytes, size C.size_t, out *C.pte_data) C.pte_status {
+	return status(func() error { return abi.LoadData(unsafe.Pointer(data), uint64(size), handle(out)) })
+}
+
+//export pte_data_load_file
+func pte_data_load_file(path C.const_string, out *C.pte_data) C.pte_status {
+	return status(func() error { return abi.LoadDataFile(text(path), handle(out)) })
+}
+
+//export pte_data_destroy
+func pte_data_destroy(data C.pte_data) {
+	status(func() error { abi.DestroyData(abi.Handle(data.id)); return nil })
 }
 
 //export pte_program_load

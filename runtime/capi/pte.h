@@ -39,7 +39,7 @@ extern "C" {
 #endif
 
 /* PTE_ABI_VERSION changes when callers must be compiled again; compare it with pte_abi_version(). */
-#define PTE_ABI_VERSION 1
+#define PTE_ABI_VERSION 2
 
 /* PTE_MAX_RANK is the largest number of dimensions of a tensor. */
 #define PTE_MAX_RANK 16
@@ -100,14 +100,16 @@ enum {
 typedef struct pte_program { uint64_t id; } pte_program;
 typedef struct pte_instance { uint64_t id; } pte_instance;
 typedef struct pte_method { uint64_t id; } pte_method;
+typedef struct pte_data { uint64_t id; } pte_data;
 
-/* pte_options is what a program may use. All zeros, or a null pointer, are the defaults. 32 bytes. */
+/* pte_options is what a program may use. All zeros, or a null pointer, are the defaults. 40 bytes. */
 typedef struct pte_options {
   int64_t max_memory;       /* bytes of an instance and of packed weights; 0 is 4 GiB */
   int64_t max_instructions; /* of one run; 0 is 10 million */
   uint64_t seed;            /* of random numbers */
   int32_t threads;          /* of one run, the caller's included; 0 is one for each CPU */
   int32_t reserved;         /* 0 */
+  pte_data data;            /* the file with the constants that are not in the program; 0 if all are */
 } pte_options;
 
 /* pte_method_info is what a method takes and gives. 16 bytes. */
@@ -150,7 +152,7 @@ typedef struct pte_value {
 #else
 #define PTE_ASSERT_SIZE(type, size) typedef char type##_has_its_size[sizeof(type) == (size) ? 1 : -1]
 #endif
-PTE_ASSERT_SIZE(pte_options, 32);
+PTE_ASSERT_SIZE(pte_options, 40);
 PTE_ASSERT_SIZE(pte_method_info, 16);
 PTE_ASSERT_SIZE(pte_value_info, 168);
 PTE_ASSERT_SIZE(pte_value, 192);
@@ -165,6 +167,15 @@ const char *pte_last_error(void);
 /* pte_embedded_count is how many programs are in the library, and pte_embedded_name the name of one, which stays. */
 uint32_t pte_embedded_count(void);
 pte_status pte_embedded_name(uint32_t index, const char **name);
+
+/* pte_data_load reads a data file (.ptd), which pte_options.data gives to any number of programs. It is checked, not trusted, and
+ * not copied: the bytes must stay as they are until it is destroyed and all programs that were loaded with it, and their
+ * instances. pte_data_load_file maps one. */
+pte_status pte_data_load(const void *data, size_t size, pte_data *out);
+pte_status pte_data_load_file(const char *path, pte_data *out);
+
+/* pte_data_destroy frees a data file as soon as the last program that was loaded with it is freed. */
+void pte_data_destroy(pte_data data);
 
 /* pte_program_load makes a program of the bytes of a .pte at any address. They are checked, not trusted, and not copied:
  * they must stay as they are until the program and its instances are destroyed. options may be null. */

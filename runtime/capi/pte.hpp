@@ -175,6 +175,30 @@ class Instance : public Owner<pte_instance, pte_instance_destroy> {
   using Owner::Owner;
 };
 
+// Data is a data file (.ptd). options is what programs are loaded with that have constants in it.
+class Data : public Owner<pte_data, pte_data_destroy> {
+ public:
+  static Data file(const char *path) {
+    pte_data d{};
+    check(pte_data_load_file(path, &d));
+    return Data(d);
+  }
+  // bytes must stay until the data, the programs that were loaded with it, and their instances are gone.
+  static Data bytes(const void *data, size_t size) {
+    pte_data d{};
+    check(pte_data_load(data, size, &d));
+    return Data(d);
+  }
+
+  pte_options options(pte_options o = {}) const {
+    o.data = handle_;
+    return o;
+  }
+
+ private:
+  using Owner::Owner;
+};
+
 // Program is a loaded .pte, which any threads may share.
 class Program : public Owner<pte_program, pte_program_destroy> {
  public:

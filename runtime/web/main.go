@@ -77,6 +77,16 @@ func embeddedName(index uint32, name unsafe.Pointer) int32 {
 	return status(func() error { return abi.EmbeddedName(index, (*uintptr)(name)) })
 }
 
+//go:wasmexport pte_data_load
+func dataLoad(data unsafe.Pointer, size uint32, out unsafe.Pointer) int32 {
+	return status(func() error { return abi.LoadData(data, uint64(size), handle(out)) })
+}
+
+//go:wasmexport pte_data_destroy
+func dataDestroy(data uint32) {
+	status(func() error { abi.DestroyData(abi.Handle(data)); return nil })
+}
+
 //go:wasmexport pte_program_load
 func programLoad(data unsafe.Pointer, size uint32, options, program unsafe.Pointer) int32 {
 	return status(func() error { return abi.Load(data, uint64(size), (*abi.Options)(options), handle(program)) })

@@ -79,6 +79,14 @@ export interface ProgramOptions {
   maxInstructions?: number;
   /** Of random numbers. */
   seed?: number | bigint;
+  /** The file with the constants that are not in the program. */
+  data?: Data;
+}
+
+/** A data file, for any number of programs. */
+export interface Data {
+  /** Frees the file once the programs that were loaded with it are closed. */
+  close(): void;
 }
 
 /** An error of the runtime. `code` is one of `pte_status` in pte.h. */
@@ -123,6 +131,8 @@ export interface Runtime {
   program(name?: string, options?: ProgramOptions): Program;
   /** Loads the bytes of a .pte whose kernels the module has. They are copied, and checked, not trusted. */
   loadProgram(file: BufferSource, options?: ProgramOptions): Program;
+  /** Loads the bytes of a .ptd, for the option `data`. They are copied, and checked, not trusted. */
+  loadData(file: BufferSource): Data;
 }
 
 /** Where a module comes from. */

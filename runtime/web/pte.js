@@ -1,12 +1,12 @@
 // pte.js runs the ExecuTorch programs of a pte_web. Types and documentation are in pte.d.ts.
 
-const ABI_VERSION = 1;
+const ABI_VERSION = 2;
 const MAX_RANK = 16;
 
 // The layout of pte_value and pte_value_info, as pte.h has it.
 const VALUE = {size: 192, kind: 0, dtype: 4, integer: 8, number: 16, data: 24, nbytes: 32, rank: 40, order: 48, sizes: 64};
 const INFO = {size: 168, kind: 0, dtype: 4, dynamism: 8, flags: 12, rank: 16, order: 24, sizes: 40};
-const OPTIONS = {size: 32, maxMemory: 0, maxInstructions: 8, seed: 16};
+const OPTIONS = {size: 40, maxMemory: 0, maxInstructions: 8, seed: 16, data: 32};
 
 const KINDS = ["none", "tensor", "int", "float", "bool", "string"];
 const DYNAMISM = ["static", "bounded", "unbounded"];
@@ -102,11 +102,13 @@ class Heap {
   }
 
   // options writes pte_options and gives the address.
-  options({maxMemory = 0, maxInstructions = 0, seed = 0} = {}) {
+  options({maxMemory = 0, maxInstructions = 0, seed = 0, data = null} = {}) {
+    if (data && !(data instanceof Data)) throw new PteError(0x12, `data is ${kindOf(data)}, want what loadData gives`);
     const address = this.alloc(OPTIONS.size), view = this.view();
     view.setBigInt64(address + OPTIONS.maxMemory, BigInt(maxMemory), true);
     view.setBigInt64(address + OPTIONS.maxInstructions, BigInt(maxInstructions), true);
     view.setBigUint64(address + OPTIONS.seed, BigInt(seed), true);
+    view.setBigUint64(address + OPTIONS.data, BigInt(data?.handle ?? 0), true);
     return address;
   }
 
@@ -286,6 +288,30 @@ class Instance {
   }
 }
 
+// bytesOf are the bytes of a BufferSource.
+function bytesOf(file) {
+  return ArrayBuffer.isView(file) ? new Uint8Array(file.buffer, file.byteOffset, file.byteLength) : new Uint8Array(file);
+}
+
+// Data is a data file. Its bytes are freed by the module's collector, once no program reads them.
+class Data {
+  #heap;
+
+  constructor(heap, file) {
+    this.#heap = heap;
+    const bytes = bytesOf(file), place = heap.put(bytes);
+    try {
+      this.handle = heap.handle("pte_data_load", place, bytes.length);
+    } finally {
+      heap.free(place);
+    }
+  }
+
+  close() {
+    this.#heap.exports.pte_data_destroy(this.handle);
+  }
+}
+
 class Program {
   #heap;
   #handle;
@@ -368,8 +394,7 @@ class Runtime {
 
   loadProgram(file, options) {
     const heap = this.#heap, address = heap.options(options);
-    const bytes = ArrayBuffer.isView(file) ? new Uint8Array(file.buffer, file.byteOffset, file.byteLength) : new Uint8Array(file);
-    const place = heap.put(bytes);
+    const bytes = bytesOf(file), place = heap.put(bytes);
     try {
       return new Program(heap, heap.handle("pte_program_load", place, bytes.length, address), place);
     } catch (error) {
@@ -378,6 +403,10 @@ class Runtime {
     } finally {
       heap.free(address);
     }
+  }
+
+  loadData(file) {
+    return new Data(this.#heap, file);
   }
 
   get memoryBytes() {

@@ -32,8 +32,8 @@ func TestReference(t *testing.T) {
 		{"undefined", "x = y\n", "error: d.bzl: y is not defined"},
 	} {
 		dir := t.TempDir()
-		rule := "_T = {\"tool\": attr.label(default = Label(\"//t\"), doc = \"A \" + \"tool.\"), \"_x\": attr.label()}\n" +
-			"r = rule(doc = \"A rule.\", test = True, attrs = dict(_T, deps = attr.label_list(mandatory = True, doc = \"The deps.\")))\n"
+		rule := "_N = {}\n_T = {\"tool\": attr.label(default = Label(\"//t\"), doc = \"A \" + \"tool.\"), \"_x\": attr.label()}\n" +
+			"r = rule(doc = \"A rule.\", test = True, attrs = dict(dict(_N, **_T), deps = attr.label_list(mandatory = True, doc = \"The deps.\")))\n"
 		for name, text := range map[string]string{"d.bzl": c.defs, "r.bzl": rule} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 				t.Fatal(err)

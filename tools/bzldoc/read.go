@@ -136,7 +136,7 @@ type entry struct {
 	in    *module
 }
 
-// entries are those of a dict: a literal, or dict(OTHER, key = value).
+// entries are those of a dict: a literal, or dict(OTHER, key = value, **MORE).
 func (r *reader) entries(m *module, x build.Expr) (out []entry, err error) {
 	x, m, err = r.value(m, x)
 	if err != nil {
@@ -152,6 +152,8 @@ func (r *reader) entries(m *module, x build.Expr) (out []entry, err error) {
 			out = append(out, entry{key, kv.Value, m})
 		}
 		return out, nil
+	case *build.UnaryExpr: // **x in the arguments of dict
+		return r.entries(m, x.X)
 	case *build.CallExpr:
 		if name(x) != "dict" {
 			break

@@ -15,9 +15,9 @@ import (
 )
 
 // Version counts changes of the structs and functions that break callers: PTE_ABI_VERSION of pte.h.
-const Version = 1
+const Version = 2
 
-// Handle names a program, an instance or a method of one; 0 names none. No handle is used twice, so that one of something
+// Handle names a program, an instance or a method of one, or a data file; 0 names none. No handle is used twice, so that one of something
 // that was destroyed is an error.
 type Handle uint64
 

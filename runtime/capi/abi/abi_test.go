@@ -41,7 +41,7 @@ func TestLayout(t *testing.T) {
 		name      string
 		got, want uintptr
 	}{
-		{"options", unsafe.Sizeof(Options{}), 32},
+		{"options", unsafe.Sizeof(Options{}), 40},
 		{"method info", unsafe.Sizeof(MethodInfo{}), 16},
 		{"value", unsafe.Sizeof(Value{}), 192},
 		{"value info", unsafe.Sizeof(ValueInfo{}), 168},

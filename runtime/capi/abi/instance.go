@@ -39,8 +39,12 @@ func NewInstance(h Handle, out *Handle) error {
 	if err != nil {
 		return err
 	}
+	if p.data != nil && !p.data.retain() {
+		return fail("the data file of the program was destroyed")
+	}
 	in, err := p.NewInstance()
 	if err != nil {
+		p.data.release()
 		return err
 	}
 	*out = register(&instance{Instance: in, program: p, methods: map[string]Handle{}})
@@ -59,6 +63,7 @@ func DestroyInstance(h Handle) {
 		remove[*method](m)
 	}
 	in.Close()
+	in.program.data.release()
 }
 
 // FindMethod writes the handle of a method of an instance; for one name it is always the same.

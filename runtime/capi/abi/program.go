@@ -1,6 +1,7 @@
 package abi
 
 import (
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -8,13 +9,18 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
-// Options are pte_options, 32 bytes: what a program may use. Zeros are defaults.
+// maxFile is more than any file has.
+const maxFile = 1 << 46
+
+// Options are pte_options, 40 bytes: what a program may use. Zeros are defaults.
 type Options struct {
 	MaxMemory       int64 // bytes
 	MaxInstructions int64
 	Seed            uint64
 	Threads         int32
 	Reserved        int32 // 0
+	// Data is the file with constants that are not in the program, or 0.
+	Data Handle
 }
 
 // MethodInfo is pte_method_info, 16 bytes.
@@ -26,6 +32,7 @@ type MethodInfo struct {
 // program is a loaded program with the texts that callers point to.
 type program struct {
 	*executor.Program
+	data    *data // or nil
 	methods []executor.MethodInfo
 	names   []*byte // ended by zeros
 }
@@ -82,7 +89,7 @@ func Load(data unsafe.Pointer, size uint64, options *Options, out *Handle) error
 	if data == nil || out == nil {
 		return errNil
 	}
-	if size > 1<<46 {
+	if size > maxFile {
 		return fail("the size of the program is not one")
 	}
 	return load(options, out, func(o executor.LoadOptions) (*executor.Program, error) {
@@ -120,19 +127,17 @@ func load(options *Options, out *Handle, from func(executor.LoadOptions) (*execu
 	}
 	*out = 0
 	o := binary.Load().Options
-	if options != nil {
-		if options.Reserved != 0 || options.MaxMemory < 0 || options.MaxInstructions < 0 || options.Threads < 0 {
-			return fail("options: want no negative number, and 0 in reserved")
-		}
-		o.MaxMemory, o.MaxInstructions = options.MaxMemory, int(options.MaxInstructions)
-		o.Seed, o.Threads = options.Seed, int(options.Threads)
-	}
-	p, err := from(o)
+	d, err := apply(&o, options)
 	if err != nil {
 		return err
 	}
+	p, err := from(o)
+	if err != nil {
+		d.release()
+		return err
+	}
 	names := p.Methods()
-	entry := &program{Program: p, names: cStrings(names), methods: make([]executor.MethodInfo, len(names))}
+	entry := &program{Program: p, data: d, names: cStrings(names), methods: make([]executor.MethodInfo, len(names))}
 	for i, n := range names {
 		entry.methods[i], _ = p.Method(n)
 	}
@@ -140,10 +145,28 @@ func load(options *Options, out *Handle, from func(executor.LoadOptions) (*execu
 	return nil
 }
 
+// apply sets what a caller asks for, and gives the data file, which is counted as used, or nil.
+func apply(o *executor.LoadOptions, options *Options) (*data, error) {
+	if options == nil {
+		return nil, nil
+	}
+	if options.Reserved != 0 || options.MaxMemory < 0 || options.MaxInstructions < 0 || options.Threads < 0 {
+		return nil, fail("options: want no negative number, and 0 in reserved")
+	}
+	o.MaxMemory, o.MaxInstructions = options.MaxMemory, int(options.MaxInstructions)
+	o.Seed, o.Threads = options.Seed, int(options.Threads)
+	d, err := findData(options.Data)
+	if d != nil && err == nil {
+		o.NamedData = slices.Concat(o.NamedData, d.entries)
+	}
+	return d, err
+}
+
 // DestroyProgram frees a program once its instances are destroyed; there are no new ones.
 func DestroyProgram(h Handle) {
 	if p, ok := remove[*program](h); ok {
 		p.Close()
+		p.data.release()
 	}
 }
 

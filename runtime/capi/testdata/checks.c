@@ -1,5 +1,5 @@
-/* checks calls every function of pte.h with digits.pte in the library and in a file: what is right, what is refused, and
- * from several threads. It prints "ok". */
+/* checks calls every function of pte.h with digits.pte in the library and in a file, and with a program beside its data file:
+ * what is right, what is refused, and from several threads. It prints "ok". */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +64,34 @@ static void check_refused(pte_program program) {
   WANT(pte_program_load_embedded(NULL, &options, &other) != PTE_OK || pte_instance_create(other, &instance) != PTE_OK);
 }
 
+/* check_data loads the program of a folder whose constants are in weights.ptd. */
+static void check_data(const char *folder) {
+  char program_name[1024], data_name[1024];
+  pte_data data, none;
+  pte_program program;
+  pte_instance instance;
+  pte_method forward;
+  pte_options options = {0};
+  float zeros[64] = {0};
+  snprintf(program_name, sizeof program_name, "%s/program.pte", folder);
+  snprintf(data_name, sizeof data_name, "%s/weights.ptd", folder);
+  WANT(pte_program_load_file(program_name, &options, &program) == PTE_NOT_FOUND && program.id == 0);
+  WANT(pte_data_load(zeros, sizeof zeros, &none) == PTE_INVALID_EXTERNAL_DATA && none.id == 0);
+  WANT(pte_data_load_file("absent.ptd", &none) == PTE_ACCESS_FAILED && strstr(pte_last_error(), "absent.ptd"));
+  WANT(pte_data_load_file(data_name, &data) == PTE_OK);
+  options.data = data;
+  WANT(pte_program_load_file(program_name, &options, &program) == PTE_OK);
+  WANT(pte_instance_create(program, &instance) == PTE_OK);
+  pte_data_destroy(data); /* the instance has it still */
+  pte_program_destroy(program);
+  WANT(pte_program_load_file(program_name, &options, &program) == PTE_INVALID_ARGUMENT && strstr(pte_last_error(), "destroyed"));
+  WANT(pte_instance_method(instance, "forward", &forward) == PTE_OK);
+  pte_value in = {.kind = PTE_TENSOR, .dtype = PTE_FLOAT32, .data = zeros, .nbytes = 24, .rank = 2, .sizes = {2, 3}}, out;
+  WANT(pte_method_set_input(forward, 0, &in) == PTE_OK && pte_method_run(forward) == PTE_OK);
+  WANT(pte_method_get_output(forward, 0, &out) == PTE_OK && out.nbytes == 16);
+  pte_instance_destroy(instance);
+}
+
 static pte_program shared;
 
 /* A user of the program in a thread of its own, with an error text of its own. */
@@ -98,7 +126,7 @@ static void check_threads(void) {
 int main(int argc, char **argv) {
   pte_program embedded, file;
   const char *name = NULL;
-  WANT(argc == 2);
+  WANT(argc == 3);
   WANT(pte_abi_version() == PTE_ABI_VERSION);
   WANT(pte_embedded_count() == 1 && pte_embedded_name(0, &name) == PTE_OK && strcmp(name, "digits") == 0);
   WANT(pte_program_load_embedded(NULL, NULL, &embedded) == PTE_OK);
@@ -106,6 +134,7 @@ int main(int argc, char **argv) {
   check_metadata(embedded);
   check_metadata(file);
   check_refused(embedded);
+  check_data(argv[2]);
   check_threads();
   pte_program_destroy(embedded);
   pte_program_destroy(file);

@@ -72,4 +72,16 @@ for (let i = 0; i < 200; i++) {
   user.close();
   program.close();
 }
+// Constants in a data file, which several programs may use and which stays as long as they do.
+const external = readFileSync(`${programs}/external/program.pte`), weights = runtime.loadData(readFileSync(`${programs}/external/weights.ptd`));
+const [one, two] = [runtime.loadProgram(external, {data: weights}), runtime.loadProgram(external, {data: weights, seed: 1})];
+weights.close();
+one.close();
+const output = two.instance().method().run(new Float32Array(6))[0];
+assert.deepEqual(output.sizes, [2, 2]);
+for (let i = 0; i < 100; i++) runtime.loadProgram(file("add")).close(); // which lets the collector run
+assert.deepEqual(two.instance().method().run(new Float32Array(6))[0], output);
+refused(0x12, "or it was destroyed", () => runtime.loadProgram(external, {data: weights}));
+refused(0x12, "data is a Uint8Array, want what loadData gives", () => runtime.loadProgram(external, {data: new Uint8Array(8)}));
+refused(0x24, "this is no .ptd file", () => runtime.loadData(new Uint8Array(64)));
 console.log("ok");
