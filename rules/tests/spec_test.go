@@ -97,7 +97,7 @@ func TestCueVet(t *testing.T) {
 	if out, err := w.run("./pte", "mod", "init"); err != nil {
 		t.Fatalf("pte mod init: %v\n%s", err, out)
 	}
-	vet := []string{"go", "run", "cuelang.org/go/cmd/cue@" + strings.TrimSpace(goRun(t, "list", "-m", "-f={{.Version}}", "cuelang.org/go")), "vet", "-c=false"}
+	vet := []string{cueCommand(t), "vet", "-c=false"}
 	if out, err := w.run(append(vet, "./common/...", "./nets")...); err != nil {
 		t.Errorf("cue vet: %v\n%s", err, out)
 	}
