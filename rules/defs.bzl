@@ -157,7 +157,8 @@ def pte_library(name, programs, linkmode = "c-shared", cc = None, backends = [],
       programs: pte_program targets.
       linkmode: "c-shared", or "c-archive" for a static library. A process holds one pte_library.
       cc: the C compiler, a file or executable target that takes gcc's flags and compiles for the platform. If absent, the
-        machine's: gcc, cc or clang, and Debian's `aarch64-linux-gnu-gcc` and such for other platforms. That is not hermetic.
+        machine's: gcc, cc or clang, and Debian's `aarch64-linux-gnu-gcc` and such for other platforms. That is not hermetic:
+        the library is linked on the machine that Bazel runs on, and shared with no other.
       backends: as in pte_runtime.
       embed: whether the programs are in the library; if not, they are outputs beside it, and their data files in one, `<name>.ptd`.
       platform: what to build for, a 64-bit platform such as `@rules_pte//rules/platforms:linux_arm64`.

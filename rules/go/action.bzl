@@ -86,7 +86,7 @@ def go_target(ctx):
 def _src_flag(src):
     return src.path + "=" + src.file.path
 
-def go_action(ctx, mode, packages, srcs, files, layers, out = None, layer_out = None, optional = None, tools = []):
+def go_action(ctx, mode, packages, srcs, files, layers, out = None, layer_out = None, optional = None, tools = [], requirements = {}):
     """Runs the builder.
 
     Args:
@@ -101,6 +101,7 @@ def go_action(ctx, mode, packages, srcs, files, layers, out = None, layer_out = 
       optional: sources that are needed if a package is, which only the action knows, or None: struct(selected, srcs, files)
         with the File that lists the needed packages, a list of (package, depset of struct(path, file)), and a depset of File.
       tools: list of FilesToRunProvider: what packages, which are flags too, name.
+      requirements: the action's execution requirements.
     """
     target = go_target(ctx)
     args = ctx.actions.args()
@@ -140,6 +141,7 @@ def go_action(ctx, mode, packages, srcs, files, layers, out = None, layer_out = 
         outputs = outputs,
         mnemonic = "Go" + mode.capitalize(),
         progress_message = "Go %s %s" % (mode, ctx.label),
+        execution_requirements = requirements,
         tools = tools,
         unused_inputs_list = unused,
     )

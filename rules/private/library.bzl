@@ -33,7 +33,10 @@ def _pte_library_impl(ctx):
     out = ctx.actions.declare_file(_file_name(ctx, target))
     cc = ctx.executable.cc.path if ctx.attr.cc else "host"
     tools = [ctx.attr.cc[DefaultInfo].files_to_run] if ctx.attr.cc else []
-    linked = link_runtime(ctx, out, ["-buildmode=" + ctx.attr.linkmode, "-cc=" + cc], tools)
+
+    # No key names the machine's compiler, so what it makes stays on the machine.
+    requirements = {} if ctx.attr.cc else {"no-remote": "1"}
+    linked = link_runtime(ctx, out, ["-buildmode=" + ctx.attr.linkmode, "-cc=" + cc], tools, requirements)
     headers = _headers(ctx)
     files = [out] + headers + linked.beside
     return [

@@ -132,7 +132,7 @@ def _file_name(ctx):
     ending = ".exe" if target.goos == "windows" else ".wasm" if target.goarch == "wasm" else ""
     return ctx.label.name + ending
 
-def link_runtime(ctx, out, flags = [], tools = []):
+def link_runtime(ctx, out, flags = [], tools = [], requirements = {}):
     """Links what the programs of a target need with its command.
 
     Args:
@@ -140,6 +140,7 @@ def link_runtime(ctx, out, flags = [], tools = []):
       out: the File to link.
       flags: flags of the builder.
       tools: what they name, a list of FilesToRunProvider.
+      requirements: the link action's execution requirements.
 
     Returns:
       struct(info, source, data, beside): the PteRuntimeInfo, the File of the generated package, the File with the programs' data
@@ -166,6 +167,7 @@ def link_runtime(ctx, out, flags = [], tools = []):
         out = out,
         optional = None if declared else _optional(offers, selected),
         tools = tools,
+        requirements = requirements,
     )
     beside = [] if ctx.attr.embed else [p.program for p in programs] + ([merged] if merged else [])
     info = PteRuntimeInfo(binary = out, declared = declared, label = str(ctx.label), programs = programs)

@@ -66,6 +66,18 @@ func TestLibraryAndPage(t *testing.T) {
 	t.Run("arm64", func(t *testing.T) { w.arm64(t, with) })
 }
 
+// TestMachineCompiler checks that a library which the machine's C compiler links is shared with no other machine, as no key names that
+// compiler, and that one with `cc` is.
+func TestMachineCompiler(t *testing.T) {
+	w := libraryWorkspace(t)
+	for target, want := range map[string]bool{"//:shared": true, "//:archive": false} {
+		out, err := w.bazel("aquery", "--ui_event_filters=-info,-stderr", "--noshow_progress", `mnemonic("GoLink", `+target+`)`)
+		if got := strings.Contains(out, "no-remote: 1"); err != nil || got != want || !strings.Contains(out, "Mnemonic: GoLink\n") {
+			t.Errorf("%s: no-remote is %v, want %v (%v)", target, got, want, err)
+		}
+	}
+}
+
 // page checks the files of a pte_web, and runs them.
 func (w *workspace) page(t *testing.T, images string) {
 	folder, files := t.TempDir(), w.outputs("//:page")
