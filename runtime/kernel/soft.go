@@ -1,6 +1,9 @@
 package kernel
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // soft is what a kernel of rows of softmax gets. Its layout is known to the generator.
 //
@@ -11,7 +14,6 @@ type soft struct {
 	rows, vectors      uintptr  // at least 1
 	state              *float32 // for each row top, sum and factor, each in all lanes of a vector
 	table              *uint32  // constants
-	divide             uintptr  // not 0: out is divided by sum'
 	scale              float32
 }
 
@@ -57,7 +59,7 @@ func SoftmaxBlocksF32(t Tier, s *Softs) {
 	k.run(t)
 }
 
-// softMost is how many elements of a row SoftmaxRowF32 takes.
+// softMost is how many elements SoftmaxRowF32 and SoftmaxRowsF32 take in a row.
 const softMost = 16 << 10
 
 // SoftmaxRowF32 computes the softmax of x, and reports whether t has a kernel for it. o may be x.
@@ -66,23 +68,35 @@ func SoftmaxRowF32(t Tier, o, x []float32) bool {
 	if t == Scalar || len(x) < 2 || len(x) > softMost {
 		return false
 	}
-	var room [3 * maxLanes]float32
-	state := room[:3*lanes]
-	StartSoftF32(t, state)
-	k := soft{rows: 1, state: &state[0], table: &constants[0], divide: 1, scale: 1}
 	if len(x)%lanes == 0 {
-		k.x, k.out, k.vectors = &x[0], &o[0], uintptr(len(x)/lanes)
-		k.run(t)
-		return true
+		return SoftmaxRowsF32(t, o, x, len(x))
 	}
-	return k.padded(t, o, x)
+	return softmaxPadded(t, o, x)
+}
+
+// SoftmaxRowsF32 computes the softmax of rows of width elements, one after another, and reports whether t has a kernel for it,
+// which is so for a width that is a multiple of the lanes of t and at most 16384. o may be x.
+func SoftmaxRowsF32(t Tier, o, x []float32, width int) bool {
+	lanes := lanesOf(t)
+	if t == Scalar || width < lanes || width%lanes != 0 || width > softMost {
+		return false
+	}
+	stride := uintptr(width) * unsafe.Sizeof(x[0])
+	k := soft{xStride: stride, outStride: stride, vectors: uintptr(width / lanes), table: &constants[0]}
+	for most := softMost / width; len(x) > 0; {
+		n := min(most, len(x)/width)
+		k.x, k.out, k.rows = &x[0], &o[0], uintptr(n)
+		k.whole(t)
+		x, o = x[n*width:], o[n*width:]
+	}
+	return true
 }
 
 // softPadded is how many elements of a row that is no multiple of vectors go through a buffer.
 const softPadded = 256
 
-// padded computes a row with -Inf behind it.
-func (s *soft) padded(t Tier, o, x []float32) bool {
+// softmaxPadded computes a row with -Inf behind it.
+func softmaxPadded(t Tier, o, x []float32) bool {
 	if len(x) > softPadded {
 		return false
 	}
@@ -90,9 +104,8 @@ func (s *soft) padded(t Tier, o, x []float32) bool {
 	lanes := lanesOf(t)
 	n := (len(x) + lanes - 1) / lanes * lanes
 	copy(buf[copy(buf[:], x):n], lows[:])
-	k := *s // what s points to would not stay on the stack
-	k.x, k.out, k.vectors = &buf[0], &buf[0], uintptr(n/lanes)
-	k.run(t)
+	k := soft{x: &buf[0], out: &buf[0], rows: 1, vectors: uintptr(n / lanes), table: &constants[0]}
+	k.whole(t)
 	copy(o, buf[:len(x)])
 	return true
 }

@@ -118,3 +118,31 @@ func BenchmarkSoftmaxRowF32(b *testing.B) {
 		}
 	}
 }
+
+// TestSoftmaxRowsF32 holds many rows against the same rows one by one.
+func TestSoftmaxRowsF32(t *testing.T) {
+	for _, tier := range tiers() {
+		for _, width := range []int{16, 48, 64, 128, 1024, softMost} {
+			rows := 3 + 2*softMost/width
+			r := rand.New(rand.NewSource(int64(width)))
+			x, o, one := guarded(r, rows*width), guarded(r, rows*width), make([]float32, width)
+			if !SoftmaxRowsF32(tier, o, x, width) {
+				t.Fatalf("%v: there is no kernel for rows of %d", tier, width)
+			}
+			for i := range rows {
+				SoftmaxRowF32(tier, one, x[i*width:][:width])
+				for k, want := range one {
+					if got := o[i*width+k]; got != want {
+						t.Fatalf("%v: row %d of %d, element %d: got %v, want %v", tier, i, width, k, got, want)
+					}
+				}
+			}
+			if !intact(o) || !intact(x) {
+				t.Errorf("%v: rows of %d: a value beside an operand is changed", tier, width)
+			}
+		}
+		if SoftmaxRowsF32(tier, make([]float32, 17), make([]float32, 17), 17) {
+			t.Errorf("%v has softmax of rows of 17", tier)
+		}
+	}
+}

@@ -365,6 +365,9 @@ func affineF32AVX2(a *affine)
 func softF32AVX2(a *soft)
 
 //go:noescape
+func softWholeF32AVX2(a *soft)
+
+//go:noescape
 func picksX1AVX2(a *Picks)
 
 //go:noescape

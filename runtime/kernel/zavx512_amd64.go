@@ -443,6 +443,9 @@ func affineF32AVX512(a *affine)
 func softF32AVX512(a *soft)
 
 //go:noescape
+func softWholeF32AVX512(a *soft)
+
+//go:noescape
 func picksX1AVX512(a *Picks)
 
 //go:noescape

@@ -395,6 +395,9 @@ func affineF32NEON(a *affine)
 func softF32NEON(a *soft)
 
 //go:noescape
+func softWholeF32NEON(a *soft)
+
+//go:noescape
 func picksX1NEON(a *Picks)
 
 //go:noescape

@@ -15,3 +15,15 @@ func (s *soft) run(t Tier) {
 		softF32AVX2(s)
 	}
 }
+
+// whole computes rows that are divided by their sums.
+//
+//go:noinline
+func (s *soft) whole(t Tier) {
+	switch t.float() {
+	case AVX512:
+		softWholeF32AVX512(s)
+	case AVX2:
+		softWholeF32AVX2(s)
+	}
+}

@@ -13,3 +13,13 @@ func (s *soft) run(t Tier) {
 		softF32NEON(s)
 	}
 }
+
+// whole computes rows that are divided by their sums.
+//
+//go:noinline
+func (s *soft) whole(t Tier) {
+	switch t.float() {
+	case NEON:
+		softWholeF32NEON(s)
+	}
+}

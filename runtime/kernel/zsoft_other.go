@@ -9,3 +9,9 @@ package kernel
 //go:noinline
 func (s *soft) run(t Tier) {
 }
+
+// whole computes rows that are divided by their sums.
+//
+//go:noinline
+func (s *soft) whole(t Tier) {
+}

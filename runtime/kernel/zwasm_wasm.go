@@ -630,6 +630,12 @@ func softF32WASMImport(a unsafe.Pointer)
 
 func softF32WASM(a *soft) { softF32WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte softWholeF32WASM
+//go:noescape
+func softWholeF32WASMImport(a unsafe.Pointer)
+
+func softWholeF32WASM(a *soft) { softWholeF32WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte picksX1WASM
 //go:noescape
 func picksX1WASMImport(a unsafe.Pointer)

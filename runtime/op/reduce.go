@@ -457,6 +457,24 @@ func argMax[T number](row []T) int64 {
 	return int64(at)
 }
 
+// argMaxBy is argMax by vector kernels, if t has them.
+func argMaxBy[T number](t kernel.Tier, row []T) int64 {
+	if !isFloat32[T]() {
+		return argMax(row)
+	}
+	x := floats(row)
+	sum, ok := kernel.SumRowF32(t, x)
+	if !ok || sum != sum { // one of them may be NaN
+		return argMax(row)
+	}
+	top, _ := kernel.MaxRowF32(t, x)
+	at := 0
+	for at < len(x) && x[at] != top {
+		at++
+	}
+	return int64(at)
+}
+
 // argMin is the place of the first least element, or of the first NaN.
 func argMin[T number](row []T) int64 {
 	if len(row) == 0 {
@@ -478,14 +496,14 @@ func argMin[T number](row []T) int64 {
 type picker[T number] struct {
 	// row is the place in a row; line gives best[i] and its place, if places are wanted, the better one of it and x[i], the
 	// element k.
-	row  func(row []T) int64
+	row  func(t kernel.Tier, row []T) int64
 	line func(best []T, place []int64, x []T, k int64)
 	// value is the element in a row of integers, where nobody asks for its place.
 	value func(row []T) T
 }
 
 func largestOf[T number]() picker[T] {
-	return picker[T]{argMax[T], func(best []T, place []int64, x []T, k int64) {
+	return picker[T]{argMaxBy[T], func(best []T, place []int64, x []T, k int64) {
 		best = best[:len(x)]
 		for i, v := range x {
 			if b := best[i]; !(v <= b) && b == b {
@@ -499,7 +517,7 @@ func largestOf[T number]() picker[T] {
 }
 
 func smallestOf[T number]() picker[T] {
-	return picker[T]{argMin[T], func(best []T, place []int64, x []T, k int64) {
+	return picker[T]{func(_ kernel.Tier, row []T) int64 { return argMin(row) }, func(best []T, place []int64, x []T, k int64) {
 		best = best[:len(x)]
 		for i, v := range x {
 			if b := best[i]; !(v >= b) && b == b {
@@ -562,7 +580,7 @@ func (p *picker[T]) run(c *Call, mask uint32, values, places *tensor.Tensor) err
 			o[r.at] = p.value(row)
 			continue
 		}
-		k := p.row(row)
+		k := p.row(c.Tier, row)
 		if o != nil {
 			o[r.at] = row[k]
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -89,6 +90,34 @@ func TestPromote(t *testing.T) {
 		}
 		if got := Promote(tt.b, tt.a); got != tt.want {
 			t.Errorf("Promote(%v, %v) = %v, want %v", tt.b, tt.a, got, tt.want)
+		}
+	}
+}
+
+// TestArgMaxBy holds every tier against the place that a loop finds: with equal elements, infinities, and NaN.
+func TestArgMaxBy(t *testing.T) {
+	inf := float32(math.Inf(1))
+	for _, tier := range kernel.Tiers() {
+		for _, n := range []int{1, 7, 8, 9, 63, 64, 65, 1000} {
+			for name, set := range map[string][]float32{"equal": {5, 5}, "infinity": {inf, 3}, "no finite": {-inf, inf}, "nan": {float32(nan), 5}, "two nan": {float32(nan), float32(nan)}} {
+				x := make([]float32, n)
+				for i := range x {
+					x[i] = -float32(i * 37 % 101)
+				}
+				for i, v := range set {
+					x[(n/3+i*n/2)%n] = v
+				}
+				if got, want := argMaxBy(tier, x), argMax(x); got != want {
+					t.Errorf("%v, %d elements, %s: got %d, want %d", tier, n, name, got, want)
+				}
+			}
+		}
+		all := make([]float32, 40)
+		for i := range all {
+			all[i] = -inf
+		}
+		if got := argMaxBy(tier, all); got != 0 {
+			t.Errorf("%v: got %d of -Inf alone, want 0", tier, got)
 		}
 	}
 }

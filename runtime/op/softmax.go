@@ -52,6 +52,9 @@ type softmaxRows[T float] struct {
 
 // parts computes rows lo to hi.
 func (j *softmaxRows[T]) parts(lo, hi int) {
+	if from, to := lo*j.size, hi*j.size; isFloat32[T]() && !j.log && kernel.SoftmaxRowsF32(j.tier, floats(j.o[from:to]), floats(j.x[from:to]), j.size) {
+		return
+	}
 	for i := lo * j.size; i < hi*j.size; i += j.size {
 		softmaxOf(j.tier, j.o[i:i+j.size], j.x[i:i+j.size], j.log)
 	}

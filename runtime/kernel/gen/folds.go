@@ -110,7 +110,7 @@ func (f *folds) write() {
 
 // vectorsOf takes n vectors.
 func (f *folds) vectorsOf(n int) {
-	for j := range n {
+	f.beside(n, func(j int) {
 		r := make([]vec, f.registers)
 		for i := range r {
 			r[i] = vec(f.block() + 1 + j*f.registers + i)
@@ -120,7 +120,7 @@ func (f *folds) vectorsOf(n int) {
 		if f.writes {
 			f.store(foldOut, j*f.width(), r[0])
 		}
-	}
+	})
 	f.add(foldX, n*f.width())
 	if f.writes {
 		f.add(foldOut, n*f.width())

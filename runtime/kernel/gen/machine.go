@@ -137,7 +137,7 @@ func (s *source) beside(n int, emit func(i int)) {
 		emit(i)
 		text := string(s.Bytes()[from:])
 		lines = append(lines, strings.SplitAfter(text, "\n"))
-		alike = alike && len(lines[i]) == len(lines[0]) && !strings.Contains(text, "K1")
+		alike = alike && len(lines[i]) == len(lines[0]) && !strings.Contains(text, "VPMOVM2D")
 	}
 	if !alike {
 		return

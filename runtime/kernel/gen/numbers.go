@@ -129,9 +129,11 @@ func (m *x86) boundNumber(v vec, p ptr, off int) {
 	m.line("VRANGEPS.BCST $2, %s, %s, %[2]s", m.number(p, off), m.v(v))
 }
 
+// scaleAbove has the masks of vectors that are computed in turn in different registers.
 func (m *x86) scaleAbove(v, n vec, p ptr, off int) {
-	m.line("VCMPPS.BCST $0x15, %s, %s, K1", m.number(p, off), m.v(n)) // not less, or no number
-	m.line("VSCALEFPS.Z %s, %s, K1, %[2]s", m.v(n), m.v(v))
+	mask := fmt.Sprintf("K%d", 1+v%7)
+	m.line("VCMPPS.BCST $0x15, %s, %s, %s", m.number(p, off), m.v(n), mask) // not less, or no number
+	m.line("VSCALEFPS.Z %s, %s, %s, %[2]s", m.v(n), m.v(v), mask)
 }
 
 func (m *x86) prefetchSoon(p ptr, off int)  { m.line("PREFETCHT0 %d(%s)", off, m.p(p)) }

@@ -25,23 +25,36 @@ const (
 	softVectorsAt   = 40
 	softStateAt     = 48
 	softTableAt     = 56
-	softDivideAt    = 64
-	softScaleAt     = 72
+	softScaleAt     = 64
 )
 
-// softs writes rows of softmax for a machine.
-type softs struct{ maps }
+// softs writes rows of softmax for a machine. Whole ones have no state and no scale, and are divided by their sums.
+type softs struct {
+	maps
+	whole bool
+}
 
 // softF32 writes the exponentials of rows and their sums.
 func softF32(m machine) {
-	s := softs{maps{m}}
-	s.begin("softF32"+s.tier(), "soft")
+	for _, whole := range []bool{false, true} {
+		(&softs{maps{m}, whole}).write()
+	}
+}
+
+func (s softs) write() {
+	name := "softF32"
+	if s.whole {
+		name = "softWholeF32"
+	}
+	s.begin(name+s.tier(), "soft")
 	s.get(softX, args, softXAt)
 	s.get(softOut, args, softOutAt)
 	s.get(softRows, args, softRowsAt)
-	s.get(softState, args, softStateAt)
 	s.get(lineTable, args, softTableAt)
-	s.broadcast(s.scale(), args, softScaleAt)
+	if !s.whole {
+		s.get(softState, args, softStateAt)
+		s.broadcast(s.scale(), args, softScaleAt)
+	}
 	s.label("row")
 	s.top()
 	s.exponentials()
@@ -53,7 +66,9 @@ func softF32(m machine) {
 		s.get(softStep, args, p.field)
 		s.addPtr(p.at, softStep)
 	}
-	s.add(softState, 3*s.width())
+	if !s.whole {
+		s.add(softState, 3*s.width())
+	}
 	s.more(softRows, "row")
 	s.end()
 }
@@ -110,9 +125,13 @@ func (s softs) top() {
 	})
 	s.join(func(to, x vec) { s.larger(to, to, x) })
 	t := s.registers(0)[0]
-	s.arith('*', s.shift(), s.sum(0), s.scale())
-	s.load(t, softState, 0)
-	s.larger(s.shift(), s.shift(), t)
+	if s.whole {
+		s.copy(s.shift(), s.sum(0))
+	} else {
+		s.arith('*', s.shift(), s.sum(0), s.scale())
+		s.load(t, softState, 0)
+		s.larger(s.shift(), s.shift(), t)
+	}
 	s.bits(t, lowestBits) // infinity less infinity is no number
 	s.larger(s.shift(), s.shift(), t)
 }
@@ -138,19 +157,24 @@ func (s softs) exponentials() {
 		s.constant(s.sum(j), 0)
 	}
 	s.row("exp", func(n int) {
-		for j := range n {
+		s.beside(n, func(j int) {
 			r := s.registers(j)
 			s.load(r[0], softFrom, j*s.width())
-			s.arith('*', r[0], r[0], s.scale())
+			if !s.whole {
+				s.arith('*', r[0], r[0], s.scale())
+			}
 			s.arith('-', r[0], r[0], s.shift())
 			s.expNormal(r)
 			s.store(softTo, j*s.width(), r[0])
 			s.arith('+', s.sum(j), s.sum(j), r[0])
-		}
+		})
 		s.machine.add(softFrom, n*s.width())
 		s.machine.add(softTo, n*s.width())
 	})
 	s.join(func(to, x vec) { s.arith('+', to, to, x) })
+	if s.whole {
+		return
+	}
 	r := s.registers(0)
 	s.load(r[0], softState, 0)
 	s.arith('-', r[0], r[0], s.shift())
@@ -162,10 +186,11 @@ func (s softs) exponentials() {
 	s.store(softState, 2*s.width(), r[0])
 }
 
-// quotients divides a row by the sum, if the argument says so.
+// quotients divides a whole row by the sum.
 func (s softs) quotients() {
-	s.get(softLeft, args, softDivideAt)
-	s.ifZero(softLeft, "whole")
+	if !s.whole {
+		return
+	}
 	r := s.registers(0)
 	s.constant(r[1], 1)
 	s.arith('/', r[1], r[1], s.sum(0))
@@ -178,7 +203,6 @@ func (s softs) quotients() {
 		}
 		s.machine.add(softTo, n*s.width())
 	})
-	s.label("whole")
 }
 
 // softGo is the function that calls the rows of softmax of an architecture.
@@ -186,6 +210,8 @@ func softGo(arch string) []byte {
 	b := goFile(arch)
 	fmt.Fprintf(b, "\n// run computes rows.\n//\n//go:noinline\nfunc (s *soft) run(t Tier) {\n")
 	callTier(b, arch, "softF32", "s")
+	b.WriteString("}\n\n// whole computes rows that are divided by their sums.\n//\n//go:noinline\nfunc (s *soft) whole(t Tier) {\n")
+	callTier(b, arch, "softWholeF32", "s")
 	b.WriteString("}\n")
 	return formatted(b.Bytes())
 }
