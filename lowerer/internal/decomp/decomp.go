@@ -130,7 +130,7 @@ func (r *rewriter) replace(n *exir.Node) error {
 	case opaque(n.Op) || r.d.keep(n):
 		r.b.Append(n)
 		return nil
-	case exir.LookupRow(n.Op.Name) != nil && refined[n.Op.Name] == nil:
+	case exir.LookupRow(n.Op.Name) != nil && refined[n.Op.Name] == nil && !r.widens(n.Op, n.Args):
 		return r.retain(n)
 	}
 	from := len(r.b.Graph.Nodes)
@@ -240,9 +240,10 @@ func (r *rewriter) bind(n *exir.Node, outs []*exir.Value) error {
 	return nil
 }
 
-// expand is the builder's hook: it applies the rule for s, if s has no row.
+// expand is the builder's hook: it applies the rule for s, if s has no row or widens.
 func (r *rewriter) expand(b *exir.Builder, s *exir.Schema, args []exir.Arg) (outs []*exir.Value, done bool, err error) {
-	if exir.LookupRow(s.Name) != nil && refined[s.Name] == nil {
+	wide := exir.LookupRow(s.Name) != nil && refined[s.Name] == nil
+	if wide && !r.widens(s, args) {
 		return nil, false, nil
 	}
 	if r.depth >= maxDepth {
@@ -263,6 +264,9 @@ func (r *rewriter) expand(b *exir.Builder, s *exir.Schema, args []exir.Arg) (out
 			err = fmt.Errorf("rewrite %s: %v", s.Name, f)
 		}
 	}()
+	if wide {
+		return c.widened(), true, b.Err
+	}
 	if f := refined[s.Name]; f != nil {
 		outs := f(c)
 		return outs, outs != nil, b.Err

@@ -60,10 +60,11 @@ var uncovered = map[string]string{
 func TestRules(t *testing.T) {
 	all := composites()
 	seen := map[string]bool{}
-	for _, c := range readCases(t) {
+	for _, c := range readCases(t, "testdata/rules.jsonl") {
 		seen[c.Op] = true
 		if !slices.Contains(all, c.Op) {
-			continue // it has a row by now
+			t.Errorf("%s has a case, and neither a rule nor a function", c.Op)
+			continue
 		}
 		t.Run(c.Op, func(t *testing.T) {
 			if err := c.check(t); err != nil {
@@ -101,9 +102,20 @@ func composites() []string {
 	return all
 }
 
-func readCases(t *testing.T) (list []ruleCase) {
+// TestUnsigned holds operators of uint16, uint32 and uint64, for which there are no kernels, against PyTorch's.
+func TestUnsigned(t *testing.T) {
+	for _, c := range readCases(t, "testdata/unsigned.jsonl") {
+		t.Run(c.Op+"/"+c.Args["self"].DType, func(t *testing.T) {
+			if err := c.check(t); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func readCases(t *testing.T, file string) (list []ruleCase) {
 	t.Helper()
-	f, err := os.Open("testdata/rules.jsonl")
+	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
