@@ -373,11 +373,15 @@ func convAgain[T number](call *Call, s State) (bool, error) {
 	}
 	switch k := call.kept.(type) {
 	case *kept[segments[T]]:
-		k.job.take(call)
+		if err := k.job.take(call); err != nil {
+			return true, err
+		}
 		return true, k.job.compute(call, k.run)
 	case *kept[lines[T]]:
 		if k.job.channelsInner {
-			k.job.take(call)
+			if err := k.job.take(call); err != nil {
+				return true, err
+			}
 			return true, k.job.compute(call, k.run)
 		}
 	}
@@ -385,8 +389,11 @@ func convAgain[T number](call *Call, s State) (bool, error) {
 }
 
 // take sets the images and the bias of a call, which lie as those of the last one.
-func (j *convJob[T]) take(call *Call) {
-	j.x, j.y, j.bias = elems[T](call.Args[convInput].Tensor), elems[T](call.Out[0]), vectorOf[T](call.Args[convBias].Tensor)
+func (j *convJob[T]) take(call *Call) (err error) {
+	meta := convOrder(call.Args, &call.Out[0].Meta, call.Tier)
+	j.y, j.bias = elems[T](call.Out[0]), vectorOf[T](call.Args[convBias].Tensor)
+	j.x, err = orderedOf[T](call, call.Args[convInput].Tensor, &meta)
+	return err
 }
 
 func convolve[T number](call *Call, c *conv, x, w []T) error {
