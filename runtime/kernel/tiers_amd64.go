@@ -68,6 +68,37 @@ func (g *Gemm) RunNarrow(t *Tile, rows int) {
 	narrowF32AVX2(t, rows)
 }
 
+var halvesAMD64 = [...]GemmHalf{
+	{Rows: 6, Cols: 16, tier: AVX2}, {Rows: 6, Cols: 16, tier: AVX2, bfloat16: true},
+	{Rows: 12, Cols: 32, tier: AVX512}, {Rows: 12, Cols: 32, tier: AVX512, bfloat16: true},
+}
+
+// HalvesOf are the tiles of t with panels of float16 or bfloat16, nil where there are none.
+func HalvesOf(t Tier, bfloat16 bool) *GemmHalf {
+	for i := range halvesAMD64 {
+		if g := &halvesAMD64[i]; g.tier == t.float() && g.bfloat16 == bfloat16 {
+			return g
+		}
+	}
+	return nil
+}
+
+// run has a frame of its own, like Gemm.Run.
+//
+//go:noinline
+func (g *GemmHalf) run(t *Tile, rows int) {
+	switch wide := g.tier == AVX512; {
+	case wide && g.bfloat16:
+		gemmBF16AVX512(t, rows)
+	case wide:
+		gemmF16AVX512(t, rows)
+	case g.bfloat16:
+		gemmBF16AVX2(t, rows)
+	default:
+		gemmF16AVX2(t, rows)
+	}
+}
+
 // TapsKernels are the kernels of t, nil for Scalar.
 func TapsKernels(t Tier) *TapsF32 {
 	switch t.float() {

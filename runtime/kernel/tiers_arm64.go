@@ -48,6 +48,29 @@ func (g *Gemm) RunNarrow(t *Tile, rows int) {
 	narrowF32NEON(t, rows)
 }
 
+var halvesARM64 = [...]GemmHalf{{Rows: 8, Cols: 8, tier: NEON}, {Rows: 8, Cols: 8, tier: NEON, bfloat16: true}}
+
+// HalvesOf are the tiles of t with panels of float16 or bfloat16, nil where there are none.
+func HalvesOf(t Tier, bfloat16 bool) *GemmHalf {
+	for i := range halvesARM64 {
+		if g := &halvesARM64[i]; g.tier == t.float() && g.bfloat16 == bfloat16 {
+			return g
+		}
+	}
+	return nil
+}
+
+// run has a frame of its own, like Gemm.Run.
+//
+//go:noinline
+func (g *GemmHalf) run(t *Tile, rows int) {
+	if g.bfloat16 {
+		gemmBF16NEON(t, rows)
+	} else {
+		gemmF16NEON(t, rows)
+	}
+}
+
 // TapsKernels are the kernels of t, nil for Scalar.
 func TapsKernels(t Tier) *TapsF32 {
 	if t.float() == NEON {

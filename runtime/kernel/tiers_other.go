@@ -13,6 +13,11 @@ func (g *Gemm) Run(*Tile, int) {}
 // RunNarrow has nothing to run either.
 func (g *Gemm) RunNarrow(*Tile, int) {}
 
+// HalvesOf is nil: no panel has 16 bits.
+func HalvesOf(Tier, bool) *GemmHalf { return nil }
+
+func (g *GemmHalf) run(*Tile, int) {}
+
 // TapsKernels are the kernels of t, nil for Scalar.
 func TapsKernels(Tier) *TapsF32 { return nil }
 

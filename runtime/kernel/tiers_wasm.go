@@ -43,6 +43,11 @@ func (g *Gemm) RunNarrow(t *Tile, rows int) {
 	narrowF32WASM(t, rows)
 }
 
+// HalvesOf is nil: no panel has 16 bits.
+func HalvesOf(Tier, bool) *GemmHalf { return nil }
+
+func (g *GemmHalf) run(*Tile, int) {}
+
 // TapsKernels are the kernels of t, nil for Scalar.
 func TapsKernels(t Tier) *TapsF32 {
 	if t == WASM {

@@ -77,6 +77,42 @@ func narrowF32AVX2x6(a *Tile)
 func scatteredNarrowF32AVX2x6(a *Tile)
 
 //go:noescape
+func gemmF16AVX2x1(a *Tile)
+
+//go:noescape
+func gemmF16AVX2x2(a *Tile)
+
+//go:noescape
+func gemmF16AVX2x3(a *Tile)
+
+//go:noescape
+func gemmF16AVX2x4(a *Tile)
+
+//go:noescape
+func gemmF16AVX2x5(a *Tile)
+
+//go:noescape
+func gemmF16AVX2x6(a *Tile)
+
+//go:noescape
+func gemmBF16AVX2x1(a *Tile)
+
+//go:noescape
+func gemmBF16AVX2x2(a *Tile)
+
+//go:noescape
+func gemmBF16AVX2x3(a *Tile)
+
+//go:noescape
+func gemmBF16AVX2x4(a *Tile)
+
+//go:noescape
+func gemmBF16AVX2x5(a *Tile)
+
+//go:noescape
+func gemmBF16AVX2x6(a *Tile)
+
+//go:noescape
 func tapsLineX1AVX2(a *Taps)
 
 //go:noescape
@@ -479,5 +515,41 @@ func narrowF32AVX2(t *Tile, rows int) {
 		scatteredNarrowF32AVX2x5(t)
 	case 6:
 		scatteredNarrowF32AVX2x6(t)
+	}
+}
+
+// gemmF16AVX2 computes t, which has this many rows and a panel of 16 bits.
+func gemmF16AVX2(t *Tile, rows int) {
+	switch rows {
+	case 1:
+		gemmF16AVX2x1(t)
+	case 2:
+		gemmF16AVX2x2(t)
+	case 3:
+		gemmF16AVX2x3(t)
+	case 4:
+		gemmF16AVX2x4(t)
+	case 5:
+		gemmF16AVX2x5(t)
+	case 6:
+		gemmF16AVX2x6(t)
+	}
+}
+
+// gemmBF16AVX2 computes t, which has this many rows and a panel of 16 bits.
+func gemmBF16AVX2(t *Tile, rows int) {
+	switch rows {
+	case 1:
+		gemmBF16AVX2x1(t)
+	case 2:
+		gemmBF16AVX2x2(t)
+	case 3:
+		gemmBF16AVX2x3(t)
+	case 4:
+		gemmBF16AVX2x4(t)
+	case 5:
+		gemmBF16AVX2x5(t)
+	case 6:
+		gemmBF16AVX2x6(t)
 	}
 }

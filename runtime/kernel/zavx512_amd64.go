@@ -149,6 +149,78 @@ func narrowF32AVX512x12(a *Tile)
 func scatteredNarrowF32AVX512x12(a *Tile)
 
 //go:noescape
+func gemmF16AVX512x1(a *Tile)
+
+//go:noescape
+func gemmF16AVX512x2(a *Tile)
+
+//go:noescape
+func gemmF16AVX512x3(a *Tile)
+
+//go:noescape
+func gemmF16AVX512x4(a *Tile)
+
+//go:noescape
+func gemmF16AVX512x5(a *Tile)
+
+//go:noescape
+func gemmF16AVX512x6(a *Tile)
+
+//go:noescape
+func gemmF16AVX512x7(a *Tile)
+
+//go:noescape
+func gemmF16AVX512x8(a *Tile)
+
+//go:noescape
+func gemmF16AVX512x9(a *Tile)
+
+//go:noescape
+func gemmF16AVX512x10(a *Tile)
+
+//go:noescape
+func gemmF16AVX512x11(a *Tile)
+
+//go:noescape
+func gemmF16AVX512x12(a *Tile)
+
+//go:noescape
+func gemmBF16AVX512x1(a *Tile)
+
+//go:noescape
+func gemmBF16AVX512x2(a *Tile)
+
+//go:noescape
+func gemmBF16AVX512x3(a *Tile)
+
+//go:noescape
+func gemmBF16AVX512x4(a *Tile)
+
+//go:noescape
+func gemmBF16AVX512x5(a *Tile)
+
+//go:noescape
+func gemmBF16AVX512x6(a *Tile)
+
+//go:noescape
+func gemmBF16AVX512x7(a *Tile)
+
+//go:noescape
+func gemmBF16AVX512x8(a *Tile)
+
+//go:noescape
+func gemmBF16AVX512x9(a *Tile)
+
+//go:noescape
+func gemmBF16AVX512x10(a *Tile)
+
+//go:noescape
+func gemmBF16AVX512x11(a *Tile)
+
+//go:noescape
+func gemmBF16AVX512x12(a *Tile)
+
+//go:noescape
 func tapsLineX1AVX512(a *Taps)
 
 //go:noescape
@@ -602,5 +674,65 @@ func narrowF32AVX512(t *Tile, rows int) {
 		scatteredNarrowF32AVX512x11(t)
 	case 12:
 		scatteredNarrowF32AVX512x12(t)
+	}
+}
+
+// gemmF16AVX512 computes t, which has this many rows and a panel of 16 bits.
+func gemmF16AVX512(t *Tile, rows int) {
+	switch rows {
+	case 1:
+		gemmF16AVX512x1(t)
+	case 2:
+		gemmF16AVX512x2(t)
+	case 3:
+		gemmF16AVX512x3(t)
+	case 4:
+		gemmF16AVX512x4(t)
+	case 5:
+		gemmF16AVX512x5(t)
+	case 6:
+		gemmF16AVX512x6(t)
+	case 7:
+		gemmF16AVX512x7(t)
+	case 8:
+		gemmF16AVX512x8(t)
+	case 9:
+		gemmF16AVX512x9(t)
+	case 10:
+		gemmF16AVX512x10(t)
+	case 11:
+		gemmF16AVX512x11(t)
+	case 12:
+		gemmF16AVX512x12(t)
+	}
+}
+
+// gemmBF16AVX512 computes t, which has this many rows and a panel of 16 bits.
+func gemmBF16AVX512(t *Tile, rows int) {
+	switch rows {
+	case 1:
+		gemmBF16AVX512x1(t)
+	case 2:
+		gemmBF16AVX512x2(t)
+	case 3:
+		gemmBF16AVX512x3(t)
+	case 4:
+		gemmBF16AVX512x4(t)
+	case 5:
+		gemmBF16AVX512x5(t)
+	case 6:
+		gemmBF16AVX512x6(t)
+	case 7:
+		gemmBF16AVX512x7(t)
+	case 8:
+		gemmBF16AVX512x8(t)
+	case 9:
+		gemmBF16AVX512x9(t)
+	case 10:
+		gemmBF16AVX512x10(t)
+	case 11:
+		gemmBF16AVX512x11(t)
+	case 12:
+		gemmBF16AVX512x12(t)
 	}
 }

@@ -101,6 +101,54 @@ func narrowF32NEONx8(a *Tile)
 func scatteredNarrowF32NEONx8(a *Tile)
 
 //go:noescape
+func gemmF16NEONx1(a *Tile)
+
+//go:noescape
+func gemmF16NEONx2(a *Tile)
+
+//go:noescape
+func gemmF16NEONx3(a *Tile)
+
+//go:noescape
+func gemmF16NEONx4(a *Tile)
+
+//go:noescape
+func gemmF16NEONx5(a *Tile)
+
+//go:noescape
+func gemmF16NEONx6(a *Tile)
+
+//go:noescape
+func gemmF16NEONx7(a *Tile)
+
+//go:noescape
+func gemmF16NEONx8(a *Tile)
+
+//go:noescape
+func gemmBF16NEONx1(a *Tile)
+
+//go:noescape
+func gemmBF16NEONx2(a *Tile)
+
+//go:noescape
+func gemmBF16NEONx3(a *Tile)
+
+//go:noescape
+func gemmBF16NEONx4(a *Tile)
+
+//go:noescape
+func gemmBF16NEONx5(a *Tile)
+
+//go:noescape
+func gemmBF16NEONx6(a *Tile)
+
+//go:noescape
+func gemmBF16NEONx7(a *Tile)
+
+//go:noescape
+func gemmBF16NEONx8(a *Tile)
+
+//go:noescape
 func tapsLineX1NEON(a *Taps)
 
 //go:noescape
@@ -525,5 +573,49 @@ func narrowF32NEON(t *Tile, rows int) {
 		scatteredNarrowF32NEONx7(t)
 	case 8:
 		scatteredNarrowF32NEONx8(t)
+	}
+}
+
+// gemmF16NEON computes t, which has this many rows and a panel of 16 bits.
+func gemmF16NEON(t *Tile, rows int) {
+	switch rows {
+	case 1:
+		gemmF16NEONx1(t)
+	case 2:
+		gemmF16NEONx2(t)
+	case 3:
+		gemmF16NEONx3(t)
+	case 4:
+		gemmF16NEONx4(t)
+	case 5:
+		gemmF16NEONx5(t)
+	case 6:
+		gemmF16NEONx6(t)
+	case 7:
+		gemmF16NEONx7(t)
+	case 8:
+		gemmF16NEONx8(t)
+	}
+}
+
+// gemmBF16NEON computes t, which has this many rows and a panel of 16 bits.
+func gemmBF16NEON(t *Tile, rows int) {
+	switch rows {
+	case 1:
+		gemmBF16NEONx1(t)
+	case 2:
+		gemmBF16NEONx2(t)
+	case 3:
+		gemmBF16NEONx3(t)
+	case 4:
+		gemmBF16NEONx4(t)
+	case 5:
+		gemmBF16NEONx5(t)
+	case 6:
+		gemmBF16NEONx6(t)
+	case 7:
+		gemmBF16NEONx7(t)
+	case 8:
+		gemmBF16NEONx8(t)
 	}
 }

@@ -137,10 +137,16 @@ func (p *Plan) promotes(i int) bool {
 	return p.promote && (mask == 0 || mask>>i&1 != 0)
 }
 
+// keepArgs is how many arguments Kernel.Keep has bits for.
+const keepArgs = 8
+
 // argType is the type in which Run wants a tensor of type t as argument i.
 func (p *Plan) argType(i int, t tensor.ScalarType) tensor.ScalarType {
 	if p.promotes(i) {
 		t = p.Kernel.DType
+	}
+	if i < keepArgs && p.Kernel.Keep>>i&1 != 0 {
+		return t
 	}
 	return p.runType(t)
 }

@@ -196,12 +196,19 @@ func vectorOf[T number](t *tensor.Tensor) []T {
 }
 
 func runAddmm[T number](c *Call, s State) error {
-	self, out, b := c.Args[0].Tensor, c.Out[0], matrixOf[T](c.Args[2].Tensor, false)
+	return addmm(c, func(bias []T) error {
+		return product(c, s, c.Out[0], c.Args[1].Tensor, matrixOf[T](c.Args[2].Tensor, false), bias)
+	})
+}
+
+// addmm computes beta·self + alpha·product, which gets self as its bias where that is all.
+func addmm[T number](c *Call, product func(bias []T) error) error {
+	self, out := c.Args[0].Tensor, c.Out[0]
 	beta, alpha := scalarAs[T](&c.Args[3]), scalarAs[T](&c.Args[4])
-	if beta == 1 && alpha == 1 && self.Rank() == 1 && self.Numel() == b.cols {
-		return product(c, s, out, c.Args[1].Tensor, b, elems[T](self))
+	if beta == 1 && alpha == 1 && self.Rank() == 1 && tensor.Dim(self.Numel()) == out.Sizes[1] {
+		return product(elems[T](self))
 	}
-	if err := product(c, s, out, c.Args[1].Tensor, b, nil); err != nil {
+	if err := product(nil); err != nil {
 		return err
 	}
 	addScaled(out, self, beta, alpha)

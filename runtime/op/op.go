@@ -144,6 +144,8 @@ type Kernel struct {
 	// So half types run in Float.
 	Compute tensor.ScalarType
 	Cast    bool
+	// Keep has bits for the arguments, by their number, that stay in DType nevertheless.
+	Keep uint8
 	// Prepare is called once for each instruction when a program is loaded; nil if there is nothing to prepare.
 	Prepare func(p *Prep) (State, error)
 	// Attention computes this product of matrices, a softmax of it, and the product of that with another matrix: the Run of

@@ -11,10 +11,10 @@ var MmF32 = Kernel{Def: &Mm, DType: tensor.Float, Prepare: prepareMm[float32], R
 var MmF64 = Kernel{Def: &Mm, DType: tensor.Double, Prepare: prepareMm[float64], Run: runMm[float64]}
 
 // MmF16 runs Mm in Half.
-var MmF16 = Kernel{Def: &Mm, DType: tensor.Half, Compute: tensor.Float, Cast: true, Prepare: prepareMm[float32], Run: runMm[float32]}
+var MmF16 = Kernel{Def: &Mm, DType: tensor.Half, Compute: tensor.Float, Cast: true, Keep: 1 << 1, Prepare: prepareMmHalf, Run: runMmHalf}
 
 // MmBF16 runs Mm in BFloat16.
-var MmBF16 = Kernel{Def: &Mm, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Prepare: prepareMm[float32], Run: runMm[float32]}
+var MmBF16 = Kernel{Def: &Mm, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Keep: 1 << 1, Prepare: prepareMmHalf, Run: runMmHalf}
 
 // MmI64 runs Mm in Long.
 var MmI64 = Kernel{Def: &Mm, DType: tensor.Long, Prepare: prepareMm[int64], Run: runMm[int64]}
@@ -65,10 +65,10 @@ var AddmmF32 = Kernel{Def: &Addmm, DType: tensor.Float, Prepare: prepareAddmm[fl
 var AddmmF64 = Kernel{Def: &Addmm, DType: tensor.Double, Prepare: prepareAddmm[float64], Run: runAddmm[float64]}
 
 // AddmmF16 runs Addmm in Half.
-var AddmmF16 = Kernel{Def: &Addmm, DType: tensor.Half, Compute: tensor.Float, Cast: true, Prepare: prepareAddmm[float32], Run: runAddmm[float32]}
+var AddmmF16 = Kernel{Def: &Addmm, DType: tensor.Half, Compute: tensor.Float, Cast: true, Keep: 1 << 2, Prepare: prepareAddmmHalf, Run: runAddmmHalf}
 
 // AddmmBF16 runs Addmm in BFloat16.
-var AddmmBF16 = Kernel{Def: &Addmm, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Prepare: prepareAddmm[float32], Run: runAddmm[float32]}
+var AddmmBF16 = Kernel{Def: &Addmm, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Keep: 1 << 2, Prepare: prepareAddmmHalf, Run: runAddmmHalf}
 
 // AddmmI64 runs Addmm in Long.
 var AddmmI64 = Kernel{Def: &Addmm, DType: tensor.Long, Prepare: prepareAddmm[int64], Run: runAddmm[int64]}
@@ -92,10 +92,10 @@ var LinearF32 = Kernel{Def: &Linear, DType: tensor.Float, Prepare: prepareLinear
 var LinearF64 = Kernel{Def: &Linear, DType: tensor.Double, Prepare: prepareLinear[float64], Run: runLinear[float64]}
 
 // LinearF16 runs Linear in Half.
-var LinearF16 = Kernel{Def: &Linear, DType: tensor.Half, Compute: tensor.Float, Cast: true, Prepare: prepareLinear[float32], Run: runLinear[float32]}
+var LinearF16 = Kernel{Def: &Linear, DType: tensor.Half, Compute: tensor.Float, Cast: true, Keep: 1 << 1, Prepare: prepareLinearHalf, Run: runLinearHalf}
 
 // LinearBF16 runs Linear in BFloat16.
-var LinearBF16 = Kernel{Def: &Linear, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Prepare: prepareLinear[float32], Run: runLinear[float32]}
+var LinearBF16 = Kernel{Def: &Linear, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Keep: 1 << 1, Prepare: prepareLinearHalf, Run: runLinearHalf}
 
 // LinearI64 runs Linear in Long.
 var LinearI64 = Kernel{Def: &Linear, DType: tensor.Long, Prepare: prepareLinear[int64], Run: runLinear[int64]}

@@ -30,6 +30,8 @@ type kernel struct {
 	words        bool // run on bits, one instance for each element size
 	run, prepare string
 	attention    string // what Kernel.Attention is in f32
+	// weights is the argument that stays in f16 and bf16, where run and prepare have functions with these names and Half; or 0
+	weights int
 }
 
 func moves(def, run string) kernel {
@@ -42,6 +44,12 @@ func numbers(def, types, run string) kernel {
 
 func prepared(def, types, run, prepare string) kernel {
 	return kernel{def: def, types: types, run: run + "[$T]", prepare: prepare + "[$T]"}
+}
+
+func weighted(def, run, prepare string, weights int) kernel {
+	k := prepared(def, real, run, prepare)
+	k.weights = weights
+	return k
 }
 
 var files = []file{
@@ -80,10 +88,10 @@ var files = []file{
 		moves("Flip", "runFlip"),
 	}},
 	{"zkernels_matmul.go", []kernel{
-		prepared("Mm", real, "runMm", "prepareMm"),
+		weighted("Mm", "runMm", "prepareMm", 1),
 		{def: "Bmm", types: real, run: "runBmm[$T]", attention: "runAttention"},
-		prepared("Addmm", real, "runAddmm", "prepareAddmm"),
-		prepared("Linear", real, "runLinear", "prepareLinear"),
+		weighted("Addmm", "runAddmm", "prepareAddmm", 2),
+		weighted("Linear", "runLinear", "prepareLinear", 1),
 		prepared("Convolution", real, "runConvolution", "prepareConvolution"),
 	}},
 }

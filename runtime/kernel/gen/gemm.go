@@ -1,7 +1,5 @@
 package main
 
-import "fmt"
-
 // The integer registers of a tile; see tile in package kernel for what they hold.
 const (
 	args ptr = iota
@@ -66,7 +64,9 @@ type gemm struct {
 	mr, nv int
 	// scattered says that each row of the panel lies where a table says.
 	scattered bool
-	left      rows
+	// half is the type of a panel of 16 bits, "F16" or "BF16", or empty.
+	half string
+	left rows
 }
 
 // tileKinds are the tiles of all vectors of a panel and of the first; scattered names those whose panel lies where a
@@ -84,14 +84,14 @@ func gemmF32(m machine, mr, nv int) {
 			width = 1
 		}
 		for n := 1; n <= mr; n++ {
-			(&gemm{machine: m, mr: n, nv: width}).write(kind.name)
-			(&gemm{machine: m, mr: n, nv: width, scattered: true}).write(kind.scattered)
+			(&gemm{machine: m, mr: n, nv: width}).write(kind.name + "F32")
+			(&gemm{machine: m, mr: n, nv: width, scattered: true}).write(kind.scattered + "F32")
 		}
 	}
 }
 
 func (g *gemm) write(name string) {
-	g.begin(fmt.Sprintf("%sF32%sx%d", name, g.tier(), g.mr), "Tile")
+	g.begin(rowsName(name, g, g.mr), "Tile")
 	g.sum()
 	g.finish()
 	g.end()
@@ -168,7 +168,7 @@ func (g *gemm) steps(n int) {
 			}
 		}
 	}
-	if n > 1 && g.nv > 1 && !g.scattered {
+	if n > 1 && g.nv > 1 && !g.scattered && g.half == "" {
 		g.prefetch(ahead, 0)
 		g.prefetch(ahead, cacheLine)
 		g.add(ahead, 2*cacheLine)
@@ -177,7 +177,7 @@ func (g *gemm) steps(n int) {
 	if g.scattered {
 		g.add(offsets, n*pointerSize)
 	} else {
-		g.add(panel, n*g.nv*g.width())
+		g.add(panel, n*g.nv*g.panelWidth())
 	}
 }
 
@@ -187,10 +187,13 @@ func (g *gemm) loadRight(s int) {
 		g.get(offset, offsets, s*pointerSize)
 	}
 	for j := range g.nv {
-		if g.scattered {
+		switch at := (s*g.nv + j) * g.panelWidth(); {
+		case g.scattered:
 			g.loadAt(g.right(j), panel, offset, j*g.width())
-		} else {
-			g.load(g.right(j), panel, (s*g.nv+j)*g.width())
+		case g.half != "":
+			g.widen(g.right(j), at)
+		default:
+			g.load(g.right(j), panel, at)
 		}
 	}
 }

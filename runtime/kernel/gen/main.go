@@ -11,6 +11,7 @@ import (
 	"go/format"
 	"log"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -25,6 +26,9 @@ func main() {
 	gemmF32(avx2, 6, 2)
 	gemmF32(avx512, 12, 2)
 	gemmF32(arm, 8, 2)
+	gemmHalves(avx2, 6, 2)
+	gemmHalves(avx512, 12, 2)
+	gemmHalves(arm, 8, 2)
 	for _, m := range []machine{avx2, avx512, arm} {
 		floatsF32(m)
 	}
@@ -86,6 +90,15 @@ func writeTiles(b *bytes.Buffer, tier string, s *source) {
 		tileCases(b, name, s)
 		b.WriteString("return\n}\n")
 		tileCases(b, kind.scattered+"F32"+tier, s)
+		b.WriteString("}\n")
+	}
+	for _, half := range halfTypes {
+		name := "gemm" + half + tier
+		if !slices.Contains(s.funcs, function{name + "x1", "Tile"}) {
+			continue
+		}
+		fmt.Fprintf(b, "\n// %s computes t, which has this many rows and a panel of 16 bits.\nfunc %[1]s(t *Tile, rows int) {\n", name)
+		tileCases(b, name, s)
 		b.WriteString("}\n")
 	}
 }
