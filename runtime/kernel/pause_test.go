@@ -108,6 +108,12 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 				w.Run(tier, 3, 32)
 			}
 		},
+		"pool": func(stop *atomic.Bool) {
+			in := &x[0]
+			for p := (&Pool{Inputs: &in, Count: 1, Out: &o[0], Positions: n / 64, Step: 256, Next: 256, Mean: true}); !stop.Load(); {
+				p.Run(tier, 64)
+			}
+		},
 		"picks":   picksLoop(tier),
 		"blend":   blendLoop(tier),
 		"largest": largestLoop(tier, n),

@@ -419,6 +419,18 @@ func blendX2AVX2(a *Blend)
 func blendX4AVX2(a *Blend)
 
 //go:noescape
+func poolMeanX1AVX2(a *Pool)
+
+//go:noescape
+func poolMeanX4AVX2(a *Pool)
+
+//go:noescape
+func poolLargestX1AVX2(a *Pool)
+
+//go:noescape
+func poolLargestX4AVX2(a *Pool)
+
+//go:noescape
 func widenF16AVX2(a *stream)
 
 //go:noescape

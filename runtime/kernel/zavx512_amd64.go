@@ -533,6 +533,18 @@ func blendX2AVX512(a *Blend)
 func blendX4AVX512(a *Blend)
 
 //go:noescape
+func poolMeanX1AVX512(a *Pool)
+
+//go:noescape
+func poolMeanX4AVX512(a *Pool)
+
+//go:noescape
+func poolLargestX1AVX512(a *Pool)
+
+//go:noescape
+func poolLargestX4AVX512(a *Pool)
+
+//go:noescape
 func widenF16AVX512(a *stream)
 
 //go:noescape

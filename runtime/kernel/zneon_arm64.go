@@ -461,6 +461,18 @@ func blendX2NEON(a *Blend)
 func blendX4NEON(a *Blend)
 
 //go:noescape
+func poolMeanX1NEON(a *Pool)
+
+//go:noescape
+func poolMeanX4NEON(a *Pool)
+
+//go:noescape
+func poolLargestX1NEON(a *Pool)
+
+//go:noescape
+func poolLargestX4NEON(a *Pool)
+
+//go:noescape
 func widenF16NEON(a *stream)
 
 //go:noescape

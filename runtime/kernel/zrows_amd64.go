@@ -110,3 +110,39 @@ func (b *Blend) run(t Tier, vectors int) {
 		}
 	}
 }
+
+// run computes positions by blocks of four vectors, or of one.
+//
+//go:noinline
+func (p *Pool) run(t Tier, mean, four bool) {
+	switch {
+	case mean && four:
+		switch t.float() {
+		case AVX512:
+			poolMeanX4AVX512(p)
+		case AVX2:
+			poolMeanX4AVX2(p)
+		}
+	case mean:
+		switch t.float() {
+		case AVX512:
+			poolMeanX1AVX512(p)
+		case AVX2:
+			poolMeanX1AVX2(p)
+		}
+	case four:
+		switch t.float() {
+		case AVX512:
+			poolLargestX4AVX512(p)
+		case AVX2:
+			poolLargestX4AVX2(p)
+		}
+	default:
+		switch t.float() {
+		case AVX512:
+			poolLargestX1AVX512(p)
+		case AVX2:
+			poolLargestX1AVX2(p)
+		}
+	}
+}

@@ -90,3 +90,31 @@ func (b *Blend) run(t Tier, vectors int) {
 		}
 	}
 }
+
+// run computes positions by blocks of four vectors, or of one.
+//
+//go:noinline
+func (p *Pool) run(t Tier, mean, four bool) {
+	switch {
+	case mean && four:
+		switch t.float() {
+		case NEON:
+			poolMeanX4NEON(p)
+		}
+	case mean:
+		switch t.float() {
+		case NEON:
+			poolMeanX1NEON(p)
+		}
+	case four:
+		switch t.float() {
+		case NEON:
+			poolLargestX4NEON(p)
+		}
+	default:
+		switch t.float() {
+		case NEON:
+			poolLargestX1NEON(p)
+		}
+	}
+}

@@ -35,3 +35,9 @@ func (p *Picks) run(t Tier, rows int) {
 //go:noinline
 func (b *Blend) run(t Tier, vectors int) {
 }
+
+// run computes positions by blocks of four vectors, or of one.
+//
+//go:noinline
+func (p *Pool) run(t Tier, mean, four bool) {
+}

@@ -90,3 +90,31 @@ func (b *Blend) run(t Tier, vectors int) {
 		}
 	}
 }
+
+// run computes positions by blocks of four vectors, or of one.
+//
+//go:noinline
+func (p *Pool) run(t Tier, mean, four bool) {
+	switch {
+	case mean && four:
+		switch t.float() {
+		case WASM:
+			poolMeanX4WASM(p)
+		}
+	case mean:
+		switch t.float() {
+		case WASM:
+			poolMeanX1WASM(p)
+		}
+	case four:
+		switch t.float() {
+		case WASM:
+			poolLargestX4WASM(p)
+		}
+	default:
+		switch t.float() {
+		case WASM:
+			poolLargestX1WASM(p)
+		}
+	}
+}

@@ -666,6 +666,30 @@ func blendX4WASMImport(a unsafe.Pointer)
 
 func blendX4WASM(a *Blend) { blendX4WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte poolMeanX1WASM
+//go:noescape
+func poolMeanX1WASMImport(a unsafe.Pointer)
+
+func poolMeanX1WASM(a *Pool) { poolMeanX1WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte poolMeanX4WASM
+//go:noescape
+func poolMeanX4WASMImport(a unsafe.Pointer)
+
+func poolMeanX4WASM(a *Pool) { poolMeanX4WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte poolLargestX1WASM
+//go:noescape
+func poolLargestX1WASMImport(a unsafe.Pointer)
+
+func poolLargestX1WASM(a *Pool) { poolLargestX1WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte poolLargestX4WASM
+//go:noescape
+func poolLargestX4WASMImport(a unsafe.Pointer)
+
+func poolLargestX4WASM(a *Pool) { poolLargestX4WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte widenBF16WASM
 //go:noescape
 func widenBF16WASMImport(a unsafe.Pointer)

@@ -10,7 +10,8 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// pool is a pooling of images in NHWC, row by row: the rows of a window are combined first, then its columns.
+// pool is a pooling of images in NHWC, row by row: whole windows where there is a kernel for them, else the rows of a window
+// first, then its columns.
 type pool struct {
 	blob.Pool
 	tier        kernel.Tier
@@ -78,7 +79,9 @@ func (j *pool) run(c *ownCall, flat bool) error {
 	for n := range int(in.Sizes[0]) {
 		j.x, j.o = x[n*j.h*j.w*j.c:], o[n*j.outH*j.outW*j.c:]
 		for row := range j.outH {
-			j.columns(j.o[row*j.outW*j.c:][:j.outW*j.c], j.rows(row))
+			if o := j.o[row*j.outW*j.c:][:j.outW*j.c]; !j.whole(o, row) {
+				j.columns(o, j.rows(row))
+			}
 		}
 	}
 	return nil

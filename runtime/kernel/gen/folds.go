@@ -190,5 +190,6 @@ func rowsGo(arch string) []byte {
 	b.WriteString("}\n")
 	picksGo(b, arch)
 	blendsGo(b, arch)
+	poolsGo(b, arch)
 	return formatted(b.Bytes())
 }

@@ -67,6 +67,7 @@ func floatsF32(m machine) {
 	softF32(m)
 	picksF32(m)
 	blendsF32(m)
+	poolsF32(m)
 	streamsF32(m)
 }
 

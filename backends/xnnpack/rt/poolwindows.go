@@ -1,0 +1,44 @@
+package rt
+
+import (
+	"unsafe"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+)
+
+// windowMost is how many elements of a window the kernel of whole windows takes here.
+const windowMost = 64
+
+// whole computes a row of results by a kernel that combines all elements of a window, and reports whether there is one: for few
+// channels there is none, nor where a window lies beside the image.
+func (j *pool) whole(o []float32, row int) bool {
+	if taps := j.Height * j.Width; taps > windowMost || !kernel.HasPool(j.tier, taps, j.c) {
+		return false
+	}
+	top, rows := inside(row, j.h, j.Height, j.StrideHeight, j.DilationHeight, j.Top)
+	for i, n := 0, 0; i < j.outW; i += n {
+		left, columns := inside(i, j.w, j.Width, j.StrideWidth, j.DilationWidth, j.Left)
+		if rows*columns == 0 {
+			return false
+		}
+		if n = 1; columns == j.Width {
+			n = min(j.outW, (j.w+j.Left-1-(j.Width-1)*j.DilationWidth)/j.StrideWidth+1) - i
+		}
+		j.windows(o[i*j.c:(i+n)*j.c], j.x[(top*j.w+left)*j.c:], rows, columns)
+	}
+	return true
+}
+
+// windows computes windows beside each other with these rows and columns, the first one with its first element at x.
+func (j *pool) windows(o, x []float32, rows, columns int) {
+	var inputs [windowMost]*float32
+	for r := range rows {
+		for k := range columns {
+			inputs[r*columns+k] = &x[(r*j.DilationHeight*j.w+k*j.DilationWidth)*j.c]
+		}
+	}
+	const size = unsafe.Sizeof(x[0])
+	p := kernel.Pool{Inputs: &inputs[0], Count: uintptr(rows * columns), Out: &o[0], Step: uintptr(j.StrideWidth*j.c) * size,
+		Next: uintptr(j.c) * size, Positions: uintptr(len(o) / j.c), Scale: 1 / float32(rows*columns), Mean: j.mean}
+	p.Run(j.tier, j.c)
+}
