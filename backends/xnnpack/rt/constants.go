@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
+	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -132,16 +133,8 @@ func (c *compiler) scales(v *value) []float32 {
 
 // dequantizeConstant makes float32 of a constant of any type.
 func dequantizeConstant(out []float32, raw []byte, v *blob.Value, scales []float32) {
-	switch v.Type {
-	case blob.FP16:
-		for i, x := range sliceOf[uint16](raw, len(out)) {
-			out[i] = tensor.HalfToFloat32(x)
-		}
-		return
-	case blob.BF16:
-		for i, x := range sliceOf[uint16](raw, len(out)) {
-			out[i] = tensor.BFloat16ToFloat32(x)
-		}
+	if v.Type == blob.FP16 || v.Type == blob.BF16 {
+		op.CastBytes(bytesOfFloats(out), tensor.Float, raw, storages[v.Type].argument, len(out))
 		return
 	}
 	inner := 1

@@ -8,6 +8,7 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
+	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -110,7 +111,7 @@ func preluOf(tier kernel.Tier, o, x, y []float32) {
 
 // fromType converts a value to float32.
 func fromType(v *blob.Value) func(*ownCall) error {
-	scale, zero := v.Quant.Scale, float32(v.Quant.ZeroPoint)
+	scale, zero, half := v.Quant.Scale, float32(v.Quant.ZeroPoint), storages[v.Type].argument
 	return func(c *ownCall) error {
 		n, err := c.like()
 		if err != nil {
@@ -118,14 +119,8 @@ func fromType(v *blob.Value) func(*ownCall) error {
 		}
 		o, raw := sliceOf[float32](c.outs[0].Data, n), c.args[0].Data
 		switch v.Type {
-		case blob.FP16:
-			for i, x := range sliceOf[uint16](raw, n) {
-				o[i] = tensor.HalfToFloat32(x)
-			}
-		case blob.BF16:
-			for i, x := range sliceOf[uint16](raw, n) {
-				o[i] = tensor.BFloat16ToFloat32(x)
-			}
+		case blob.FP16, blob.BF16:
+			op.CastBytes(c.outs[0].Data, tensor.Float, raw, half, n)
 		case blob.QInt8:
 			quant.Dequantize(c.tier, o, sliceOf[int8](raw, n), scale, zero)
 		case blob.QUint8:
@@ -141,7 +136,7 @@ func fromType(v *blob.Value) func(*ownCall) error {
 
 // toType converts float32 to a value's type.
 func toType(v *blob.Value) func(*ownCall) error {
-	inverse, zero := 1/v.Quant.Scale, float32(v.Quant.ZeroPoint)
+	inverse, zero, half := 1/v.Quant.Scale, float32(v.Quant.ZeroPoint), storages[v.Type].argument
 	return func(c *ownCall) error {
 		n, err := c.like()
 		if err != nil {
@@ -149,16 +144,8 @@ func toType(v *blob.Value) func(*ownCall) error {
 		}
 		x, raw := sliceOf[float32](c.args[0].Data, n), c.outs[0].Data
 		switch v.Type {
-		case blob.FP16:
-			o := sliceOf[uint16](raw, n)
-			for i, y := range x {
-				o[i] = tensor.Float32ToHalf(y)
-			}
-		case blob.BF16:
-			o := sliceOf[uint16](raw, n)
-			for i, y := range x {
-				o[i] = tensor.Float32ToBFloat16(y)
-			}
+		case blob.FP16, blob.BF16:
+			op.CastBytes(raw, half, c.args[0].Data, tensor.Float, n)
 		case blob.QInt8:
 			quant.Quantize(c.tier, sliceOf[int8](raw, n), x, inverse, zero)
 		case blob.QUint8:
@@ -189,16 +176,28 @@ func quantizeRows(dims int) func(*ownCall) error {
 		if err := c.resize(c.outs[1], dynamicSizes(c.sizes[:0], c.args[0].Sizes, dims)); err != nil || n == 0 {
 			return err
 		}
-		count := c.outs[1].Numel() / 2
-		row := n / count
-		x, o := sliceOf[float32](c.args[0].Data, n), sliceOf[int8](c.outs[0].Data, n)
-		params := sliceOf[float32](c.outs[1].Data, 2*count)
-		for i := range count {
-			inverse, zero := quant.Dynamic(c.tier, x[i*row:(i+1)*row])
-			quant.Quantize(c.tier, o[i*row:(i+1)*row], x[i*row:(i+1)*row], inverse, zero)
-			params[2*i], params[2*i+1] = 1/inverse, zero
+		if c.body == nil {
+			c.body = c.quantize
 		}
+		count := c.outs[1].Numel() / 2
+		c.parallel(count, max(1, quantizePart*count/n), c.body)
 		return nil
+	}
+}
+
+// quantizePart is about how many elements a thread quantizes at least.
+const quantizePart = 16 << 10
+
+// quantize converts rows lo to hi of quantizeRows.
+func (c *ownCall) quantize(lo, hi int) {
+	n, count := c.args[0].Numel(), c.outs[1].Numel()/2
+	row := n / count
+	x, o := sliceOf[float32](c.args[0].Data, n), sliceOf[int8](c.outs[0].Data, n)
+	params := sliceOf[float32](c.outs[1].Data, 2*count)
+	for i := lo; i < hi; i++ {
+		inverse, zero := quant.Dynamic(c.tier, x[i*row:(i+1)*row])
+		quant.Quantize(c.tier, o[i*row:(i+1)*row], x[i*row:(i+1)*row], inverse, zero)
+		params[2*i], params[2*i+1] = 1/inverse, zero
 	}
 }
 
