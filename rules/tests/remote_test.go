@@ -176,8 +176,8 @@ func (w *workspace) another(n *namespace) *workspace {
 	return &x
 }
 
-// remoteModels are the programs of the workspace for remote builds.
-const remoteModels = 3
+// remoteModels are the programs of the workspace for remote builds, and moreModels those of its target "more".
+const remoteModels, moreModels = 3, 20
 
 // remoteWorkspace has models with the same graph and other weights.
 func remoteWorkspace(t *testing.T) *workspace {
@@ -185,6 +185,9 @@ func remoteWorkspace(t *testing.T) *workspace {
 	w := newWorkspace(t, "remote")
 	for i := range remoteModels {
 		w.modelNamed(fmt.Sprintf("net%d.pt2", i), uint32(i+1))
+	}
+	for i := range moreModels {
+		w.modelNamed(fmt.Sprintf("more%d.pt2", i), uint32(remoteModels+i+1))
 	}
 	return w
 }
@@ -229,6 +232,8 @@ func TestRemote(t *testing.T) {
 			if len(spawns) != 5*remoteModels {
 				t.Errorf("%s: %d actions, want 5 for each of %d models", name, len(spawns), remoteModels)
 			}
+			more := x.measured(fmt.Sprintf("%s, %d models more", name, moreModels), dir, append(args, "//:more")...)
+			ranBy(t, name, more, c.runner, cached)
 			got, err := os.ReadFile(x.bin("net0.pte"))
 			if err != nil {
 				t.Fatal(err)
