@@ -26,11 +26,39 @@ const (
 type fuser struct {
 	*method
 	views map[int32]int32 // results of et_view and what they are views of
+	areas []area          // of every value
 	gone  []bool
 }
 
-// fuse replaces two products and the softmax between them by one attention, with the place of the second product. Nothing
-// else moves, and the plan of the memory stays.
+// area is where a tensor lies in a memory; one outside of planned memory has one of its own, with a negative number. That of
+// what is no tensor is empty.
+type area struct {
+	memory   int32
+	from, to uint64
+}
+
+func (a *area) overlaps(b *area) bool {
+	return a.memory == b.memory && a.from < b.to && b.from < a.to
+}
+
+// findAreas sets areas.
+func (f *fuser) findAreas() {
+	f.areas = make([]area, len(f.vals))
+	for i := range f.vals {
+		if f.vals[i].Kind != op.Tensor {
+			continue
+		}
+		r := f.root(int32(i))
+		f.areas[i] = area{-1 - r, 0, 1}
+		if f.place[r] == planned {
+			a := f.plan.Values[r].Tensor.Allocation
+			f.areas[i] = area{int32(a.MemoryID), a.Offset, a.Offset + uint64(f.vals[r].Tensor.Nbytes())}
+		}
+	}
+}
+
+// fuse replaces two products and the softmax between them by one attention, and the functions of the gates of an LSTM or a GRU
+// by one cell, each with the place of its last step. Nothing else moves, and the plan of the memory stays.
 func (m *method) fuse() {
 	if !m.straight() {
 		return
@@ -41,10 +69,15 @@ func (m *method) fuse() {
 			f.views[s.args[2]] = s.args[0]
 		}
 	}
+	f.findAreas()
 	found := false
 	for i := range m.steps {
-		if m.steps[i].name == bmmName && !f.gone[i] {
+		switch {
+		case f.gone[i]:
+		case m.steps[i].name == bmmName:
 			found = f.attention(i) || found
+		case m.steps[i].name == splitName:
+			found = f.lstm(i) || f.gru(i) || found
 		}
 	}
 	if !found {
@@ -59,7 +92,7 @@ func (m *method) fuse() {
 	m.steps = kept
 }
 
-// straight reports whether steps run one after another, with a softmax among them.
+// straight reports whether steps run one after another, with a softmax or a tanh among them.
 func (m *method) straight() bool {
 	soft := false
 	for i := range m.steps {
@@ -67,7 +100,7 @@ func (m *method) straight() bool {
 		if s.kind != pte.KernelCall && s.kind != pte.DelegateCall {
 			return false
 		}
-		soft = soft || s.name == softmaxName
+		soft = soft || s.name == softmaxName || s.name == tanhName
 	}
 	return soft && len(m.plan.Chains) == 1
 }
@@ -291,11 +324,15 @@ func (f *fuser) only(i int, name string) (int, bool) {
 // users are the steps that read what step i writes, at least one; false if it may also be read behind the last step, or if
 // i has not one result.
 func (f *fuser) users(i int) (list []int, ok bool) {
-	if f.steps[i].plan == nil || len(f.steps[i].outs) != 1 {
+	if len(f.steps[i].outs) != 1 {
 		return nil, false
 	}
-	x := f.steps[i].outs[0]
-	if f.kept(x) {
+	return f.readers(i, f.steps[i].outs[0])
+}
+
+// readers is users for one of several results.
+func (f *fuser) readers(i int, x int32) (list []int, ok bool) {
+	if f.steps[i].plan == nil || f.kept(x) {
 		return nil, false
 	}
 	for j := i + 1; j < len(f.steps); j++ {
@@ -342,16 +379,18 @@ func (f *fuser) reads(i int, v int32) bool { return f.overlap(v, f.steps[i].outs
 
 // any reports whether a value of list, or a member of one, overlaps x.
 func (f *fuser) any(list []int32, x int32) bool {
+	at := &f.areas[x]
 	for _, v := range list {
-		if f.vals[v].Kind == op.Tensors {
-			for _, item := range f.plan.Values[v].Items {
-				if item >= 0 && f.overlap(int32(item), x) {
-					return true
-				}
-			}
-		}
-		if f.vals[v].Kind == op.Tensor && f.overlap(v, x) {
+		if f.areas[v].overlaps(at) {
 			return true
+		}
+		if f.vals[v].Kind != op.Tensors {
+			continue
+		}
+		for _, item := range f.plan.Values[v].Items {
+			if item >= 0 && f.areas[item].overlaps(at) {
+				return true
+			}
 		}
 	}
 	return false
@@ -359,13 +398,12 @@ func (f *fuser) any(list []int32, x int32) bool {
 
 // overlap reports whether two tensors have bytes in common.
 func (f *fuser) overlap(v, w int32) bool {
-	v, w = f.root(v), f.root(w)
-	return v == w || f.shares(v, w)
+	return f.areas[v].overlaps(&f.areas[w])
 }
 
 // root is what value v is a view of.
 func (f *fuser) root(v int32) int32 {
-	for range f.views {
+	for range len(f.views) {
 		from, ok := f.views[v]
 		if !ok {
 			break

@@ -20,10 +20,10 @@ func stepNames(p *Program) (names []string) {
 	return names
 }
 
-// changedAttention loads the program with an attention after a change.
-func changedAttention(t *testing.T, change func(plan *pte.ExecutionPlan)) *Program {
+// changedProgram loads a program after a change.
+func changedProgram(t *testing.T, name string, change func(plan *pte.ExecutionPlan)) *Program {
 	t.Helper()
-	file := *loadTest(t, "attention", LoadOptions{}).File()
+	file := *loadTest(t, name, LoadOptions{}).File()
 	change(file.Plans[0])
 	b, err := pte.Marshal(&file)
 	if err != nil {
@@ -37,13 +37,19 @@ func changedAttention(t *testing.T, change func(plan *pte.ExecutionPlan)) *Progr
 	return p
 }
 
-// instruction is the instruction of the first call of an operator.
-func instruction(t *testing.T, plan *pte.ExecutionPlan, name string) *pte.Instruction {
+// instruction is the instruction of the first call of an operator, or of that after some.
+func instruction(t *testing.T, plan *pte.ExecutionPlan, name string, after ...int) *pte.Instruction {
 	t.Helper()
+	skip := 0
+	for _, n := range after {
+		skip += n
+	}
 	for i := range plan.Chains[0].Instructions {
 		in := &plan.Chains[0].Instructions[i]
 		if in.Type == pte.KernelCall && operatorName(plan.Operators[in.A]) == name {
-			return in
+			if skip--; skip < 0 {
+				return in
+			}
 		}
 	}
 	t.Fatal("the program has no " + name)
@@ -88,7 +94,7 @@ func TestFuse(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			names := stepNames(changedAttention(t, func(plan *pte.ExecutionPlan) {
+			names := stepNames(changedProgram(t, "attention", func(plan *pte.ExecutionPlan) {
 				roomForKeys(t, plan)
 				c.change(plan)
 			}))
@@ -101,7 +107,7 @@ func TestFuse(t *testing.T) {
 
 // TestRunFused runs an attention of several lengths; the second time it allocates nothing.
 func TestRunFused(t *testing.T) {
-	p := changedAttention(t, func(plan *pte.ExecutionPlan) { roomForKeys(t, plan) })
+	p := changedProgram(t, "attention", func(plan *pte.ExecutionPlan) { roomForKeys(t, plan) })
 	z := readModel(t, "testdata/attention")
 	for i := range z.Cases {
 		runCalls(t, p, "testdata/attention", z.Rtol, z.Cases[i].Calls)
@@ -124,7 +130,7 @@ func TestRunFused(t *testing.T) {
 
 // TestFuseKeepsInstructions holds the instruction that an attention stands for against the program's.
 func TestFuseKeepsInstructions(t *testing.T) {
-	p := changedAttention(t, func(plan *pte.ExecutionPlan) { roomForKeys(t, plan) })
+	p := changedProgram(t, "attention", func(plan *pte.ExecutionPlan) { roomForKeys(t, plan) })
 	inst, err := p.NewInstance()
 	if err != nil {
 		t.Fatal(err)

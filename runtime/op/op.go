@@ -151,6 +151,9 @@ type Kernel struct {
 	// Attention computes this product of matrices, a softmax of it, and the product of that with another matrix: the Run of
 	// PrepareAttention. Nil if there is nothing for it.
 	Attention func(c *Call, s State) error
+	// Cell computes a cell of a recurrent network, one of whose functions is this: the Run of PrepareLSTM and PrepareGRU. Nil
+	// if there is nothing for it.
+	Cell func(c *Call, s State) error
 	// Run computes c.Out, which has its final sizes (but see DataDependent). It must not allocate.
 	Run func(c *Call, s State) error
 }

@@ -293,7 +293,7 @@ var TanF16 = Kernel{Def: &Tan, DType: tensor.Half, Compute: tensor.Float, Cast: 
 var TanBF16 = Kernel{Def: &Tan, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return unary(c, rowTan[float32]) }}
 
 // TanhF32 runs Tanh in Float.
-var TanhF32 = Kernel{Def: &Tanh, DType: tensor.Float, Run: func(c *Call, _ State) error { return unary(c, rowTanh[float32]) }}
+var TanhF32 = Kernel{Def: &Tanh, DType: tensor.Float, Cell: runCell, Run: func(c *Call, _ State) error { return unary(c, rowTanh[float32]) }}
 
 // TanhF64 runs Tanh in Double.
 var TanhF64 = Kernel{Def: &Tanh, DType: tensor.Double, Run: func(c *Call, _ State) error { return unary(c, rowTanh[float64]) }}

@@ -133,6 +133,9 @@ func kernelsText(ks []kernel) string {
 			if e.cast {
 				cast = "Compute: tensor.Float, Cast: true, "
 			}
+			if name == "TanhF32" {
+				cast = "Cell: runCell, "
+			}
 			fmt.Fprintf(&b, "\n// %s runs %s in %s.\nvar %s = Kernel{Def: &%s, DType: tensor.%s, %sRun: func(c *Call, _ State) error { return %s }}\n",
 				name, k.def, e.scalar, name, k.def, e.scalar, cast, run)
 		}

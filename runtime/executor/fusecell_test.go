@@ -1,0 +1,92 @@
+package executor
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+)
+
+// output makes a result of an instruction an output, in memory that nothing else uses.
+func output(plan *pte.ExecutionPlan, v int32) {
+	plan.Outputs = append(plan.Outputs, v)
+	plan.Values[v].Tensor.Allocation.Offset = uint64(plan.NonConstBufferSizes[1])
+	plan.NonConstBufferSizes[1] += 1 << 12
+}
+
+// TestFuseCells looks at what becomes of two cells of an LSTM and two of a GRU, if parts of the first ones are also used
+// elsewhere, or are not what they should be.
+func TestFuseCells(t *testing.T) {
+	for name, c := range map[string]struct {
+		change    func(plan *pte.ExecutionPlan)
+		lstm, gru int
+	}{
+		"as it is": {func(*pte.ExecutionPlan) {}, 2, 2},
+		"a gate is an output": {func(plan *pte.ExecutionPlan) {
+			output(plan, instruction(t, plan, sigmoidName).Args[1])
+		}, 1, 2},
+		"the state is an output": {func(plan *pte.ExecutionPlan) {
+			output(plan, instruction(t, plan, addName, 1).Args[3])
+		}, 2, 2},
+		"a sum that is scaled": {func(plan *pte.ExecutionPlan) {
+			plan.Values[instruction(t, plan, addName, 1).Args[2]].Int = 2
+		}, 1, 2},
+		"a difference that is scaled": {func(plan *pte.ExecutionPlan) {
+			plan.Values[instruction(t, plan, subName).Args[2]].Int = 2
+		}, 2, 1},
+		"a new gate is an output": {func(plan *pte.ExecutionPlan) {
+			output(plan, instruction(t, plan, subName).Args[1])
+		}, 2, 1},
+		"hidden is subtracted": {func(plan *pte.ExecutionPlan) {
+			in := instruction(t, plan, subName)
+			in.Args[0], in.Args[1] = in.Args[1], in.Args[0]
+		}, 2, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			names := stepNames(changedProgram(t, "recurrent", c.change))
+			count := func(name string) (n int) {
+				for _, s := range names {
+					if s == name {
+						n++
+					}
+				}
+				return n
+			}
+			if lstm, gru := count(op.LSTMName), count(op.GRUName); lstm != c.lstm || gru != c.gru {
+				t.Errorf("%d cells of an LSTM and %d of a GRU, want %d and %d: %v", lstm, gru, c.lstm, c.gru, names)
+			}
+		})
+	}
+}
+
+// TestRunCells runs cells; the second time they allocate nothing.
+func TestRunCells(t *testing.T) {
+	ins := firstInputs(t, "recurrent")
+	inst, err := loadTest(t, "recurrent", LoadOptions{}).NewInstance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func() {
+		if _, err := inst.Method("forward").Run(context.Background(), ins); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	if n := testing.AllocsPerRun(50, run); n != 0 {
+		t.Errorf("%v allocations per Run, want 0", n)
+	}
+}
+
+// TestCellsKeepInstructions holds the instructions that cells stand for against the program's.
+func TestCellsKeepInstructions(t *testing.T) {
+	p := loadTest(t, "recurrent", LoadOptions{})
+	for i := range p.methods[0].steps {
+		s := &p.methods[0].steps[i]
+		in := &p.File().Plans[0].Chains[s.chain].Instructions[s.index]
+		if (s.name == op.LSTMName || s.name == op.GRUName) && !slices.Contains(in.Args, s.outs[0]) {
+			t.Errorf("step %d (%s) does not write what its instruction %d does", i, s.name, s.index)
+		}
+	}
+}
