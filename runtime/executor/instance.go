@@ -220,7 +220,7 @@ func (m *Method) bindTensor(i int) error {
 		}
 		return m.growOwned(t, t.Nbytes())
 	}
-	off, n := int(d.Allocation.Offset), t.Nbytes()
+	off, n := int(m.m.offset(int32(i))), t.Nbytes()
 	t.Data = m.arenas[d.Allocation.MemoryID][off : off+n : off+n]
 	return m.initialState(d, t)
 }

@@ -239,12 +239,18 @@ func (l *layout) fixThose(v int32, before []access, last bool) {
 }
 
 // state reports whether v is there before the first instruction.
-func (l *layout) state(v int32) bool {
-	d := l.plan.Values[v].Tensor
+func (m *method) state(v int32) bool {
+	d := m.plan.Values[v].Tensor
 	return d.DataBufferIdx > 0 || d.Extra != nil && d.Extra.Location == pte.LocationExternal
 }
 
-func (m *method) offset(v int32) uint64 { return m.plan.Values[v].Tensor.Allocation.Offset }
+// offset is where planned value v lies in its arena.
+func (m *method) offset(v int32) uint64 {
+	if m.offsets != nil {
+		return m.offsets[v]
+	}
+	return m.plan.Values[v].Tensor.Allocation.Offset
+}
 
 // shares reports whether two tensors have bytes of an arena in common.
 func (m *method) shares(v, w int32) bool {
@@ -252,7 +258,8 @@ func (m *method) shares(v, w int32) bool {
 		return false
 	}
 	a, b := m.plan.Values[v].Tensor.Allocation, m.plan.Values[w].Tensor.Allocation
-	return a.MemoryID == b.MemoryID && a.Offset < b.Offset+uint64(m.vals[w].Tensor.Nbytes()) && b.Offset < a.Offset+uint64(m.vals[v].Tensor.Nbytes())
+	from, to := m.offset(v), m.offset(w)
+	return a.MemoryID == b.MemoryID && from < to+uint64(m.vals[w].Tensor.Nbytes()) && to < from+uint64(m.vals[v].Tensor.Nbytes())
 }
 
 // apply changes the order of groups that a convolution makes a member of, and of which nobody sees one.

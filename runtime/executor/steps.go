@@ -99,6 +99,7 @@ func (m *method) loadSteps(missing *missingList) error {
 		return err
 	}
 	m.fuse()
+	m.fuseKernels()
 	return nil
 }
 

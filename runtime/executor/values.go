@@ -35,7 +35,9 @@ type method struct {
 	readOnly []bool
 	// sharedArena marks the arenas that all methods of an instance share.
 	sharedArena []bool
-	steps       []step
+	// offsets are where planned tensors lie in their arenas; nil where the file says.
+	offsets []uint64
+	steps   []step
 	// writesBack lists the inputs whose bytes the method writes.
 	writesBack []bool
 	guards     []guard

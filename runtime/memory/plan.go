@@ -89,6 +89,14 @@ func Plan(items []Item) (offsets []int64, total int64, err error) {
 	return offsets, total, nil
 }
 
+// PlanWithin is Plan, but takes the first plan that it finds of an arena of at most limit bytes.
+func PlanWithin(items []Item, limit int64) (offsets []int64, total int64, err error) {
+	if offsets, total = bestFitWithin(items, ordered(items, orders[0]), NoLimit); total <= limit {
+		return offsets, total, nil
+	}
+	return Plan(items)
+}
+
 // repairs is how often an order is changed that gave a plan above the bound.
 const repairs = 8
 

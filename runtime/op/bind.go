@@ -74,6 +74,16 @@ func Prepare(k *Kernel, sig *Signature, args []Value, outs []tensor.Meta, opts O
 	return p, err
 }
 
+// Within is p with these bounds of the results; nil unless its kernel Clamps in Float and has none yet.
+func (p *Plan) Within(low, high float32) *Plan {
+	if k := p.Kernel; k.Def.Tags&Clamps == 0 || k.DType != tensor.Float || p.bounds != nil || !(low <= high) {
+		return nil
+	}
+	q := *p
+	q.bounds = &[2]float32{low, high}
+	return &q
+}
+
 // inPlaceArgs lists for each out of sig the argument that it is, or -1 for an out argument.
 func inPlaceArgs(sig *Signature) []int {
 	list := make([]int, 0, 1)

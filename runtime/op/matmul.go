@@ -10,7 +10,7 @@ import (
 var (
 	Mm = Def{
 		Schema:     "aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
-		Functional: "aten::mm", Infer: inferMm, Tags: Core,
+		Functional: "aten::mm", Infer: inferMm, Tags: Core | Clamps,
 	}
 	Bmm = Def{
 		Schema:     "aten::bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
@@ -18,7 +18,7 @@ var (
 	}
 	Addmm = Def{
 		Schema:     "aten::addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
-		Functional: "aten::addmm", Infer: inferAddmm, Tags: Core,
+		Functional: "aten::addmm", Infer: inferAddmm, Tags: Core | Clamps,
 	}
 	Linear = Def{
 		Schema:     "aten::linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)",
@@ -208,10 +208,15 @@ func addmm[T number](c *Call, product func(bias []T) error) error {
 	if beta == 1 && alpha == 1 && self.Rank() == 1 && tensor.Dim(self.Numel()) == out.Sizes[1] {
 		return product(elems[T](self))
 	}
-	if err := product(nil); err != nil {
+	bounds := c.Bounds
+	c.Bounds = nil // what is bounded is the sum
+	err := product(nil)
+	c.Bounds = bounds
+	if err != nil {
 		return err
 	}
 	addScaled(out, self, beta, alpha)
+	clampTo(elems[T](out), c.bounds())
 	return nil
 }
 

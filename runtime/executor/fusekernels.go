@@ -1,0 +1,111 @@
+package executor
+
+import (
+	"math"
+	"slices"
+
+	"github.com/rules-pte/rules_pte/runtime/op"
+)
+
+// bounders are the operators that bound a tensor by numbers, and what the bounds are: arguments, or numbers without any.
+var bounders = map[string]struct {
+	args      [2]int // 0: none
+	low, high float32
+}{
+	"aten::relu.out":     {low: 0, high: float32(math.Inf(1))},
+	"aten::hardtanh.out": {args: [2]int{1, 2}},
+	"aten::clamp.out":    {args: [2]int{1, 2}, low: float32(math.Inf(-1)), high: float32(math.Inf(1))},
+}
+
+// pairs are the steps that two steps become.
+type pairs struct {
+	*spans
+	steps []step
+	gone  []bool
+	found bool
+}
+
+// fuseKernels lets products and convolutions bound their results themselves, where a bound alone reads these. The results
+// are the same to the bit. Such a step runs where its first instruction was and has the handle of the last; memory is
+// planned anew, in an arena that is not larger.
+func (m *method) fuseKernels() {
+	if m.prog.tracesIntermediates() || !slices.ContainsFunc(m.steps, clamps) || !m.inLine() {
+		return
+	}
+	p := pairs{spans: m.findSpans(), steps: slices.Clone(m.steps), gone: make([]bool, len(m.steps))}
+	for i := range p.steps {
+		p.bound(i)
+	}
+	if !p.found {
+		return
+	}
+	kept := make([]step, 0, len(p.steps))
+	for i, s := range p.steps {
+		if !p.gone[i] {
+			kept = append(kept, s)
+		}
+	}
+	if p.replan(kept) {
+		m.steps = kept
+	}
+}
+
+// clamps reports whether a step can bound its results.
+func clamps(s step) bool { return s.plan != nil && s.plan.Kernel.Def.Tags&op.Clamps != 0 }
+
+// onlyReader is the step that alone reads what step i writes, and nobody else.
+func (p *pairs) onlyReader(i int) (int, bool) {
+	s := &p.steps[i]
+	if len(s.outs) != 1 || !p.alone(s.outs[0]) || p.reads[s.outs[0]] != 1 || slices.Contains(p.plan.Outputs, s.outs[0]) {
+		return 0, false
+	}
+	j := p.reader[s.outs[0]]
+	return j, j > i && len(p.steps[j].args) > 0 && p.steps[j].args[0] == s.outs[0] && p.steps[j].plan != nil && len(p.steps[j].outs) == 1
+}
+
+// bound lets step i bound its results, if its reader is a bound.
+func (p *pairs) bound(i int) {
+	s := &p.steps[i]
+	if !clamps(*s) {
+		return
+	}
+	j, ok := p.onlyReader(i)
+	if !ok {
+		return
+	}
+	t := &p.steps[j]
+	low, high, ok := p.boundsOf(t)
+	from, to := p.vals[s.outs[0]].Tensor, p.vals[t.outs[0]].Tensor
+	if !ok || p.first[t.outs[0]] != j || p.stays[t.outs[0]] || to.DType != from.DType || !slices.Equal(to.DimOrder, from.DimOrder) ||
+		p.static(s.outs[0]) != p.static(t.outs[0]) || !slices.Equal(to.Sizes, from.Sizes) {
+		return
+	}
+	plan := s.plan.Within(low, high)
+	if plan == nil {
+		return
+	}
+	s.plan, s.outs, s.chain, s.index = plan, t.outs, t.chain, t.index
+	p.gone[j], p.found = true, true
+}
+
+// boundsOf are the bounds of a step that bounds its first argument.
+func (p *pairs) boundsOf(t *step) (low, high float32, ok bool) {
+	b, ok := bounders[t.name]
+	if !ok {
+		return 0, 0, false
+	}
+	bounds := [2]float32{b.low, b.high}
+	for k, arg := range b.args {
+		if arg == 0 {
+			continue
+		}
+		v := t.args[arg]
+		switch x := &p.vals[v]; {
+		case p.varies[v]:
+			return 0, 0, false
+		case x.Kind != op.None:
+			bounds[k] = float32(x.Scalar())
+		}
+	}
+	return bounds[0], bounds[1], true
+}
