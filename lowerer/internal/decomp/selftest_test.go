@@ -113,6 +113,31 @@ func TestUnsigned(t *testing.T) {
 	}
 }
 
+// TestUnsignedFloats lists calls with uint64 and floats, which int64 makes of other numbers from 2^63 on.
+func TestUnsignedFloats(t *testing.T) {
+	value := func(dtype tensor.ScalarType) exir.Arg {
+		return exir.Arg{Kind: exir.ArgValue, Value: &exir.Value{Spec: tensor.Meta{DType: dtype, Sizes: []int64{2}}}}
+	}
+	large, number, half := value(tensor.UInt64), value(tensor.Float), exir.Arg{Kind: exir.ArgFloat, Float: 0.5}
+	float, none := exir.Arg{Kind: exir.ArgDType, Int: int64(tensor.Float)}, exir.Arg{}
+	r := &rewriter{d: &decomposer{program: &exir.Program{Shapes: &tensor.Shapes{Table: symint.NewTable()}}}}
+	for name, args := range map[string][]exir.Arg{
+		"aten::mul.Scalar": {large, half}, "aten::mul.Tensor": {large, number}, "aten::eq.Scalar": {large, half},
+		"aten::eq.Tensor": {number, large}, "aten::where.self": {value(tensor.Bool), large, number},
+		"aten::prod": {large, float}, "aten::cumsum": {large, {Kind: exir.ArgInt}, float},
+		"aten::sum.dim_IntList": {large, none, {Kind: exir.ArgBool}, float},
+	} {
+		if r.widens(exir.LookupSchema(name), args) {
+			t.Errorf("%s is computed in int64", name)
+		}
+	}
+	for _, name := range []string{"aten::mul.Tensor", "aten::eq.Tensor"} {
+		if !r.widens(exir.LookupSchema(name), []exir.Arg{large, large}) {
+			t.Errorf("%s of uint64 alone is not computed in int64", name)
+		}
+	}
+}
+
 func readCases(t *testing.T, file string) (list []ruleCase) {
 	t.Helper()
 	f, err := os.Open(file)

@@ -13,7 +13,7 @@ import (
 var kernels = sync.OnceValue(func() *op.Table { return op.TableOf(op.Kernels) })
 
 // sameBits are the operators whose results have the same bits for int64 as for uint64. The others divide, or ask which of
-// two numbers is larger.
+// two numbers is larger. No result has the bits of a floating-point number, which int64 and uint64 make differently.
 var sameBits = []string{
 	"aten::eq.Tensor", "aten::eq.Scalar", "aten::ne.Tensor", "aten::ne.Scalar", "aten::mul.Tensor", "aten::mul.Scalar",
 	"aten::bitwise_and.Tensor", "aten::bitwise_and.Scalar", "aten::bitwise_or.Tensor", "aten::bitwise_or.Scalar",
@@ -28,7 +28,7 @@ func (r *rewriter) widens(s *exir.Schema, args []exir.Arg) bool {
 	if !slices.ContainsFunc(args, func(a exir.Arg) bool { return holds(&a, isUnsigned) }) {
 		return false
 	}
-	if slices.ContainsFunc(args, func(a exir.Arg) bool { return holds(&a, isUnsigned64) }) && !slices.Contains(sameBits, s.Name) {
+	if slices.ContainsFunc(args, func(a exir.Arg) bool { return holds(&a, isUnsigned64) }) && !r.keepsBits(s, args) {
 		return false
 	}
 	wide := slices.Clone(args)
@@ -40,6 +40,14 @@ func (r *rewriter) widens(s *exir.Schema, args []exir.Arg) bool {
 		})
 	}
 	return !r.hasKernel(s, args) && r.hasKernel(s, wide)
+}
+
+// keepsBits reports whether a call with uint64 gives the same in int64: such an operator, of integers alone.
+func (r *rewriter) keepsBits(s *exir.Schema, args []exir.Arg) bool {
+	float := func(a exir.Arg) bool { return a.Kind == exir.ArgFloat || holds(&a, tensor.ScalarType.IsFloat) }
+	metas, err := exir.Infer(r.d.program.Shapes, s, args)
+	return err == nil && slices.Contains(sameBits, s.Name) && !slices.ContainsFunc(args, float) &&
+		!slices.ContainsFunc(metas, func(m tensor.Meta) bool { return m.DType.IsFloat() })
 }
 
 func isUnsigned(t tensor.ScalarType) bool {
