@@ -27,6 +27,7 @@ type fuser struct {
 	*method
 	views map[int32]int32 // results of et_view and what they are views of
 	areas []area          // of every value
+	known map[area]bool   // what kept has said of areas
 	gone  []bool
 }
 
@@ -63,7 +64,7 @@ func (m *method) fuse() {
 	if !m.straight() {
 		return
 	}
-	f := &fuser{method: m, views: make(map[int32]int32), gone: make([]bool, len(m.steps))}
+	f := &fuser{method: m, views: make(map[int32]int32), known: make(map[area]bool), gone: make([]bool, len(m.steps))}
 	for i := range m.steps {
 		if s := &m.steps[i]; s.name == etViewName {
 			f.views[s.args[2]] = s.args[0]
@@ -357,6 +358,16 @@ func (f *fuser) readers(i int, x int32) (list []int, ok bool) {
 
 // kept reports whether what lies where x does may be read in the next Run.
 func (f *fuser) kept(x int32) bool {
+	yes, ok := f.known[f.areas[x]]
+	if !ok {
+		yes = f.readFirst(x)
+		f.known[f.areas[x]] = yes
+	}
+	return yes
+}
+
+// readFirst reports whether an input lies where x does, or the first step that reads or writes there reads.
+func (f *fuser) readFirst(x int32) bool {
 	for _, v := range f.plan.Inputs {
 		if f.overlap(v, x) {
 			return false
