@@ -106,9 +106,9 @@ func TestRefused(t *testing.T) {
 // TestWrongKind checks what is said of a value where a definition is wanted.
 func TestWrongKind(t *testing.T) {
 	for _, c := range []struct{ field, want string }{
-		{`partition: ["xnnpack"]`, "11:14: partition.0: got \"xnnpack\", want a backend [PTE1003]\n    hint: import its package: partition: [xnnpack.#Backend]\n"},
-		{`partition: "xnnpack"`, "11:13: partition: got \"xnnpack\", want a list [PTE1003]\n    hint: write partition: [\"xnnpack\"]\n"},
-		{`target: "linux_arm64"`, "11:10: target: got \"linux_arm64\", want a target [PTE1003]\n    hint: import its package: target: targets.any\n"},
+		{`partition: ["xnnpack"]`, "11:14: partition.0: got \"xnnpack\", want a backend [PTE1003]\n    hint: " + hintBackend + "\n"},
+		{`partition: "xnnpack"`, "11:13: partition: got \"xnnpack\", want a list [PTE1003]\n    hint: " + hintBackend + "\n"},
+		{`target: "linux_arm64"`, "11:10: target: got \"linux_arm64\", want a target [PTE1003]\n    hint: " + hintTarget + "\n"},
 		{`methods: step: "m.pt2"`, "11:17: methods.step: got \"m.pt2\", want fields in braces [PTE1003]\n    hint: write methods: step: model: \"m.pt2\"\n"},
 	} {
 		_, msg := loadText(t, "p: lower.#Program & {\n\tmethods: forward: model: \"m.pt2\"\n\t"+c.field+"\n}")

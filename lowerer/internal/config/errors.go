@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -15,6 +16,7 @@ import (
 	"cuelang.org/go/cue/format"
 	"cuelang.org/go/cue/token"
 
+	schema "github.com/rules-pte/rules_pte/cue"
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 )
 
@@ -167,6 +169,9 @@ func (l *loader) convert(e errors.Error, code diag.Code, schema cue.Value) *diag
 		if i := strings.Index(msg, "cannot find package"); i >= 0 {
 			d.Msg, _, _ = strings.Cut(msg[i:], ": cannot find")
 			d.Hint = "a backend is linked in by its label in `backends` of pte_lowerer, another package is a pte_spec in `deps`, or given by --import: `pte explain PTE1008`"
+			if n := l.nearestPackage(strings.Trim(strings.TrimPrefix(d.Msg, "cannot find package "), `"`)); n != "" {
+				d.Hint = fmt.Sprintf("did you mean %q?", n)
+			}
 		}
 	}
 	l.mismatch(d, e.Path(), path)
@@ -174,6 +179,33 @@ func (l *loader) convert(e errors.Error, code diag.Code, schema cue.Value) *diag
 		d.Msg = strings.Join(path, ".") + ": " + d.Msg
 	}
 	return d
+}
+
+// What to write for a name in quotes where a value of a package is wanted.
+const (
+	hintBackend = `import its package, such as "` + schema.Module + `/backends/xnnpack", and write partition: [xnnpack.#Backend]`
+	hintTarget  = `import "` + schema.Module + `/cue/targets" and write target: targets.any, or another of its targets`
+)
+
+// nearestPackage is the import path that differs from got in its last element alone, and there the least, or "".
+func (l *loader) nearestPackage(got string) string {
+	var names []string
+	add := func(importPath string) {
+		if path.Dir(importPath) == path.Dir(got) {
+			names = append(names, path.Base(importPath))
+		}
+	}
+	for file := range embeddedFiles(l.backends) {
+		add(path.Dir(file))
+	}
+	for _, imp := range l.imports {
+		add(imp.Path)
+	}
+	slices.Sort(names)
+	if n := diag.Nearest(path.Base(got), names); n != "" {
+		return path.Join(path.Dir(got), n)
+	}
+	return ""
 }
 
 // mismatch says in a word what was wanted where CUE prints the whole definition that a value does not fit.
@@ -196,11 +228,14 @@ func (l *loader) mismatch(d *diag.Error, full, path []string) {
 	}
 	switch {
 	case path[0] == "partition" && len(path) == 1 && want == "a list":
-		d.Hint = fmt.Sprintf("write partition: [%s]", got)
+		d.Hint = hintBackend
+		if !strings.HasPrefix(got, `"`) {
+			d.Hint = fmt.Sprintf("write partition: [%s]", got)
+		}
 	case path[0] == "partition" && len(path) == 2:
-		want, d.Hint = "a backend", "import its package: partition: [xnnpack.#Backend]"
+		want, d.Hint = "a backend", hintBackend
 	case path[0] == "target" && len(path) == 1:
-		want, d.Hint = "a target", "import its package: target: targets.any"
+		want, d.Hint = "a target", hintTarget
 	case path[0] == "methods" && len(path) == 2:
 		d.Hint = fmt.Sprintf("write %s: model: %s", strings.Join(path, ": "), got)
 	}
