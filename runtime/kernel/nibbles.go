@@ -25,6 +25,7 @@ type TileS4 struct {
 	Bias         *float32    // Cols numbers
 	Low, High    float32
 	masks        [3]uint32
+	highs        uint32 // the high half of a word, where a scale is
 }
 
 // GemmS4 are the tiles of products with weights of 4 bits in one tier.
@@ -168,7 +169,7 @@ func eightAt(b []byte, n int) uint32 {
 
 // Run computes t, of 1 to Rows rows.
 func (g *GemmS4) Run(t *TileS4, rows int) {
-	t.masks = [3]uint32{0x0f0f0f0f, 0x08080808, 0x00010001}
+	t.masks, t.highs = [3]uint32{0x0f0f0f0f, 0x08080808, 0x00010001}, 0xffff0000
 	if g.sixteen {
 		t.masks[0] = 0xf0f0f0f0
 	}

@@ -42,6 +42,7 @@ const (
 	s4Low          = 80
 	s4High         = 84
 	s4Masks        = 88
+	s4Highs        = 100
 
 	rowZero  = 0 // in a kernel.DynamicRow
 	rowScale = 4
@@ -83,6 +84,7 @@ func (g *tileS4) acc(r, j int) vec {
 // temp are registers behind the sums: two of weights, a factor, and one that is changed.
 func (g *tileS4) temp(i int) vec { return vec(g.mr*g.nv*(1+g.nibbles.sums()) + i) }
 func (g *tileS4) consts() vec    { return g.temp(4) }
+func (g *tileS4) highs() vec     { return g.consts() + vec(g.nibbles.constants()) }
 func (g *tileS4) width() int     { return g.lanes() * float32Size }
 
 // sum adds up all blocks.
@@ -93,6 +95,7 @@ func (g *tileS4) sum() {
 	for i := range g.nibbles.constants() {
 		g.broadcast(g.consts()+vec(i), args, s4Masks+i*4)
 	}
+	g.broadcast(g.highs(), args, s4Highs)
 	g.get(nibbleLeft, args, s4Left)
 	g.get(nibbleStride, args, s4Stride)
 	g.left = g.rows(nibbleLeft, nibbleStride, g.mr, nibbleFree)
@@ -132,8 +135,7 @@ func (g *tileS4) block() {
 	word, scale, x, t := g.temp(0), g.temp(1), g.temp(2), g.temp(3)
 	for j := range g.nv {
 		g.load(word, nibblePanel, j*g.width())
-		g.shift('>', scale, word, 16)
-		g.shift('<', scale, scale, 16)
+		g.bitwise('&', scale, word, g.highs())
 		sums := g.lowWords(word, word)
 		for r := range g.mr {
 			g.fold(g.acc(r, j))
