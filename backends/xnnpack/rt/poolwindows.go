@@ -18,7 +18,7 @@ func (j *pool) whole(o []float32, row int) bool {
 	top, rows := inside(row, j.h, j.Height, j.StrideHeight, j.DilationHeight, j.Top)
 	for i, n := 0, 0; i < j.outW; i += n {
 		left, columns := inside(i, j.w, j.Width, j.StrideWidth, j.DilationWidth, j.Left)
-		if rows*columns == 0 {
+		if rows < 1 || columns < 1 {
 			return false
 		}
 		if n = 1; columns == j.Width {
