@@ -28,7 +28,7 @@ type attention struct {
 	mask                        attentionMask
 	packing                     bool
 	// scratch is where threads compute: room elements for each of the slots.
-	slots   slots
+	slots   Slots
 	scratch []float32
 	room    int
 }
@@ -110,9 +110,9 @@ func (j *attention) allocate(c *Call, heads, blocks int) (err error) {
 	if j.values, err = tempOf[float32](c, heads*j.len(j.columns, j.width)); err != nil {
 		return err
 	}
-	j.slots.count = min(blocks, c.Threads, maxSlots)
-	j.room = attentionRows * (j.stride() + j.whole(j.width) + kernel.SoftStateF32(j.tier))
-	if j.scratch, err = tempOf[float32](c, j.slots.count*j.room); err != nil {
+	j.slots = Slots{Count: min(blocks, c.Threads, MaxSlots), Items: blocks}
+	j.room = attentionRows*(j.stride()+j.whole(j.width)+kernel.SoftStateF32(j.tier)) + SlotGap/f32Size
+	if j.scratch, err = tempOf[float32](c, j.slots.Count*j.room); err != nil {
 		return err
 	}
 	j.out = elems[float32](c.Out[0])
@@ -139,8 +139,8 @@ func (j *attention) parts(lo, hi int) {
 		}
 		return
 	}
-	mine := j.slots.enter()
-	defer j.slots.leave(mine)
+	mine := j.slots.Enter(lo)
+	defer j.slots.Leave(mine)
 	for i := lo; i < hi; i++ {
 		j.block(j.scratch[mine*j.room:][:j.room], i/j.blocks(), i%j.blocks())
 	}

@@ -15,10 +15,10 @@ type bands struct {
 
 	rows         int // lines of results of a band
 	lines, width int // of the frame
-	splits       int // parts that the lines of a group of channels are divided into
+	splits       int // parts that the lines of an image are divided into
 	zeros        []float32
 	frames       []float32 // one for each of the slots
-	slots        slots
+	slots        Slots
 }
 
 // bandBytes is about how much of the cache a frame takes.
@@ -101,16 +101,14 @@ func (b *bands) compute(c *Call) error {
 	most = max(most, min(b.first.cols, t.out.channels))
 	b.rows = min(t.out.size[1], max(4, bandBytes/(b.width*most*f32Size*t.stride[1])))
 	b.lines = (b.rows-1)*t.stride[1] + reach + 1
-	items := t.out.batch * b.groups()
-	b.splits, b.slots.count = 1, 1
+	b.slots.Count = 1
 	if b.first.work() >= gemmParallelMin {
-		b.slots.count = min(c.Threads, maxSlots)
+		b.slots.Count = min(c.Threads, MaxSlots)
 	}
-	threads := b.slots.count
-	if items%threads != 0 || items < threads {
-		b.splits = max(1, min(t.out.size[1]/4, (4*threads+items-1)/items))
-	}
-	space, err := tempOf[float32](c, t.out.channels+threads*b.space(most))
+	threads := b.slots.Count
+	b.splits = b.split(threads)
+	b.slots.Items = t.out.batch * b.groups() * b.splits
+	space, err := tempOf[float32](c, t.out.channels+threads*(b.space(most)+SlotGap/f32Size))
 	if err != nil {
 		return err
 	}
@@ -118,10 +116,38 @@ func (b *bands) compute(c *Call) error {
 	clear(b.zeros)
 	grain := 1
 	if threads == 1 {
-		grain = items
+		grain = b.slots.Items
 	}
-	share(c, b, items*b.splits, grain)
+	share(c, b, b.slots.Items, grain)
 	return nil
+}
+
+// bandsLeast is how many items a thread has at least, if there are lines for them, and splitLines how many times the lines
+// that two splits both make a split has.
+const (
+	bandsLeast = 4
+	splitLines = 4
+)
+
+// split is into how many parts the lines are divided. If they are enough, threads have lines of their own, as in the
+// convolutions around; else they have channels of their own.
+func (b *bands) split(threads int) int {
+	t, items := &b.then, b.then.out.batch*b.groups()
+	if threads == 1 {
+		return 1
+	}
+	if t.out.batch == 1 {
+		most := t.out.size[1] * t.stride[1] / max(1, splitLines*(t.kernel[1]-1)*t.dilation[1])
+		for _, n := range [...]int{threads * max(1, (bandsLeast+items-1)/items), threads} {
+			if n <= most {
+				return n
+			}
+		}
+	}
+	if items%threads == 0 {
+		return 1
+	}
+	return max(1, min(t.out.size[1]/4, (bandsLeast*threads+items-1)/items))
 }
 
 // space is the size of a frame of channels.
@@ -129,13 +155,14 @@ func (b *bands) space(channels int) int { return b.lines * b.width * channels }
 
 // parts computes items lo to hi.
 func (b *bands) parts(lo, hi int) {
-	size := len(b.frames) / b.slots.count
-	mine := b.slots.enter()
-	defer b.slots.leave(mine)
+	size := len(b.frames) / b.slots.Count
+	mine := b.slots.Enter(lo)
+	defer b.slots.Leave(mine)
 	for i := lo; i < hi; i++ {
-		s, g := i%b.splits, i/b.splits
-		from, n := b.group(g % b.groups())
-		f := frame{bands: b, image: g / b.groups(), from: from, channels: n, line: b.width * n}
+		g, s := i%b.groups(), i/b.groups()
+		from, n := b.group(g)
+		f := frame{bands: b, image: s / b.splits, from: from, channels: n, line: b.width * n}
+		s %= b.splits
 		f.space = b.frames[mine*size:][:b.space(n)]
 		h := b.then.out.size[1]
 		f.compute(h*s/b.splits, h*(s+1)/b.splits)

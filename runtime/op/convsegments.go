@@ -12,9 +12,11 @@ func (c *conv) segmented() bool {
 // output positions with a panel of the weights.
 type segments[T number] struct {
 	convJob[T]
-	rows, cols   int // output positions of a rectangle
-	down, across int // rectangles of an image
-	grain        int // pieces that one thread takes at least; 0: all of them
+	rows, cols   int  // output positions of a rectangle
+	down, across int  // rectangles of an image
+	shared       bool // among threads
+	// byPanels says that all rectangles of a panel come before the next panel.
+	byPanels bool
 	framing
 }
 
@@ -47,7 +49,7 @@ func (s *segments[T]) positions() int {
 func convSegments[T number](call *Call, j *convJob[T]) error {
 	k := keep[segments[T]](call)
 	k.job = segments[T]{convJob: *j}
-	k.job.layOut(call.Parallel != nil)
+	k.job.layOut(call.Threads)
 	return k.job.compute(call, k.run)
 }
 
@@ -56,31 +58,32 @@ func (s *segments[T]) compute(call *Call, run func(lo, hi int)) error {
 	if err := fillFrame(call, &s.convJob, &s.framing); err != nil {
 		return err
 	}
-	if s.grain == 0 {
+	if !s.shared {
 		s.parts(0, s.pieces())
 		return nil
 	}
-	call.Parallel(s.pieces(), s.grain, run)
+	call.Parallel(s.pieces(), 1, run)
 	return nil
 }
 
 // layOut decides all that depends on sizes alone.
-func (s *segments[T]) layOut(parallel bool) {
+func (s *segments[T]) layOut(threads int) {
 	if s.pad != (triple{}) && s.framedCost() < s.borderCost() {
 		s.widen(&s.conv)
 	}
 	if s.pointwise() {
 		s.flatten()
 	}
-	if !parallel || s.work() < gemmParallelMin {
+	if s.work() < gemmParallelMin {
 		s.cut(1)
 		return
 	}
-	s.cut(convWorkers)
-	if s.grain = 1; s.many() {
-		s.grain = 2 // so that the second panel is loaded beside the work with the first
-	}
+	s.shared, s.byPanels = true, s.outPer*s.depth() > s.in.size.product()*s.inPer
+	s.cut(piecesLeast * threads)
 }
+
+// piecesLeast is how many pieces a thread has at least, if there are tiles for them.
+const piecesLeast = 8
 
 // cut divides images into rectangles, such that there are at least so many pieces if that leaves whole tiles.
 func (s *segments[T]) cut(least int) {
@@ -92,7 +95,7 @@ func (s *segments[T]) cut(least int) {
 	if n := s.pieces(); n < least {
 		more := (least + n - 1) / n
 		down := min(h, s.down*more)
-		s.across = max(s.across, min(s.across*more*s.down/down, w/s.micro.Rows))
+		s.across = max(s.across, min(s.across*more*s.down/down, (w+s.micro.Rows-1)/s.micro.Rows))
 		s.down = down
 	}
 	s.cols, s.rows = (w+s.across-1)/s.across, (h+s.down-1)/s.down
@@ -155,19 +158,26 @@ func (s *segments[T]) flatten() {
 
 // parts computes pieces lo to hi.
 func (s *segments[T]) parts(lo, hi int) {
-	panels := s.panels(s.outPer)
+	panels, parts := s.panels(s.outPer), s.down*s.across
+	rectangles := s.out.batch * s.groups * parts
 	for i := lo; i < hi; i++ {
 		k, p := i%panels, i/panels
-		at := rectangle{h: p / s.across % s.down * s.rows, w: p % s.across * s.cols, ahead: k+1 < panels && i+1 < hi}
-		p /= s.across * s.down
+		if s.byPanels {
+			k, p = i/rectangles, i%rectangles
+		}
+		at := rectangle{h: p / s.across % s.down * s.rows, w: p % s.across * s.cols}
+		if s.many() && k+1 < panels && (s.byPanels || i+1 < hi) {
+			at.part, at.parts = p%parts, parts
+		}
+		p /= parts
 		s.piece(p/s.groups, p%s.groups, k, &at)
 	}
 }
 
-// rectangle is where a rectangle of positions begins, and whether the next panel's comes after it.
+// rectangle is where a rectangle of positions begins, and which part of the next panel it fetches; none if parts is 0.
 type rectangle struct {
-	h, w  int
-	ahead bool
+	h, w        int
+	part, parts int
 }
 
 // piece computes panel k of group g of image n for the positions of r.
@@ -183,8 +193,9 @@ func (s *segments[T]) panel(g, k int, x, y []T, r *rectangle) {
 	t.startAt(part32(s.bias, g*s.outPer+k*s.tiling.cols, t.cols))
 	size := s.tiling.cols * s.depth()
 	weights := s.w[g*s.len(s.depth(), s.outPer):][k*size : s.len(s.depth(), s.outPer)]
-	if s.many() && r.ahead {
-		t.next = floats(weights[size:min(len(weights), 2*size)])
+	if r.parts > 0 {
+		next := weights[size:min(len(weights), 2*size)]
+		t.next = floats(next[len(next)*r.part/r.parts : len(next)*(r.part+1)/r.parts])
 	}
 	v := stretch{to: r.h, limit: min(r.h+s.rows, s.out.size[1])}
 	for s.next(1, &v) {

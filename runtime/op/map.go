@@ -10,8 +10,8 @@ import (
 // parallelMin is how many elements make an elementwise operator run on
 // several threads, and parallelGrain how many a thread takes at least.
 const (
-	parallelMin   = 1 << 17
-	parallelGrain = 1 << 14
+	parallelMin   = 1 << 15
+	parallelGrain = 1 << 12
 )
 
 // par are the numbers that a row function gets beside its operands.

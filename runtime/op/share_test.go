@@ -93,6 +93,11 @@ func TestSharedAsAlone(t *testing.T) {
 		{"long rows", &ConvolutionF32, 1, conv(dims{1, 16, 20, 150}, dims{21, 16, 3, 3}, 1, 0, false)},
 		{"many weights", &ConvolutionF32, 1, conv(dims{1, 128, 14, 14}, dims{300, 128, 3, 3}, 1, 1, true)},
 		{"channels last", &ConvolutionF32, 1, conv(dims{1, 16, 40, 41}, dims{40, 16, 3, 3}, 1, 1, true)},
+		{"weights larger than the image", &ConvolutionF32, 1, conv(dims{2, 320, 7, 7}, dims{200, 320, 1, 1}, 1, 0, true)},
+		{"positions in a line", &ConvolutionF32, 1, conv(dims{1, 96, 14, 14}, dims{40, 96, 1, 1}, 1, 0, true)},
+		{"moves of channels", &PermuteCopyF32, 1, []any{wave(1, 3, 120, 130), dims{0, 2, 3, 1}}},
+		{"moves of planes", &PermuteCopyF32, 1, []any{wave(4, 90, 7, 33), dims{2, 0, 3, 1}}},
+		{"sums", &AddF32, 1, []any{wave(3, 130, 120), wave(3, 130, 120), 1}},
 		{"max pool", &MaxPool2dWithIndicesF32, 2, []any{wave(2, 40, 30, 70), dims{3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, false}},
 	} {
 		for _, tier := range kernel.Tiers() {
@@ -128,5 +133,5 @@ func callOn(k *Kernel, n int, tier kernel.Tier, parallel func(n, grain int, f fu
 	for i := range infer.Out {
 		outs = append(outs, &tensor.Tensor{Meta: infer.Out[i].Clone(), Data: make([]byte, infer.Out[i].Nbytes())})
 	}
-	return outs, plan.Bind(infer.Args, outs, &Env{Temp: &Temp{}, Parallel: parallel}).Call()
+	return outs, plan.Bind(infer.Args, outs, &Env{Temp: &Temp{}, Parallel: parallel, Threads: 4}).Call()
 }

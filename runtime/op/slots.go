@@ -6,20 +6,27 @@ import (
 	"sync/atomic"
 )
 
-// maxSlots is how many slots there may be.
-const maxSlots = bits.UintSize
+// MaxSlots is how many slots there may be.
+const MaxSlots = bits.UintSize
 
-// slots are parts of scratch memory that threads take while they compute, at most maxSlots.
-type slots struct {
-	count int
+// SlotGap is how many bytes should lie between the parts of two slots, so that no core fetches ahead what another one writes.
+const SlotGap = 4096
+
+// Slots are parts of scratch memory that threads take while they compute, at most MaxSlots.
+type Slots struct {
+	Count int
+	Items int     // what the threads divide
 	taken uintptr // a bit for each that is in use
 }
 
-// enter takes a slot. With as many slots as threads there is always a free one.
-func (s *slots) enter() int {
+// Enter takes a slot for items from this one on: if it is free that of the thread whose items these are, which has it in its
+// cache. With as many slots as threads there is always a free one.
+func (s *Slots) Enter(item int) int {
+	first := item * s.Count / s.Items
 	for {
 		taken := atomic.LoadUintptr(&s.taken)
-		for i := range s.count {
+		for k := range s.Count {
+			i := (first + k) % s.Count
 			if bit := uintptr(1) << i; taken&bit == 0 && atomic.CompareAndSwapUintptr(&s.taken, taken, taken|bit) {
 				return i
 			}
@@ -28,5 +35,5 @@ func (s *slots) enter() int {
 	}
 }
 
-// leave gives a slot back.
-func (s *slots) leave(i int) { atomic.AndUintptr(&s.taken, ^(uintptr(1) << i)) }
+// Leave gives a slot back.
+func (s *Slots) Leave(i int) { atomic.AndUintptr(&s.taken, ^(uintptr(1) << i)) }

@@ -8,18 +8,18 @@ import (
 
 // TestSlots lets more goroutines than there are slots take and leave them: no slot has two of them at a time.
 func TestSlots(t *testing.T) {
-	s := slots{count: 3}
+	s := Slots{Count: 3, Items: 1000}
 	var users [3]atomic.Int32
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			for range 1000 {
-				i := s.enter()
+			for item := range 1000 {
+				i := s.Enter(item)
 				if n := users[i].Add(1); n != 1 {
 					t.Errorf("slot %d has %d users", i, n)
 				}
 				users[i].Add(-1)
-				s.leave(i)
+				s.Leave(i)
 			}
 		})
 	}

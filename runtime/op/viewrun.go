@@ -5,27 +5,59 @@ import "github.com/rules-pte/rules_pte/runtime/tensor"
 // runMove moves argument 0 to the out as the move says.
 func runMove[T word](c *Call, move func(in, out *tensor.Meta, args []Value) (strided, error)) error {
 	in, out := c.Args[0].Tensor, c.Out[0]
-	k, ok := c.kept.(*keptMove)
-	if !ok {
-		k = new(keptMove)
-		c.kept = k
-	}
+	k, ok := c.kept.(*kept[moved[T]])
 	if !ok || !c.same {
 		v, err := move(&in.Meta, &out.Meta, c.Args)
 		if err != nil {
 			return err
 		}
-		k.strided = v
-		k.rows = k.ready()
+		k = keep[moved[T]](c)
+		k.job.layOut(v, parallel(c, out.Numel()))
 	}
-	moveReady(elems[T](out), elems[T](in), &k.strided, k.rows)
+	j := &k.job
+	j.dst, j.src = elems[T](out), elems[T](in)
+	if j.grain == 0 {
+		moveReady(j.dst, j.src, &j.strided, j.rows)
+	} else {
+		c.Parallel(j.size[j.axis], j.grain, k.run)
+	}
 	return nil
 }
 
-// keptMove is a move between calls.
-type keptMove struct {
+// moved is a move between calls: one that is ready, or one whose longest dimension threads divide.
+type moved[T word] struct {
 	strided
-	rows rows
+	rows     rows
+	axis     int // the dimension that is divided
+	grain    int // of how many elements parts are at least; 0: it is ready
+	dst, src []T
+}
+
+// layOut decides all that depends on sizes alone.
+func (j *moved[T]) layOut(v strided, parallel bool) {
+	j.strided, j.grain = v, 0
+	if j.empty() || !parallel {
+		j.rows = j.ready()
+		return
+	}
+	j.normalize()
+	count := 1
+	for i, n := range j.size[:j.n] {
+		count *= n
+		if i == 0 || n > j.size[j.axis] {
+			j.axis = i
+		}
+	}
+	j.grain = max(1, parallelGrain*j.size[j.axis]/count)
+}
+
+// parts moves what has the indexes lo to hi of the axis.
+func (j *moved[T]) parts(lo, hi int) {
+	v := j.strided
+	v.size[j.axis] = hi - lo
+	v.srcOff += lo * v.src[j.axis]
+	v.dstOff += lo * v.dst[j.axis]
+	moveStrided(j.dst, j.src, &v)
 }
 
 // runView keeps the elements in their logical order.

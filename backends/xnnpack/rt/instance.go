@@ -70,7 +70,7 @@ func (in *instance) bind(s *step) boundStep {
 		outs = append(outs, in.operand(&s.outs[i], &b.outs))
 	}
 	if s.run != nil {
-		b.own = ownCall{outs: outs, parallel: in.parallel, resize: in.resize, alloc: in.temp.Alloc, tier: in.tier}
+		b.own = ownCall{outs: outs, parallel: in.parallel, resize: in.resize, alloc: in.temp.Alloc, tier: in.tier, threads: in.env.Threads}
 		for i := range s.args {
 			b.own.args = append(b.own.args, in.operand(&s.args[i], &b.ins))
 		}

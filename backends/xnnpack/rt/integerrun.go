@@ -5,16 +5,24 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
+	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// Products are divided into pieces of rowBlock rows and columnBlock columns, and the pieces among shares, which run
-// side by side.
+// Products are divided into pieces of at most rowBlock rows, and of columnBlock columns: if leastRows rows for each allow it,
+// at least leastPieces for each thread.
 const (
 	rowBlock    = 32
 	columnBlock = 256 // whole panels in every tier
-	mostShares  = 8
+	leastRows   = 6
+	leastPieces = 4
+)
+
+// productMin and linesMin are how many multiplications are worth several threads, in products and in depthwise convolutions.
+const (
+	productMin = 1 << 19
+	linesMin   = 1 << 17
 )
 
 // linear is a step of a linear operator. Arguments are the input and, if it is dynamic, its parameters.
@@ -73,27 +81,54 @@ func (p *product) conv(k blob.Conv) func(*ownCall) error {
 	}
 }
 
+// pieces are the parts of a product, or the lines of a depthwise convolution.
+type pieces struct {
+	count, rows int
+	// columns is how many blocks of columns there are; with byColumns those of a block come before the next one's, so that
+	// threads read different weights.
+	columns   int
+	byColumns bool
+}
+
+// cut divides a product of m rows.
+func (p *product) cut(c *ownCall, m int) pieces {
+	w := pieces{columns: ceil(p.columnsOf(), columnBlock), byColumns: p.rows*p.depth > c.args[0].Numel()}
+	n := max(1, ceil(m, rowBlock))
+	if c.threads > 1 {
+		n = max(n, min(ceil(leastPieces*c.threads, w.columns), m/leastRows))
+	}
+	w.rows = max(1, ceil(m, n))
+	w.count = ceil(m, w.rows) * w.columns
+	return w
+}
+
 // run computes c.geometry for these images.
 func (p *product) run(c *ownCall, images int) error {
 	g := &c.geometry
-	c.pieces = images * g.OutHeight
+	positions := images * g.OutHeight * g.OutWidth
+	least := productMin
 	if p.depthwise == nil {
-		c.pieces = ceil(images*g.OutHeight*g.OutWidth, rowBlock) * ceil(p.columnsOf(), columnBlock)
+		c.work = p.cut(c, positions)
+	} else {
+		c.work, least = pieces{count: images * g.OutHeight}, linesMin
 	}
-	c.shares = min(mostShares, c.pieces)
-	b, err := c.alloc(c.shares * p.spaceOf(g).total())
+	c.slots = op.Slots{Count: 1, Items: c.work.count}
+	if positions*p.rows*p.depth >= least {
+		c.slots.Count = max(1, min(c.threads, c.work.count, op.MaxSlots))
+	}
+	b, err := c.alloc(c.slots.Count * p.spaceOf(g).total())
 	if err != nil {
 		return err
 	}
 	c.scratch = b
 	if c.body == nil {
-		c.body = func(lo, hi int) {
-			for s := lo; s < hi; s++ {
-				p.share(c, s)
-			}
-		}
+		c.body = func(lo, hi int) { p.parts(c, lo, hi) }
 	}
-	c.parallel(c.shares, 1, c.body)
+	if c.slots.Count == 1 {
+		c.body(0, c.work.count)
+	} else {
+		c.parallel(c.work.count, 1, c.body)
+	}
 	return nil
 }
 
@@ -107,12 +142,13 @@ func (p *product) columnsOf() int {
 	return p.weights[0].Columns()
 }
 
-// space is the scratch of a share: its sizes in bytes.
+// space is the scratch of a thread: its sizes in bytes.
 type space struct{ left, zeros, sums, floats int }
 
-func (s space) total() int { return s.left + s.zeros + s.sums + s.floats }
+// total is the room that a thread has.
+func (s space) total() int { return s.left + s.zeros + s.sums + s.floats + op.SlotGap }
 
-// spaceOf is the scratch that a share needs. The parts begin at multiples of 64 bytes.
+// spaceOf is the scratch that a thread needs. The parts begin at multiples of 64 bytes.
 func (p *product) spaceOf(g *quant.Conv) space {
 	align := func(n int) int { return (n + 63) &^ 63 }
 	if p.depthwise != nil {
@@ -131,7 +167,7 @@ func (p *product) spaceOf(g *quant.Conv) space {
 	return s
 }
 
-// job is one share of a product with its scratch.
+// job is some pieces of a product with scratch.
 type job struct {
 	*product
 	*quant.Conv
@@ -143,10 +179,15 @@ type job struct {
 	floats []float32
 }
 
-// share computes share s of all pieces.
-func (p *product) share(c *ownCall, s int) {
+// parts computes pieces lo to hi.
+func (p *product) parts(c *ownCall, lo, hi int) {
+	if lo >= hi {
+		return
+	}
+	mine := c.slots.Enter(lo)
+	defer c.slots.Leave(mine)
 	sp := p.spaceOf(&c.geometry)
-	own := c.scratch[s*sp.total() : (s+1)*sp.total()]
+	own := c.scratch[mine*sp.total() : (mine+1)*sp.total()]
 	j := job{product: p, Conv: &c.geometry, c: c, x: sliceOf[int8](c.args[0].Data, c.args[0].Numel()), left: own[:sp.left]}
 	own = own[sp.left:]
 	j.zeros = sliceOf[int8](own, sp.zeros)
@@ -155,24 +196,38 @@ func (p *product) share(c *ownCall, s int) {
 	if p.static && !c.geometry.Direct() {
 		fill(j.zeros, p.zeroIn)
 	}
-	for piece := c.pieces * s / c.shares; piece < c.pieces*(s+1)/c.shares; piece++ {
+	for i := lo; i < hi; i++ {
 		if p.depthwise != nil {
-			j.line(piece)
-			continue
-		}
-		chunks := ceil(p.columnsOf(), columnBlock)
-		first, col := piece/chunks*rowBlock, piece%chunks*columnBlock
-		if p.nibbles != nil {
-			j.nibblePiece(first, col)
+			j.line(i)
 		} else {
-			j.piece(first, col)
+			j.pieceAt(i)
 		}
 	}
 }
 
+// pieceAt computes piece i.
+func (j *job) pieceAt(i int) {
+	w := &j.c.work
+	row, col := i/w.columns, i%w.columns
+	if w.byColumns {
+		blocks := w.count / w.columns
+		row, col = i%blocks, i/blocks
+	}
+	if j.nibbles != nil {
+		j.nibblePiece(row*w.rows, col*columnBlock)
+	} else {
+		j.piece(row*w.rows, col*columnBlock)
+	}
+}
+
+// fill sets all of x to v.
 func fill[T any](x []T, v T) {
-	for i := range x {
-		x[i] = v
+	if len(x) == 0 {
+		return
+	}
+	x[0] = v
+	for n := 1; n < len(x); n *= 2 {
+		copy(x[n:], x[:n])
 	}
 }
 
@@ -188,7 +243,7 @@ func (j *job) line(i int) {
 
 // piece computes rows from first on and columns from col on, of all groups of channels.
 func (j *job) piece(first, col int) {
-	m := min(rowBlock, j.c.outs[0].Numel()/j.rows-first)
+	m := min(j.c.work.rows, j.c.outs[0].Numel()/j.rows-first)
 	var d dynamicRows
 	if !j.static {
 		d.read(j.c, first, m)

@@ -54,7 +54,7 @@ func (c *compiler) scalesKey(w *value) string {
 // nibblePiece computes rows from first on and columns from col on of a product with weights of 4 bits.
 func (j *job) nibblePiece(first, col int) {
 	w, total := j.nibbles, j.product.rows
-	m := min(rowBlock, j.c.outs[0].Numel()/total-first)
+	m := min(j.c.work.rows, j.c.outs[0].Numel()/total-first)
 	var rows dynamicRows
 	rows.read(j.c, first, m)
 	d := quant.DynamicRows{Left: w.Load(j.left, j.x[first*j.depth:], m), Rows: rows[:m],

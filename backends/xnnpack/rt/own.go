@@ -23,16 +23,35 @@ type ownCall struct {
 	// A step that runs on several threads keeps what they share here, and its loop's body, made by the first call.
 	body     func(lo, hi int)
 	scratch  []byte
+	slots    op.Slots
 	geometry quant.Conv
-	// A product has pieces, divided among shares.
-	pieces, shares int
-	tier           kernel.Tier
+	work     pieces
+	tier     kernel.Tier
+	threads  int
 }
 
 // like gives out 0 the sizes of argument 0, and the number of its elements.
 func (c *ownCall) like() (int, error) {
 	err := c.resize(c.outs[0], c.args[0].Sizes)
 	return c.args[0].Numel(), err
+}
+
+// shareMin is how many elements are worth several threads, and shareGrain how many a thread takes at least.
+const (
+	shareMin   = 1 << 15
+	shareGrain = 1 << 12
+)
+
+// each lets f make n elements, lo to hi at a time: on several threads if they are many. A step has one f.
+func (c *ownCall) each(n int, f func(c *ownCall, lo, hi int)) {
+	if n < shareMin {
+		f(c, 0, n)
+		return
+	}
+	if c.body == nil {
+		c.body = func(lo, hi int) { f(c, lo, hi) }
+	}
+	c.parallel(n, shareGrain, c.body)
 }
 
 // leading gives result 0 the sizes of argument 0 but for the last two, for a product of batches to set.
@@ -46,15 +65,10 @@ func leading(c *ownCall) error {
 }
 
 // hardswish is x·clamp(x+3, 0, 6)/6.
-func hardswish(c *ownCall) error {
-	n, err := c.like()
-	if err != nil {
-		return err
-	}
-	x, o := sliceOf[float32](c.args[0].Data, n), sliceOf[float32](c.outs[0].Data, n)
-	hardswishTo(c.tier, o, x)
-	return nil
-}
+var hardswish = elementwise(func(c *ownCall, lo, hi int) {
+	x, o := sliceOf[float32](c.args[0].Data, hi), sliceOf[float32](c.outs[0].Data, hi)
+	hardswishTo(c.tier, o[lo:], x[lo:])
+})
 
 func hardswishTo(t kernel.Tier, o, x []float32) {
 	if kernel.HardswishF32(t, o, x) {
@@ -112,48 +126,55 @@ func preluOf(tier kernel.Tier, o, x, y []float32) {
 // fromType converts a value to float32.
 func fromType(v *blob.Value) func(*ownCall) error {
 	scale, zero, half := v.Quant.Scale, float32(v.Quant.ZeroPoint), storages[v.Type].argument
-	return func(c *ownCall) error {
-		n, err := c.like()
-		if err != nil {
-			return err
-		}
-		o, raw := sliceOf[float32](c.outs[0].Data, n), c.args[0].Data
+	part := func(c *ownCall, lo, hi int) {
+		o, raw := sliceOf[float32](c.outs[0].Data, hi)[lo:], c.args[0].Data
 		switch v.Type {
 		case blob.FP16, blob.BF16:
-			op.CastBytes(c.outs[0].Data, tensor.Float, raw, half, n)
+			op.CastBytes(c.outs[0].Data[4*lo:], tensor.Float, raw[2*lo:], half, hi-lo)
 		case blob.QInt8:
-			quant.Dequantize(c.tier, o, sliceOf[int8](raw, n), scale, zero)
+			quant.Dequantize(c.tier, o, sliceOf[int8](raw, hi)[lo:], scale, zero)
 		case blob.QUint8:
-			quant.Dequantize(c.tier, o, raw[:n], scale, zero)
+			quant.Dequantize(c.tier, o, raw[lo:hi], scale, zero)
 		default:
-			for i, x := range sliceOf[int32](raw, n) {
+			for i, x := range sliceOf[int32](raw, hi)[lo:] {
 				o[i] = float32(x)
 			}
 		}
-		return nil
+	}
+	return elementwise(part)
+}
+
+// elementwise is a step whose one result has the sizes of its first argument; part makes elements lo to hi.
+func elementwise(part func(c *ownCall, lo, hi int)) func(*ownCall) error {
+	return func(c *ownCall) error {
+		n, err := c.like()
+		if err == nil {
+			c.each(n, part)
+		}
+		return err
 	}
 }
 
 // toType converts float32 to a value's type.
 func toType(v *blob.Value) func(*ownCall) error {
 	inverse, zero, half := 1/v.Quant.Scale, float32(v.Quant.ZeroPoint), storages[v.Type].argument
-	return func(c *ownCall) error {
-		n, err := c.like()
-		if err != nil {
-			return err
-		}
-		x, raw := sliceOf[float32](c.args[0].Data, n), c.outs[0].Data
+	part := func(c *ownCall, lo, hi int) {
+		x, raw := sliceOf[float32](c.args[0].Data, hi)[lo:], c.outs[0].Data
 		switch v.Type {
 		case blob.FP16, blob.BF16:
-			op.CastBytes(raw, half, c.args[0].Data, tensor.Float, n)
+			op.CastBytes(raw[2*lo:], half, c.args[0].Data[4*lo:], tensor.Float, hi-lo)
 		case blob.QInt8:
-			quant.Quantize(c.tier, sliceOf[int8](raw, n), x, inverse, zero)
+			quant.Quantize(c.tier, sliceOf[int8](raw, hi)[lo:], x, inverse, zero)
 		case blob.QUint8:
-			quant.Quantize(c.tier, raw[:n], x, inverse, zero)
-		default:
-			return backend.Fail(pte.NotSupported, "results of type ", v.Type.String())
+			quant.Quantize(c.tier, raw[lo:hi], x, inverse, zero)
 		}
-		return nil
+	}
+	switch v.Type {
+	case blob.FP16, blob.BF16, blob.QInt8, blob.QUint8:
+		return elementwise(part)
+	}
+	return func(*ownCall) error {
+		return backend.Fail(pte.NotSupported, "results of type ", v.Type.String())
 	}
 }
 
