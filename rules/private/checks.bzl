@@ -63,7 +63,7 @@ pte_size_test = rule(
         budgets = attr.string_dict(doc = "The largest number of bytes by name; it may end in Ki or Mi."),
         expected = attr.label(
             allow_single_file = True,
-            doc = "The committed text, a line for each name with its bytes. `bazel run` of the test with `-- --update` writes it.",
+            doc = "The committed text, a line for each name with its bytes. `bazel run` of the test with `-- --update` writes it; it has to be there, if empty.",
         ),
         growth = attr.string(default = "0", doc = "Percent by which a size may exceed the committed one. The code of one package may grow by any."),
         program = attr.label(providers = [PteProgramInfo], doc = "A pte_program target."),
@@ -115,7 +115,7 @@ pte_closure_test = rule(
         _TESTER,
         expected = attr.label(
             allow_single_file = True,
-            doc = "The committed text, a line for each kernel and backend. `bazel run` of the test with `-- --update` writes it.",
+            doc = "The committed text, a line for each kernel and backend. `bazel run` of the test with `-- --update` writes it; it has to be there, if empty.",
         ),
         runtime = attr.label(providers = [PteRuntimeInfo], mandatory = True, doc = "A pte_runtime, pte_library or pte_web target."),
     ),
@@ -135,7 +135,7 @@ pte_contract_test = rule(
         expected = attr.label(
             allow_single_file = True,
             mandatory = True,
-            doc = "The committed text. `bazel run` of the test with `-- --update` writes it.",
+            doc = "The committed text. `bazel run` of the test with `-- --update` writes it; it has to be there, if empty.",
         ),
         program = attr.label(providers = [PteProgramInfo], mandatory = True, doc = "A pte_program target."),
     ),
