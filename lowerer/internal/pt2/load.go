@@ -41,7 +41,7 @@ func (a *Archive) Load(method string, shapes *symint.Table) (m *exir.Method, tor
 	}
 	tables, err := a.tables(model)
 	if err != nil {
-		return nil, p.TorchVersion, damaged(err)
+		return nil, p.TorchVersion, tablesError(method, err)
 	}
 	l := &loader{archive: a, tables: tables, method: method, schemas: map[string]*exir.Schema{}, frames: map[string][]exir.Frame{}}
 	l.symbols = newSymbols(shapes, method, p.Ranges, &p.Module.Graph)
@@ -52,11 +52,24 @@ func (a *Archive) Load(method string, shapes *symint.Table) (m *exir.Method, tor
 	return m, p.TorchVersion, nil
 }
 
+// tablesError is an error about the weights and constants.
+func tablesError(method string, err error) error {
+	var elementType elementTypeError
+	if errors.As(err, &elementType) {
+		return malformed(method, err)
+	}
+	return damaged(err)
+}
+
 // malformed is err as an error about the method, if it has no place yet.
 func malformed(method string, err error) error {
 	var at *diag.Error
 	if errors.As(err, &at) {
 		return err
+	}
+	var elementType elementTypeError
+	if errors.As(err, &elementType) {
+		return diag.New(diag.UnsupportedDType, method, "%w", err).WithHint("%s", elementType.hint())
 	}
 	hint := hinted{hint: exportAgain}
 	errors.As(err, &hint)

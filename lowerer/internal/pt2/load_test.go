@@ -248,10 +248,16 @@ func TestErrors(t *testing.T) {
 func TestElementTypeHint(t *testing.T) {
 	for name, want := range map[string]string{"complex64": "real numbers", "float8_e5m2": "convert to a type"} {
 		s := &scope{node: &exir.Node{}}
-		err := s.fault(&nodeJSON{Target: "torch.ops.aten.fft_rfft.default"}, fmt.Errorf("result 0: %w", elementTypeError(name)))
-		var got *diag.Error
-		if !errors.As(err, &got) || got.Code != diag.UnsupportedDType || !strings.Contains(got.Hint, want) {
-			t.Errorf("%s: got %+v, want a hint with %q", name, got, want)
+		cause := fmt.Errorf("result 0: %w", elementTypeError(name))
+		for where, err := range map[string]error{
+			"node":   s.fault(&nodeJSON{Target: "torch.ops.aten.fft_rfft.default"}, cause),
+			"input":  malformed("forward", cause),
+			"weight": tablesError("forward", cause),
+		} {
+			var got *diag.Error
+			if !errors.As(err, &got) || got.Code != diag.UnsupportedDType || !strings.Contains(got.Hint, want) {
+				t.Errorf("%s, %s: got %+v, want a hint with %q", name, where, got, want)
+			}
 		}
 	}
 }
