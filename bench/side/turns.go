@@ -43,10 +43,11 @@ type entrant struct {
 	calls   int
 }
 
-// A program is loaded again until there are mostLoads, or fewLoads that took loadTime.
+// A program is loaded again until there are mostLoads, or fewLoads that took loadTime, or callTime with the calls behind them.
 const (
 	fewLoads, mostLoads = 5, 60
 	loadTime            = 150 * time.Millisecond
+	callTime            = time.Second
 )
 
 // settle is how long a turn waits for the threads of the one before to stop spinning.
@@ -168,7 +169,8 @@ func (e *entrant) reload() {
 	for _, ns := range e.loads {
 		sum += ns
 	}
-	if e.worker == nil || len(e.loads) >= fewLoads && sum > float64(loadTime) {
+	calls := float64(len(e.loads)) * e.figures.First
+	if e.worker == nil || len(e.loads) >= fewLoads && (sum > float64(loadTime) || sum+calls > float64(callTime)) {
 		return
 	}
 	got, err := e.worker.numbers(4, e.words...)
