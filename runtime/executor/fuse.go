@@ -25,9 +25,9 @@ const (
 // the last one wrote that wrote there.
 type fuser struct {
 	*method
-	views map[int32]int32 // results of et_view and what they are views of
-	areas []area          // of every value
-	known map[area]bool   // what kept has said of areas
+	views
+	areas []area        // of every value
+	known map[area]bool // what kept has said of areas
 	gone  []bool
 }
 
@@ -49,7 +49,7 @@ func (f *fuser) findAreas() {
 		if f.vals[i].Kind != op.Tensor {
 			continue
 		}
-		r := f.root(int32(i))
+		r := f.base(int32(i))
 		f.areas[i] = area{-1 - r, 0, 1}
 		if f.place[r] == planned {
 			a := f.plan.Values[r].Tensor.Allocation
@@ -64,12 +64,7 @@ func (m *method) fuse() {
 	if !m.straight() {
 		return
 	}
-	f := &fuser{method: m, views: make(map[int32]int32), known: make(map[area]bool), gone: make([]bool, len(m.steps))}
-	for i := range m.steps {
-		if s := &m.steps[i]; s.name == etViewName {
-			f.views[s.args[2]] = s.args[0]
-		}
-	}
+	f := &fuser{method: m, views: m.findViews(), known: make(map[area]bool), gone: make([]bool, len(m.steps))}
 	f.findAreas()
 	found := false
 	for i := range m.steps {
@@ -81,16 +76,9 @@ func (m *method) fuse() {
 			found = f.lstm(i) || f.gru(i) || found
 		}
 	}
-	if !found {
-		return
+	if found {
+		m.steps = without(m.steps, f.gone)
 	}
-	kept := m.steps[:0]
-	for i, s := range m.steps {
-		if !f.gone[i] {
-			kept = append(kept, s)
-		}
-	}
-	m.steps = kept
 }
 
 // straight reports whether steps run one after another, with a softmax or a tanh among them.
@@ -366,7 +354,7 @@ func (f *fuser) kept(x int32) bool {
 	return yes
 }
 
-// readFirst reports whether an input lies where x does, or the first step that reads or writes there reads.
+// readFirst reports whether the first step that reads or writes where x lies reads; not where an input lies.
 func (f *fuser) readFirst(x int32) bool {
 	for _, v := range f.plan.Inputs {
 		if f.overlap(v, x) {
@@ -410,18 +398,6 @@ func (f *fuser) any(list []int32, x int32) bool {
 // overlap reports whether two tensors have bytes in common.
 func (f *fuser) overlap(v, w int32) bool {
 	return f.areas[v].overlaps(&f.areas[w])
-}
-
-// root is what value v is a view of.
-func (f *fuser) root(v int32) int32 {
-	for range len(f.views) {
-		from, ok := f.views[v]
-		if !ok {
-			break
-		}
-		v = from
-	}
-	return v
 }
 
 // intact reports whether value v, which step from reads, is still there at step to, if those of gone do not run.

@@ -1,7 +1,6 @@
 package executor
 
 import (
-	"context"
 	"slices"
 	"testing"
 
@@ -58,24 +57,6 @@ func TestFuseCells(t *testing.T) {
 				t.Errorf("%d cells of an LSTM and %d of a GRU, want %d and %d: %v", lstm, gru, c.lstm, c.gru, names)
 			}
 		})
-	}
-}
-
-// TestRunCells runs cells; the second time they allocate nothing.
-func TestRunCells(t *testing.T) {
-	ins := firstInputs(t, "recurrent")
-	inst, err := loadTest(t, "recurrent", LoadOptions{}).NewInstance()
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := func() {
-		if _, err := inst.Method("forward").Run(context.Background(), ins); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run()
-	if n := testing.AllocsPerRun(50, run); n != 0 {
-		t.Errorf("%v allocations per Run, want 0", n)
 	}
 }
 

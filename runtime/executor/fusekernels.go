@@ -39,13 +39,7 @@ func (m *method) fuseKernels() {
 	if !p.found {
 		return
 	}
-	kept := make([]step, 0, len(p.steps))
-	for i, s := range p.steps {
-		if !p.gone[i] {
-			kept = append(kept, s)
-		}
-	}
-	if p.replan(kept) {
+	if kept := without(p.steps, p.gone); p.replan(kept) {
 		m.steps = kept
 	}
 }

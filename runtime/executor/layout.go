@@ -27,9 +27,9 @@ func (p *Program) tracesIntermediates() bool {
 // Pointwise operators want their tensors alike: these make a group, in which all lie as the others do.
 type layout struct {
 	*method
-	group []int32 // of each value: a member of its group, in the end itself
-	fixed []bool  // values that stay as they are
-	made  []bool  // values that a convolution makes which runs best with the channels innermost
+	groups
+	fixed []bool // values that stay as they are
+	made  []bool // values that a convolution makes which runs best with the channels innermost
 	// written are the values that an instruction writes, or that are there before the first one.
 	written  []bool
 	accesses []access
@@ -45,7 +45,7 @@ func (m *method) layOut() {
 		return
 	}
 	n := len(m.vals)
-	l := layout{method: m, group: make([]int32, n), fixed: make([]bool, n), made: make([]bool, n), written: make([]bool, n)}
+	l := layout{method: m, groups: newGroups(n), fixed: make([]bool, n), made: make([]bool, n), written: make([]bool, n)}
 	l.values()
 	for _, chain := range m.plan.Chains {
 		for i := range chain.Instructions {
@@ -72,7 +72,6 @@ func (m *method) convolves() bool {
 // values fixes what is no intermediate image of Float.
 func (l *layout) values() {
 	for v := range l.vals {
-		l.group[v] = int32(v)
 		t := l.vals[v].Tensor
 		if t == nil {
 			continue
@@ -185,20 +184,11 @@ func (l *layout) pointwise(args []int32, out int32) {
 	t := l.vals[out].Tensor
 	for _, v := range args {
 		if a := l.vals[v].Tensor; a != nil && t != nil && slices.Equal(a.Sizes, t.Sizes) {
-			l.group[l.root(v)] = l.root(out)
+			l.join(v, out)
 		} else {
 			l.fixed[v] = true
 		}
 	}
-}
-
-// root is what stands for the group of v.
-func (l *layout) root(v int32) int32 {
-	for l.group[v] != v {
-		l.group[v] = l.group[l.group[v]]
-		v = l.group[v]
-	}
-	return v
 }
 
 // access says that an instruction reads or writes a tensor.

@@ -18,12 +18,12 @@ const fusedArena = 1
 type spans struct {
 	*method
 	first, last []int
-	reads       []int   // how often each value is an argument
-	reader      []int   // the last step that reads it
-	stays       []bool  // values that are there before the first step and behind the last
-	group       []int32 // of each value: a member of its group, in the end itself
-	members     []int   // how many values the group has that a value stands for
-	views       map[int32]int32
+	reads       []int  // how often each value is an argument
+	reader      []int  // the last step that reads it
+	stays       []bool // values that are there before the first step and behind the last
+	members     []int  // how many values the group has that a value stands for
+	groups
+	views
 }
 
 // never is the first step of a value that is not in use.
@@ -42,16 +42,10 @@ func (m *method) inLine() bool {
 // findSpans finds when values are in use, as the plan of the file has it.
 func (m *method) findSpans() *spans {
 	n := len(m.vals)
-	p := &spans{method: m, reads: make([]int, n), reader: make([]int, n), stays: make([]bool, n), group: make([]int32, n),
-		views: make(map[int32]int32)}
-	for v := range p.group {
-		p.group[v] = int32(v)
+	p := &spans{method: m, reads: make([]int, n), reader: make([]int, n), stays: make([]bool, n), groups: newGroups(n),
+		views: m.findViews()}
+	for v := range p.stays {
 		p.stays[v] = p.vals[v].Kind == op.Tensor && p.state(int32(v))
-	}
-	for i := range m.steps {
-		if s := &m.steps[i]; s.name == etViewName {
-			p.views[s.args[2]] = s.args[0]
-		}
 	}
 	p.renames()
 	p.measure(m.steps)
@@ -91,18 +85,6 @@ func (p *spans) step(s *step, i int) {
 		p.use(v, i)
 	})
 	p.each(s.outs, func(v int32) { p.use(v, i) })
-}
-
-// base is what v is a view of, in the end.
-func (p *spans) base(v int32) int32 {
-	for range p.views {
-		from, ok := p.views[v]
-		if !ok {
-			break
-		}
-		v = from
-	}
-	return v
 }
 
 // each calls f with the tensors of list, and of lists in it.
@@ -176,17 +158,6 @@ func (p *spans) rename(v int32, order []int32) {
 	}
 	p.stays[v] = true
 }
-
-// root is what stands for the group of v.
-func (p *spans) root(v int32) int32 {
-	for p.group[v] != v {
-		p.group[v] = p.group[p.group[v]]
-		v = p.group[v]
-	}
-	return v
-}
-
-func (p *spans) join(v, w int32) { p.group[p.root(v)] = p.root(w) }
 
 // overlaps joins the values that share bytes and are in use at the same time.
 func (p *spans) overlaps() {

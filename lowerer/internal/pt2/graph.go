@@ -90,11 +90,8 @@ func (s *scope) fault(j *nodeJSON, err error) error {
 			name = id
 		}
 	}
-	var elementType elementTypeError
-	if errors.As(err, &elementType) {
-		return s.node.Origin.Fault(diag.UnsupportedDType, name, opName(j.Target), "%w", err).WithHint("%s", elementType.hint())
-	}
-	return s.node.Origin.Fault(diag.ModelMalformed, name, opName(j.Target), "%w", err).WithHint(exportAgain)
+	code, hint := verdict(err)
+	return s.node.Origin.Fault(code, name, opName(j.Target), "%w", err).WithHint("%s", hint)
 }
 
 func (s *scope) readNode(j *nodeJSON) error {

@@ -54,8 +54,7 @@ func (a *Archive) Load(method string, shapes *symint.Table) (m *exir.Method, tor
 
 // tablesError is an error about the weights and constants.
 func tablesError(method string, err error) error {
-	var elementType elementTypeError
-	if errors.As(err, &elementType) {
+	if code, _ := verdict(err); code != diag.ModelMalformed {
 		return malformed(method, err)
 	}
 	return damaged(err)
@@ -67,13 +66,20 @@ func malformed(method string, err error) error {
 	if errors.As(err, &at) {
 		return err
 	}
+	code, hint := verdict(err)
+	return diag.New(code, method, "%w", err).WithHint("%s", hint)
+}
+
+// verdict is the code of an error about the graph, and what to do about it: an element type that programs cannot have is
+// no fault of the file.
+func verdict(err error) (code diag.Code, hint string) {
 	var elementType elementTypeError
 	if errors.As(err, &elementType) {
-		return diag.New(diag.UnsupportedDType, method, "%w", err).WithHint("%s", elementType.hint())
+		return diag.UnsupportedDType, elementType.hint()
 	}
-	hint := hinted{hint: exportAgain}
-	errors.As(err, &hint)
-	return diag.New(diag.ModelMalformed, method, "%w", err).WithHint("%s", hint.hint)
+	h := hinted{hint: exportAgain}
+	errors.As(err, &h)
+	return diag.ModelMalformed, h.hint
 }
 
 // hinted is an error that knows what to do about it.
