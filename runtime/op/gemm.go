@@ -108,14 +108,10 @@ type gemm[T number] struct {
 // runGemm computes g, on several threads if it is large.
 func runGemm[T number](c *Call, g gemm[T]) {
 	g.bounds = c.bounds()
-	panels := g.panels(g.n)
-	switch {
-	case c.Parallel == nil || g.m*g.n*g.k < gemmParallelMin:
-		g.block(0, g.m, 0, panels)
-	case g.byPanels():
-		share(c, &g, panels, max(1, gemmParallelMin/4/max(1, g.m*g.k*g.cols)))
-	default:
-		share(c, &g, g.m, max(8, gemmParallelMin/4/max(1, g.n*g.k)))
+	if n, grain := g.pieces(); g.small(c) {
+		g.parts(0, n)
+	} else {
+		share(c, &g, n, grain)
 	}
 	if g.micro == nil {
 		clampTo(g.c[:g.m*g.n], g.bounds)
@@ -125,14 +121,27 @@ func runGemm[T number](c *Call, g gemm[T]) {
 // byPanels reports whether threads divide the panels of g, not its rows.
 func (g *gemm[T]) byPanels() bool { return g.m < 16 }
 
-// parts computes panels lo to hi, or rows.
-func (g *gemm[T]) parts(lo, hi int) {
+// small reports whether one thread computes g.
+func (g *gemm[T]) small(c *Call) bool { return c.Parallel == nil || g.m*g.n*g.k < gemmParallelMin }
+
+// pieces are the panels or rows that threads divide: how many there are, and how many a thread takes at least.
+func (g *gemm[T]) pieces() (n, grain int) {
 	if g.byPanels() {
-		g.block(0, g.m, lo, hi)
-		return
+		return g.panels(g.n), max(1, gemmParallelMin/4/max(1, g.m*g.k*g.cols))
 	}
-	g.block(lo, hi, 0, g.panels(g.n))
+	return g.m, max(8, gemmParallelMin/4/max(1, g.n*g.k))
 }
+
+// area is what pieces lo to hi are: rows, and panels from one to another.
+func (g *gemm[T]) area(lo, hi int) (row, end, from, until int) {
+	if g.byPanels() {
+		return 0, g.m, lo, hi
+	}
+	return lo, hi, 0, g.panels(g.n)
+}
+
+// parts computes panels lo to hi, or rows.
+func (g *gemm[T]) parts(lo, hi int) { g.block(g.area(lo, hi)) }
 
 // block computes rows lo to hi of the panels from to until.
 func (g *gemm[T]) block(lo, hi, from, until int) {

@@ -111,25 +111,15 @@ type gemmHalf struct {
 }
 
 func (g *gemmHalf) run(c *Call) {
-	panels := g.panels(g.n)
-	switch {
-	case c.Parallel == nil || g.m*g.n*g.k < gemmParallelMin:
-		g.block(0, g.m, 0, panels)
-	case g.byPanels():
-		share(c, g, panels, max(1, gemmParallelMin/4/max(1, g.m*g.k*g.cols)))
-	default:
-		share(c, g, g.m, max(8, gemmParallelMin/4/max(1, g.n*g.k)))
+	if n, grain := g.pieces(); g.small(c) {
+		g.parts(0, n)
+	} else {
+		share(c, g, n, grain)
 	}
 }
 
 // parts computes panels lo to hi, or rows.
-func (g *gemmHalf) parts(lo, hi int) {
-	if g.byPanels() {
-		g.block(0, g.m, lo, hi)
-	} else {
-		g.block(lo, hi, 0, g.panels(g.n))
-	}
-}
+func (g *gemmHalf) parts(lo, hi int) { g.block(g.area(lo, hi)) }
 
 // block computes rows lo to hi of the panels from to until.
 func (g *gemmHalf) block(lo, hi, from, until int) {
