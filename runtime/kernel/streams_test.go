@@ -11,7 +11,7 @@ import (
 func halfBits(n int, top uint16) []uint16 {
 	x := make([]uint16, n)
 	for i := range x {
-		x[i] = uint16(i*2654435761>>7) & 0x8fff
+		x[i] = uint16(uint64(i)*2654435761>>7) & 0x8fff
 		if i%3 == 0 {
 			x[i] |= top
 		}

@@ -2,6 +2,7 @@ package op
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"testing"
 
@@ -222,7 +223,7 @@ func TestConvolutionSizes(t *testing.T) {
 		args []any
 	}{
 		{errConvGroups, []any{x, w, nil, dims{1}, dims{0}, dims{1}, false, dims{0}, 1}},
-		{errConvGroups, []any{wave(1, 0, 5), wave(0, 0, 3), nil, dims{1}, dims{0}, dims{1}, false, dims{0}, 1 << 40}},
+		{errConvGroups, []any{wave(1, 0, 5), wave(0, 0, 3), nil, dims{1}, dims{0}, dims{1}, false, dims{0}, math.MaxInt}},
 		{errConvSize, []any{wave(1, 3, 2), w, nil, dims{1}, dims{0}, dims{1}, false, dims{0}, 1}},
 		{errConvEmpty, []any{wave(1, 3, 0), w, nil, dims{1}, dims{2}, dims{1}, false, dims{0}, 1}},
 		{errConvParam, []any{wave(1, 3, 5), w, nil, dims{0}, dims{0}, dims{1}, false, dims{0}, 1}},
@@ -231,6 +232,39 @@ func TestConvolutionSizes(t *testing.T) {
 	} {
 		if _, err := call(&ConvolutionF32, 1, true, test.args...); err != test.want {
 			t.Errorf("%v, want %v", err, test.want)
+		}
+	}
+}
+
+// TestConvolutionFrames holds which convolutions copy their input into a frame: those of one dimension whose windows are wide do,
+// since each position of the border sees other taps and would read all weights alone.
+func TestConvolutionFrames(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		x, w  dims
+		pad   dims
+		frame bool
+	}{
+		{"32 taps", dims{1, 64, 41}, dims{512, 64, 32}, dims{16}, true},
+		{"7 taps", dims{1, 64, 41}, dims{64, 64, 7}, dims{3}, true},
+		{"one tap", dims{1, 64, 41}, dims{64, 64, 1}, dims{0}, false},
+		{"3x3 of a large image", dims{1, 8, 200, 200}, dims{16, 8, 3, 3}, dims{1, 1}, false},
+	} {
+		n := len(c.x) - 2
+		x := ordered(wave(c.x...), lastOrder(len(c.x), true)...)
+		args := vals(x, wave(c.w...), nil, dims{1, 1}[:n], c.pad, dims{1, 1}[:n], false, dims{0, 0}[:n], 1)
+		infer := Infer{Args: args, Out: make([]tensor.Meta, 1)}
+		if err := inferConvolution(&infer); err != nil {
+			t.Fatal(err)
+		}
+		for _, tier := range kernel.Tiers() {
+			s := segments[float32]{convJob: convJob[float32]{conv: newConv(args, &x.Meta, &infer.Out[0])}}
+			if s.tiling = tilingOf[float32](tier); s.micro == nil {
+				continue
+			}
+			if s.layOut(1); s.framed != c.frame {
+				t.Errorf("%s, %v: frame %v", c.name, tier, s.framed)
+			}
 		}
 	}
 }

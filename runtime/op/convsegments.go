@@ -131,11 +131,12 @@ func (c *conv) border(axis int) (full, some, taps int) {
 	return full, n - full, (k + 1) / 2
 }
 
-// borderCost is what the positions of an image cost as they are.
+// borderCost is what the positions of an image cost as they are. Those of a border see other taps each, so that no tile has two
+// of an axis.
 func (c *conv) borderCost() int {
 	h, someH, tapsH := c.border(1)
 	w, someW, tapsW := c.border(2)
-	return c.tilesCost(h, w, c.taps()) + c.tilesCost(someH, w, tapsH*c.kernel[2]) + c.tilesCost(h, someW, c.kernel[1]*tapsW) +
+	return c.tilesCost(h, w, c.taps()) + someH*c.tilesCost(1, w, tapsH*c.kernel[2]) + someW*c.tilesCost(h, 1, c.kernel[1]*tapsW) +
 		someH*someW*c.tilesCost(1, 1, tapsH*tapsW)
 }
 
