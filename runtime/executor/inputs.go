@@ -164,7 +164,7 @@ func (m *Method) takeBytes(i, v int, in, t *tensor.Tensor, n int) error {
 	}
 	t.Data = t.Data[:n]
 	if same {
-		copy(t.Data, in.Data)
+		tensor.Copy(t.Data, in.Data)
 		return nil
 	}
 	op.Reorder(t, in)
@@ -223,7 +223,7 @@ func (m *Method) writeBack(inputs []Value) error {
 			return fail(pte.InvalidArgument, "input ", itoa(i), " has sizes ", op.SizesText(in.Sizes), ", the method changes them to ", op.SizesText(t.Sizes))
 		}
 		if sameOrder(&in.Meta, &t.Meta) {
-			copy(in.Data, t.Data)
+			tensor.Copy(in.Data, t.Data)
 			continue
 		}
 		op.Reorder(in, t)

@@ -12,7 +12,7 @@ const castBlock = 128
 // CastBytes converts n elements of type st in src to type dt in dst, as PyTorch's Tensor.to does.
 func CastBytes(dst []byte, dt tensor.ScalarType, src []byte, st tensor.ScalarType, n int) {
 	if dt == st {
-		copy(dst[:n*dt.Size()], src)
+		tensor.Copy(dst[:n*dt.Size()], src)
 		return
 	}
 	if castDirect(dst, dt, src, st, n) || castHalves(dst, dt, src, st, n) {

@@ -73,7 +73,7 @@ func inferViewDtype(c *Infer) error {
 func runViewDtype[T word](c *Call, _ State) error {
 	in, out := c.Args[0].Tensor, c.Out[0]
 	if in.DType.Size() == out.DType.Size() {
-		copy(out.Data, in.Data) // both have the order of in
+		tensor.Copy(out.Data, in.Data) // both have the order of in
 		return nil
 	}
 	x, err := contiguousOf[T](c, in)

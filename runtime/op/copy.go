@@ -154,7 +154,7 @@ func gatherRows[T word](n *nest, o, x []T) {
 		case 0:
 			fillRun(row, x[off])
 		case 1:
-			copy(row, x[off:off+width])
+			tensor.Copy(row, x[off:off+width])
 		default:
 			for i := range row {
 				row[i] = x[off+i*step]

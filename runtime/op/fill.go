@@ -128,6 +128,9 @@ func fillWith(c *Call, v *Value) error {
 	return fillFrom(c, &one)
 }
 
+// fillMost is how many bytes fillFrom copies at most at once: whole elements of every type.
+const fillMost = 16 << 10
+
 // fillFrom sets every element of Out[0] to the only one of t.
 func fillFrom(c *Call, t *tensor.Tensor) error {
 	out := c.Out[0]
@@ -137,8 +140,8 @@ func fillFrom(c *Call, t *tensor.Tensor) error {
 	CastBytes(out.Data, out.DType, t.Data, t.DType, 1)
 	size := out.DType.Size()
 	all := out.Data[:out.Nbytes()]
-	for done := size; done < len(all); done *= 2 {
-		copy(all[done:], all[:done])
+	for done := size; done < len(all); {
+		done += tensor.Copy(all[done:], all[:min(done, fillMost)])
 	}
 	return nil
 }

@@ -134,9 +134,9 @@ func copySection[T word](whole, other *tensor.Tensor, s section, into bool) bool
 	for i := range outer {
 		inside, outside := w[i*step+s.at*inner:][:run], o[i*run:][:run]
 		if into {
-			copy(inside, outside)
+			tensor.Copy(inside, outside)
 		} else {
-			copy(outside, inside)
+			tensor.Copy(outside, inside)
 		}
 	}
 	return true

@@ -94,8 +94,8 @@ func rollFlat[T word](c *Call, shift int64) error {
 	}
 	at := int((*tensor.Shapes)(nil).Mod(shift, int64(len(src))))
 	o := elems[T](c.Out[0])
-	copy(o[at:], src)
-	copy(o[:at], src[len(src)-at:])
+	tensor.Copy(o[at:], src)
+	tensor.Copy(o[:at], src[len(src)-at:])
 	return nil
 }
 

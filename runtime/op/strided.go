@@ -156,7 +156,7 @@ func (v *strided) takeRows() rows {
 func moveRun[T any](dst, src []T, d, s, n, dstStep, srcStep int) {
 	switch {
 	case dstStep == 1 && srcStep == 1:
-		copy(dst[d:d+n], src[s:s+n])
+		tensor.Copy(dst[d:d+n], src[s:s+n])
 	case dstStep == 1 && srcStep == 0:
 		fillRun(dst[d:d+n], src[s])
 	default:
@@ -206,7 +206,7 @@ func orderedOf[T any](c *Call, t *tensor.Tensor, want *tensor.Meta) ([]T, error)
 // copyOrdered copies src, which is in row-major order, to out in out's order.
 func copyOrdered[T any](out *tensor.Tensor, src []T) {
 	if out.Contiguous() {
-		copy(elems[T](out), src)
+		tensor.Copy(elems[T](out), src)
 		return
 	}
 	plain := tensor.Meta{DType: out.DType, Sizes: out.Sizes}

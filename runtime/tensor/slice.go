@@ -35,6 +35,20 @@ func TypeOf[T Element]() ScalarType {
 	return Bool
 }
 
+// copyMost is how many bytes Copy copies at once.
+const copyMost = 256 << 10
+
+// Copy is the built-in copy of slices that do not overlap, in parts: what that copies on amd64 goes past the caches from 1 MiB
+// on, and whoever reads it next waits for memory.
+func Copy[T any](dst, src []T) int {
+	n, at := min(len(dst), len(src)), 0
+	for most := copyMost / max(1, int(unsafe.Sizeof(*new(T)))); n-at > most; at += most {
+		copy(dst[at:at+most], src[at:at+most])
+	}
+	copy(dst[at:n], src[at:n])
+	return n
+}
+
 // Of is a contiguous tensor of these sizes whose bytes are those of elements, which it shares. It panics unless there
 // are as many elements as the sizes say.
 func Of[T Element](elements []T, sizes ...Dim) *Tensor {

@@ -102,3 +102,19 @@ func TestTypeOf(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+func TestCopy(t *testing.T) {
+	const most = copyMost / 8
+	for _, n := range []int{0, 1, most - 1, most, most + 1, 3*most + 5} {
+		src, dst := make([]int64, n+1), make([]int64, n+2)
+		for i := range src {
+			src[i] = int64(i) + 1
+		}
+		if got := Copy(dst[:n], src); got != n || !slices.Equal(dst[:n], src[:n]) || dst[n] != 0 {
+			t.Errorf("%d elements: %d copied, of which some are wrong, or too many", n, got)
+		}
+		if got := Copy(dst, src[:n]); got != n || dst[n] != 0 {
+			t.Errorf("%d elements to more: %d copied, or too many", n, got)
+		}
+	}
+}
