@@ -120,6 +120,9 @@ func maxOver[T number](c *Call, p *planes, spatial int, at func(d, i int) extent
 	if err != nil {
 		return err
 	}
+	if innerMax[T](c, p, windows) {
+		return nil
+	}
 	for q := range p.n * p.c {
 		n, ch := q/p.c, q%p.c
 		maxPlane[T](c, p, &windows, n*p.in[0]+ch*p.in[1], n*p.out[0]+ch*p.out[1])
@@ -222,6 +225,9 @@ func average[T number](c *Call, p *planes, spatial int, inside, counted func(d, 
 	if err != nil {
 		return err
 	}
+	if innerMean[T](c, p, windows, counts) {
+		return nil
+	}
 	x, o := elems[T](c.Args[0].Tensor), elems[T](c.Out[0])
 	for i := range p.to[0] {
 		for j := range p.to[1] {
@@ -236,6 +242,9 @@ func average[T number](c *Call, p *planes, spatial int, inside, counted func(d, 
 }
 
 func (e extent) length() int { return e.high - e.low }
+
+// taps is how many elements e covers.
+func (e extent) taps() int { return (e.high - e.low + e.step - 1) / e.step }
 
 // averageOf computes one output, at to, of all planes.
 func averageOf[T number](p *planes, o, x []T, b *box, to, count int) {

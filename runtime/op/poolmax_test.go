@@ -25,14 +25,49 @@ func TestMaxPoolTiers(t *testing.T) {
 		{dims{1, 2, 9, 100}, dims{9, 9}, dims{1, 1}, dims{4, 4}, dims{1, 1}, false},
 		{dims{1, 2, 3, 3}, dims{3, 3}, dims{1, 1}, dims{1, 1}, dims{1, 1}, false},
 		{dims{1, 2, 3000, 6}, dims{2, 2}, dims{2, 1}, dims{1, 0}, dims{1, 1}, true},
+		{dims{2, 37, 9, 11}, dims{3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, true},
+		{dims{1, 64, 12, 10}, dims{3, 2}, dims{1, 3}, dims{1, 0}, dims{2, 3}, false},
 		{dims{3, 0, 8, 8}, dims{2, 2}, dims{2, 2}, dims{0, 0}, dims{1, 1}, false},
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
-			for _, x := range []*tensor.Tensor{mixed(tensor.Float, 7, c.size...), finite(c.size...)} {
+			plain, special := finite(c.size...), mixed(tensor.Float, 7, c.size...)
+			order := lastOrder(len(c.size), true)
+			for _, x := range []*tensor.Tensor{special, plain, ordered(special, order...), ordered(plain, order...)} {
 				if _, err := call(&MaxPool2dWithIndicesF32, 2, true, x, c.kernel, c.stride, c.pad, c.dilation, c.ceil); err != nil {
 					t.Error(err)
 				}
 			}
 		})
+	}
+}
+
+// TestAvgPoolTiers runs averages in every tier, of either layout, which call holds against Scalar.
+func TestAvgPoolTiers(t *testing.T) {
+	for _, c := range []struct {
+		size                dims
+		kernel, stride, pad dims
+		ceil, padded        bool
+		divisor             any
+	}{
+		{dims{2, 64, 8, 12}, dims{2, 2}, dims{2, 2}, dims{0, 0}, false, true, nil},
+		{dims{1, 37, 9, 11}, dims{3, 3}, dims{2, 2}, dims{1, 1}, true, true, nil},
+		{dims{1, 37, 9, 11}, dims{3, 3}, dims{1, 2}, dims{1, 1}, true, false, nil},
+		{dims{1, 20, 9, 11}, dims{2, 3}, dims{1, 1}, dims{1, 1}, false, false, 5},
+		{dims{1, 20, 7, 7}, dims{7, 7}, dims{1, 1}, dims{0, 0}, false, false, nil},
+		{dims{1, 20, 9, 9}, dims{9, 9}, dims{1, 1}, dims{0, 0}, false, false, nil},
+		{dims{1, 3, 9, 40}, dims{3, 3}, dims{1, 1}, dims{1, 1}, false, true, nil},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			x := finite(c.size...)
+			for _, x := range []*tensor.Tensor{x, ordered(x, lastOrder(4, true)...)} {
+				mustCall(t, &AvgPool2dF32, x, c.kernel, c.stride, c.pad, c.ceil, c.padded, c.divisor)
+			}
+		})
+	}
+	x := ordered(finite(2, 35, 10, 13), lastOrder(4, true)...)
+	mustCall(t, &AdaptiveAvgPool2dF32, x, dims{4, 5})
+	mustCall(t, &AdaptiveAvgPool2dF32, x, dims{1, 13})
+	if _, err := call(&AdaptiveMaxPool2dF32, 2, true, x, dims{4, 5}); err != nil {
+		t.Error(err)
 	}
 }

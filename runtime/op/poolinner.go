@@ -1,0 +1,140 @@
+package op
+
+import (
+	"unsafe"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+)
+
+// innerPool is a pooling of images of float32 whose channels are innermost: a vector kernel combines the elements of a window,
+// all channels at once.
+type innerPool[T number] struct {
+	planes
+	tier    kernel.Tier
+	windows [3][]extent
+	counts  [3][]extent // their lengths say what the sums are divided by; nil for the largest elements
+	x, o    []T
+	index   []int64 // the places of the largest elements in their planes
+	numbers [maxTaps]float32
+}
+
+// innerMax is maxOver by a vector kernel, if there is one for it.
+func innerMax[T number](c *Call, p *planes, windows [3][]extent) bool {
+	j := innerPool[T]{planes: *p, tier: c.Tier, windows: windows}
+	if !j.fits() {
+		return false
+	}
+	j.index = elems[int64](c.Out[1])
+	for i := range j.numbers {
+		j.numbers[i] = float32(i)
+	}
+	return j.compute(c)
+}
+
+// innerMean is average by a vector kernel, if there is one for it.
+func innerMean[T number](c *Call, p *planes, windows, counts [3][]extent) bool {
+	j := innerPool[T]{planes: *p, tier: c.Tier, windows: windows, counts: counts}
+	return j.fits() && j.compute(c)
+}
+
+// fits reports whether there is a kernel for all windows, none of which is empty.
+func (j *innerPool[T]) fits() bool {
+	if !isFloat32[T]() || j.in[1] != 1 || j.out[1] != 1 {
+		return false
+	}
+	most := 1
+	for _, all := range j.windows {
+		n := 0
+		for _, e := range all {
+			if e.taps() < 1 {
+				return false
+			}
+			n = max(n, e.taps())
+		}
+		most *= n
+	}
+	return most <= maxTaps && kernel.HasPool(j.tier, most, j.c)
+}
+
+// compute computes all images.
+func (j *innerPool[T]) compute(c *Call) bool {
+	j.x, j.o = elems[T](c.Args[0].Tensor), elems[T](c.Out[0])
+	share(c, j, j.n*j.to[0]*j.to[1], max(1, parallelGrain/max(1, j.to[2]*j.c)))
+	return true
+}
+
+// parts computes rows lo to hi of results.
+func (j *innerPool[T]) parts(lo, hi int) {
+	for i := lo; i < hi; i++ {
+		n, d, h := i/(j.to[0]*j.to[1]), i/j.to[1]%j.to[0], i%j.to[1]
+		b := box{j.windows[0][d], j.windows[1][h]}
+		x, to := j.x[n*j.in[0]:], n*j.out[0]+d*j.out[2]+h*j.out[3]
+		count := 0
+		if j.index == nil {
+			count = j.counts[0][d].length() * j.counts[1][h].length()
+		}
+		for w := 0; w < j.to[2]; {
+			b[2] = j.windows[2][w]
+			if j.index != nil {
+				j.largest(x, to+w*j.out[4], &b)
+				w++
+				continue
+			}
+			m := j.alike(w)
+			j.means(x, to+w*j.out[4], &b, w, m, count*j.counts[2][w].length())
+			w += m
+		}
+	}
+}
+
+// alike is how many windows from column w on have the same length and count, and are as far from each other as the first two.
+func (j *innerPool[T]) alike(w int) int {
+	all, counts := j.windows[2][w:], j.counts[2][w:]
+	n := 1
+	for n < len(all) && all[n].length() == all[0].length() && counts[n].length() == counts[0].length() &&
+		all[n].low-all[n-1].low == all[1].low-all[0].low {
+		n++
+	}
+	return n
+}
+
+// inputs lists where the elements of b lie in x, and in a plane.
+func (j *innerPool[T]) inputs(x []T, b *box, at *[maxTaps]*float32, places *[maxTaps]int64) (n int) {
+	for d := b[0].low; d < b[0].high; d += b[0].step {
+		for h := b[1].low; h < b[1].high; h += b[1].step {
+			for w := b[2].low; w < b[2].high; w += b[2].step {
+				at[n] = at32(x, d*j.in[2]+h*j.in[3]+w*j.in[4])
+				places[n] = int64((d*j.size[1]+h)*j.size[2] + w)
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// largest computes one window, whose result begins at to.
+func (j *innerPool[T]) largest(x []T, to int, b *box) {
+	var inputs [maxTaps]*float32
+	var places [maxTaps]int64
+	index := j.index[to : to+j.c]
+	// Their numbers lie in the second half of the indices, which are written over them from the front.
+	which := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(index))), 2*j.c)[j.c:]
+	l := kernel.Largest{Inputs: &inputs[0], Places: &j.numbers[0], Count: uintptr(j.inputs(x, b, &inputs, &places)), Out: at32(j.o, to), Where: &which[0]}
+	l.Run(j.tier, j.c)
+	for i, k := range which {
+		index[i] = places[int(k)%maxTaps]
+	}
+}
+
+// means computes m windows from column w on, the first of which is b, as means of count elements.
+func (j *innerPool[T]) means(x []T, to int, b *box, w, m, count int) {
+	var inputs [maxTaps]*float32
+	var places [maxTaps]int64
+	step := 0
+	if m > 1 {
+		step = j.windows[2][w+1].low - b[2].low
+	}
+	p := kernel.Pool{Inputs: &inputs[0], Count: uintptr(j.inputs(x, b, &inputs, &places)), Out: at32(j.o, to), Step: uintptr(step * j.in[4] * f32Size),
+		Next: uintptr(j.out[4] * f32Size), Positions: uintptr(m), Scale: 1 / float32(count), Mean: true}
+	p.Run(j.tier, j.c)
+}
