@@ -22,25 +22,29 @@ type pairs struct {
 	*spans
 	steps []step
 	gone  []bool
-	found bool
 }
 
-// fuseKernels lets products and convolutions bound their results themselves, where a bound alone reads these. The results
-// are the same to the bit. Such a step runs where its first instruction was and has the handle of the last; memory is
-// planned anew, in an arena that is not larger.
+// fuseKernels lets products and convolutions bound their results themselves, where a bound alone reads these, and pointwise
+// operators run as one. A bound gives the same bits. Such a step has the handle of its last instruction; memory is planned
+// anew, in an arena that is not larger.
 func (m *method) fuseKernels() {
-	if m.prog.tracesIntermediates() || !slices.ContainsFunc(m.steps, clamps) || !m.inLine() {
+	fuses := func(s step) bool { return clamps(s) || pointwises(s) }
+	if m.prog.tracesIntermediates() || !slices.ContainsFunc(m.steps, fuses) || !m.inLine() {
 		return
 	}
 	p := pairs{spans: m.findSpans(), steps: slices.Clone(m.steps), gone: make([]bool, len(m.steps))}
 	for i := range p.steps {
 		p.bound(i)
 	}
-	if !p.found {
-		return
-	}
-	if kept := without(p.steps, p.gone); p.replan(kept) {
-		m.steps = kept
+	bounded := without(p.steps, p.gone)
+	p.steps, p.gone = slices.Clone(bounded), make([]bool, len(bounded))
+	p.measure(p.steps)
+	p.fusePointwise()
+	for _, steps := range [2][]step{without(p.steps, p.gone), bounded} {
+		if len(steps) < len(m.steps) && p.replan(steps) {
+			m.steps = steps
+			return
+		}
 	}
 }
 
@@ -70,7 +74,7 @@ func (p *pairs) bound(i int) {
 	t := &p.steps[j]
 	low, high, ok := p.boundsOf(t)
 	from, to := p.vals[s.outs[0]].Tensor, p.vals[t.outs[0]].Tensor
-	if !ok || p.first[t.outs[0]] != j || p.stays[t.outs[0]] || to.DType != from.DType || !slices.Equal(to.DimOrder, from.DimOrder) ||
+	if !ok || p.first[t.outs[0]] != j || p.stays[t.outs[0]] || !p.moves(t.outs[0]) || to.DType != from.DType || !slices.Equal(to.DimOrder, from.DimOrder) ||
 		p.static(s.outs[0]) != p.static(t.outs[0]) || !slices.Equal(to.Sizes, from.Sizes) {
 		return
 	}
@@ -79,7 +83,7 @@ func (p *pairs) bound(i int) {
 		return
 	}
 	s.plan, s.outs, s.chain, s.index = plan, t.outs, t.chain, t.index
-	p.gone[j], p.found = true, true
+	p.gone[j] = true
 }
 
 // boundsOf are the bounds of a step that bounds its first argument.

@@ -188,6 +188,11 @@ func (p *spans) alone(v int32) bool {
 	return p.place[v] == planned && !p.stays[v] && p.members[p.root(v)] == 1
 }
 
+// moves reports whether v may be in use at other steps than the file's plan has it: its place is planned anew, or nobody else's.
+func (p *spans) moves(v int32) bool {
+	return p.place[v] != planned || p.plan.Values[v].Tensor.Allocation.MemoryID == fusedArena
+}
+
 // tenant is a group of values of an arena: the bytes from low to high.
 type tenant struct {
 	first, last int

@@ -1,0 +1,221 @@
+package op
+
+import (
+	"bytes"
+	"math"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	threads "github.com/rules-pte/rules_pte/runtime/parallel"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// whole is an argument of fused operators, by its number, and made is the result of one of them.
+type (
+	whole int
+	made  int
+)
+
+// linkCase is an operator among those that are fused.
+type linkCase struct {
+	k    *Kernel
+	args []any
+}
+
+// fuseCase are operators that run as one.
+type fuseCase struct {
+	args  []*tensor.Tensor
+	links []linkCase
+	// left is how many links there are when functions have taken the place of some.
+	left int
+}
+
+// apart runs the operators one after another. It gives the arguments of each, and the last result.
+func (c *fuseCase) apart(t *testing.T, tier kernel.Tier) (args [][]Value, results []*tensor.Tensor) {
+	t.Helper()
+	for _, l := range c.links {
+		list := make([]any, len(l.args))
+		for i, a := range l.args {
+			switch a := a.(type) {
+			case whole:
+				list[i] = c.args[a]
+			case made:
+				list[i] = results[a]
+			default:
+				list[i] = a
+			}
+		}
+		sig := ParseSignature(l.k.Def.Schema)
+		infer := Infer{Args: vals(list...), Out: make([]tensor.Meta, 1)}
+		if err := l.k.Def.Infer(&infer); err != nil {
+			t.Fatal(err)
+		}
+		plan, err := Prepare(l.k, &sig, infer.Args, infer.Out, Options{Tier: tier})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := &tensor.Tensor{Meta: infer.Out[0].Clone(), Data: make([]byte, infer.Out[0].Nbytes())}
+		if err := plan.Bind(infer.Args, []*tensor.Tensor{out}, &Env{Temp: &Temp{}}).Call(); err != nil {
+			t.Fatal(err)
+		}
+		args, results = append(args, infer.Args), append(results, out)
+	}
+	return args, results
+}
+
+// fused is the plan of the operators in one; sizes says of each what the result has at most, or 0 for what it has.
+func (c *fuseCase) fused(t *testing.T, tier kernel.Tier) *Plan {
+	t.Helper()
+	args, results := c.apart(t, tier)
+	links := make([]Link, len(c.links))
+	for k, l := range c.links {
+		sig := ParseSignature(l.k.Def.Schema)
+		plan, err := Prepare(l.k, &sig, args[k], []tensor.Meta{results[k].Meta}, Options{Tier: tier})
+		if err != nil {
+			t.Fatal(err)
+		}
+		links[k] = Link{Plan: plan, Args: args[k], From: make([]int, len(l.args)), Out: results[k].Meta}
+		for i, a := range l.args {
+			switch a := a.(type) {
+			case whole:
+				links[k].From[i] = int(a)
+			case made:
+				links[k].From[i] = ^int(a)
+			}
+		}
+		if !links[k].Fuses() {
+			t.Fatalf("link %d does not fuse", k)
+		}
+	}
+	return PrepareFused(links)
+}
+
+// hardswishOf and preluOf are what programs have in place of these functions.
+func hardswishOf() []linkCase {
+	return []linkCase{{&AddScalarF32, []any{whole(0), 3, 1}}, {&ClampF32, []any{made(0), 0, 6}}, {&MulF32, []any{whole(0), made(1)}},
+		{&DivScalarF32, []any{made(2), 6}}}
+}
+
+func preluOf() []linkCase {
+	return []linkCase{{&GtScalarF32, []any{whole(0), 0}}, {&MulF32, []any{whole(1), whole(0)}}, {&WhereSelfF32, []any{made(0), whole(0), made(1)}}}
+}
+
+// TestFused holds operators that run as one against the same ones apart: the bits are the same, but where a function takes
+// the place of some.
+func TestFused(t *testing.T) {
+	pool := threads.New(3)
+	defer pool.Close()
+	last := func(x *tensor.Tensor) *tensor.Tensor { return ordered(x, lastOrder(4, true)...) }
+	silu := []linkCase{{&SigmoidF32, []any{whole(0)}}, {&MulF32, []any{whole(0), made(0)}}}
+	scaled := []linkCase{{&MulF32, []any{whole(0), whole(1)}}, {&AddF32, []any{made(0), whole(2), 2}}, {&TanhF32, []any{made(1)}}}
+	chosen := []linkCase{{&GtF32, []any{whole(0), whole(1)}}, {&LogicalNotBool, []any{made(0)}}, {&WhereSelfF32, []any{made(1), whole(0), whole(1)}}}
+	whole7 := append(hardswishOf(), linkCase{&AddF32, []any{made(3), whole(0), 1}}, linkCase{&ReluF32, []any{made(4)}})
+	for name, c := range map[string]fuseCase{
+		"one element":            {[]*tensor.Tensor{wave(1)}, silu, 2},
+		"no elements":            {[]*tensor.Tensor{wave(0, 3)}, silu, 2},
+		"some pieces":            {[]*tensor.Tensor{wave(5, 1001)}, silu, 2},
+		"several threads":        {[]*tensor.Tensor{wave(3, 77777)}, silu, 2},
+		"by column":              {[]*tensor.Tensor{wave(50, 333), wave(333), wave(50, 333)}, scaled, 3},
+		"by few columns":         {[]*tensor.Tensor{wave(7777, 5), wave(5), wave(1, 5)}, scaled, 3},
+		"by long column":         {[]*tensor.Tensor{wave(3, 5000), wave(5000), wave(1)}, scaled, 3},
+		"by row":                 {[]*tensor.Tensor{wave(50, 700), wave(50, 1), wave(50, 700)}, scaled, 3},
+		"by short row":           {[]*tensor.Tensor{wave(700, 7, 3), wave(700, 1, 1), wave(7, 1)}, scaled, 3},
+		"by channel":             {[]*tensor.Tensor{wave(2, 10, 40, 30), wave(1, 10, 1, 1), wave(2, 10, 40, 30)}, scaled, 3},
+		"by channel, last":       {[]*tensor.Tensor{last(wave(2, 10, 40, 30)), wave(1, 10, 1, 1), last(wave(2, 10, 40, 30))}, scaled, 3},
+		"by column and row":      {[]*tensor.Tensor{wave(90, 80), wave(90, 1), wave(1, 80)}, scaled, 3},
+		"choice":                 {[]*tensor.Tensor{wave(60, 60), wave(60, 1)}, chosen, 3},
+		"hardswish":              {[]*tensor.Tensor{wave(3, 4000)}, hardswishOf(), 1},
+		"hardswish and more":     {[]*tensor.Tensor{wave(3, 4000)}, whole7, 3},
+		"slope by channel":       {[]*tensor.Tensor{wave(2, 10, 40, 30), wave(10, 1, 1)}, preluOf(), 1},
+		"slope by channel, last": {[]*tensor.Tensor{last(wave(2, 10, 40, 30)), wave(10, 1, 1)}, preluOf(), 1},
+		"slope for all":          {[]*tensor.Tensor{wave(2, 10, 40, 30), wave(1)}, preluOf(), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, tier := range []kernel.Tier{kernel.Scalar, kernel.Best()} {
+				_, results := c.apart(t, tier)
+				want := results[len(results)-1]
+				plan := c.fused(t, tier)
+				left := len(c.links)
+				if tier != kernel.Scalar {
+					left = c.left
+				}
+				if n := len(plan.state.(*fused).links); n != left {
+					t.Errorf("%v: %d links are left, want %d", tier, n, left)
+				}
+				for _, count := range []int{1, 3} {
+					got := &tensor.Tensor{Meta: want.Meta.Clone(), Data: make([]byte, len(want.Data))}
+					v := plan.Bind(valsOf(c.args), []*tensor.Tensor{got}, &Env{Temp: &Temp{}, Parallel: pool.Run, Threads: count})
+					v.Fixed = true
+					for range 3 { // the second call keeps what follows from the sizes
+						clear(got.Data)
+						if err := v.Call(); err != nil {
+							t.Fatal(err)
+						}
+						checkFused(t, got, want, left < len(c.links))
+					}
+					if n := testing.AllocsPerRun(5, func() {
+						if err := v.Call(); err != nil {
+							t.Fatal(err)
+						}
+					}); n != 0 {
+						t.Errorf("%v: %v allocations", tier, n)
+					}
+				}
+			}
+		})
+	}
+}
+
+// valsOf is vals of tensors.
+func valsOf(list []*tensor.Tensor) (v []Value) {
+	for _, t := range list {
+		v = append(v, Value{Kind: Tensor, Tensor: t})
+	}
+	return v
+}
+
+// checkFused holds one result against another: the same bits, or nearly so.
+func checkFused(t *testing.T, got, want *tensor.Tensor, near bool) {
+	t.Helper()
+	if !near {
+		if !bytes.Equal(got.Data, want.Data) {
+			t.Fatal("the bits differ")
+		}
+		return
+	}
+	w := elems[float32](want)
+	for i, x := range elems[float32](got) {
+		if math.Abs(float64(x-w[i])) > 1e-6*math.Abs(float64(w[i])) {
+			t.Fatalf("element %d is %v, want %v", i, x, w[i])
+		}
+	}
+}
+
+// TestFusedOfOtherSizes calls a plan for sizes that are smaller than those that it was made for, so that they broadcast in
+// other ways.
+func TestFusedOfOtherSizes(t *testing.T) {
+	links := []linkCase{{&SigmoidF32, []any{whole(0)}}, {&MulF32, []any{made(0), whole(1)}}, {&AddF32, []any{made(1), whole(2), 1}}}
+	large := fuseCase{[]*tensor.Tensor{wave(6, 50, 40), wave(6, 50, 40), wave(6, 50, 40)}, links, 3}
+	for _, tier := range []kernel.Tier{kernel.Scalar, kernel.Best()} {
+		plan := large.fused(t, tier)
+		for _, sizes := range [][3]dims{
+			{{6, 50, 40}, {6, 50, 40}, {6, 50, 40}},
+			{{1, 1, 1}, {1, 1, 1}, {6, 50, 40}},
+			{{1, 50, 1}, {1, 50, 40}, {6, 1, 1}},
+			{{6, 1, 40}, {6, 50, 40}, {1, 50, 1}},
+			{{1, 1, 40}, {6, 1, 1}, {1, 1, 1}},
+		} {
+			c := fuseCase{nil, links, 3}
+			for _, s := range sizes {
+				c.args = append(c.args, wave(s...))
+			}
+			_, results := c.apart(t, tier)
+			want := results[len(results)-1]
+			got := &tensor.Tensor{Meta: want.Meta.Clone(), Data: make([]byte, len(want.Data))}
+			if err := plan.Bind(valsOf(c.args), []*tensor.Tensor{got}, &Env{Temp: &Temp{}}).Call(); err != nil {
+				t.Fatal(err)
+			}
+			checkFused(t, got, want, tier != kernel.Scalar) // one number has bits of its own
+		}
+	}
+}
