@@ -35,19 +35,66 @@ func (c *Conv) source(pos, tap int) (at int, ok bool) {
 func (c *Conv) Unfold(w *Weights, dst []byte, x, zeros []int8, pos, m, group int) {
 	u := unfold{c, w, x[group*c.GroupInputs:], zeros}
 	size, stride, short := w.elementBytes()*c.KernelWidth*c.GroupInputs, w.RowBytes(), u.short()
+	var line [lineBytes]byte
 	row, column := pos/c.OutWidth, pos%c.OutWidth
-	for i := range m {
-		y, col := row*c.StrideHeight-c.Top, column*c.StrideWidth-c.Left
-		if short && y >= 0 && y+(c.KernelHeight-1)*c.DilationHeight < c.Height && col >= 0 && col+c.KernelWidth <= c.Width {
+	for i := 0; i < m; {
+		y, col, n := row*c.StrideHeight-c.Top, column*c.StrideWidth-c.Left, 1
+		switch {
+		case short && y >= 0 && y+(c.KernelHeight-1)*c.DilationHeight < c.Height && col >= 0 && col+c.KernelWidth <= c.Width:
 			u.shortLines(dst[i*stride:], (y*c.Width+col)*c.Channels)
-		} else {
+		case u.shared() > 1 && !short:
+			n = min(m-i, c.OutWidth-column, u.shared())
+			for k := range c.KernelHeight {
+				u.lines(dst[i*stride+k*size:], line[:], y+k*c.DilationHeight, col, n)
+			}
+		default:
 			for k := range c.KernelHeight {
 				u.line(dst[i*stride+k*size:], y+k*c.DilationHeight, col)
 			}
 		}
-		if column++; column == c.OutWidth {
+		i += n
+		if column += n; column == c.OutWidth {
 			row, column = row+1, 0
 		}
+	}
+}
+
+// lineBytes is how much of a line lines loads at once.
+const lineBytes = 4096
+
+// shared is how many positions lines takes at most: those whose columns overlap, and fill no more than lineBytes.
+func (u *unfold) shared() int {
+	if u.Channels != u.GroupInputs || u.DilationWidth != 1 || u.StrideWidth >= u.KernelWidth {
+		return 0
+	}
+	return (lineBytes/(u.Channels*u.w.elementBytes())-u.KernelWidth)/u.StrideWidth + 1
+}
+
+// lines writes what n positions beside each other see of line y of the image, from column col on: it loads the columns into
+// loaded, and copies each position's.
+func (u *unfold) lines(dst, loaded []byte, y, col, n int) {
+	until := col + (n-1)*u.StrideWidth + u.KernelWidth
+	from, to := min(max(col, 0), until), max(min(until, u.Width), col)
+	if y < 0 || y >= u.Height || from >= to {
+		from, to = until, until
+	}
+	pixel := u.GroupInputs * u.w.elementBytes()
+	u.nothing(loaded, from-col)
+	if from < to {
+		u.w.put(loaded[(from-col)*pixel:], u.x[(y*u.Width+from)*u.Channels:(y*u.Width+to)*u.Channels])
+	}
+	u.nothing(loaded[(to-col)*pixel:], until-to)
+	size, step, stride := u.KernelWidth*pixel, u.StrideWidth*pixel, u.w.RowBytes()
+	for i := range n {
+		copy(dst[i*stride:][:size], loaded[i*step:])
+	}
+}
+
+// nothing loads n columns of padding.
+func (u *unfold) nothing(dst []byte, n int) {
+	for ; n > 0; n -= u.KernelWidth {
+		u.w.put(dst, u.zeros[:min(n, u.KernelWidth)*u.GroupInputs])
+		dst = dst[min(n, u.KernelWidth)*u.GroupInputs*u.w.elementBytes():]
 	}
 }
 

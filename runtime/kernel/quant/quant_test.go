@@ -66,6 +66,10 @@ var geometries = []Conv{
 		Top: 1, Left: 1, Groups: 1, GroupInputs: 3, GroupOutputs: 4, OutHeight: 4, OutWidth: 5},
 	{Height: 7, Width: 6, Channels: 4, KernelHeight: 2, KernelWidth: 4, StrideHeight: 1, StrideWidth: 1, DilationHeight: 3, DilationWidth: 1,
 		Top: 2, Left: 1, Groups: 1, GroupInputs: 4, GroupOutputs: 2, OutHeight: 6, OutWidth: 4},
+	{Height: 3, Width: 50, Channels: 70, KernelHeight: 3, KernelWidth: 3, StrideHeight: 1, StrideWidth: 1, DilationHeight: 1, DilationWidth: 1,
+		Top: 1, Left: 1, Groups: 1, GroupInputs: 70, GroupOutputs: 2, OutHeight: 3, OutWidth: 50},
+	{Height: 2, Width: 9, Channels: 17, KernelHeight: 2, KernelWidth: 5, StrideHeight: 1, StrideWidth: 3, DilationHeight: 2, DilationWidth: 1,
+		Top: 1, Left: 7, Groups: 1, GroupInputs: 17, GroupOutputs: 2, OutHeight: 2, OutWidth: 7},
 }
 
 // pixel is channel ch of the pixel that a tap sees, zero in the padding.
