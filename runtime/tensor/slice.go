@@ -41,8 +41,16 @@ const copyMost = 256 << 10
 // Copy is the built-in copy of slices that do not overlap, in parts: what that copies on amd64 goes past the caches from 1 MiB
 // on, and whoever reads it next waits for memory.
 func Copy[T any](dst, src []T) int {
+	if uintptr(len(src))*unsafe.Sizeof(*new(T)) <= copyMost {
+		return copy(dst, src)
+	}
+	return copyParts(dst, src)
+}
+
+// copyParts is Copy of much.
+func copyParts[T any](dst, src []T) int {
 	n, at := min(len(dst), len(src)), 0
-	for most := copyMost / max(1, int(unsafe.Sizeof(*new(T)))); n-at > most; at += most {
+	for most := copyMost / int(unsafe.Sizeof(*new(T))); n-at > most; at += most {
 		copy(dst[at:at+most], src[at:at+most])
 	}
 	copy(dst[at:n], src[at:n])
