@@ -4,38 +4,18 @@ import (
 	"sync"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
-	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
+	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// product is a linear operator or convolution on 8-bit inputs with constant weights, and the way from its sums to
-// results. It is immutable.
+// product is a linear operator or convolution on 8-bit inputs with constant weights. It is immutable once weigh has run.
 type product struct {
-	tier kernel.Tier
-	// weights are those of each group of channels, or of each block of columns.
-	weights []*quant.Weights
-	// nibbles are weights of 4 bits that stay so, instead of weights.
-	nibbles *quant.Nibbles
-	// blocks is the number of blocks of columns; 1 but for weights quantized by group. A row of all of them has depth elements.
-	blocks, rows, depth int
+	op.IntegerProduct
 	// scales are the scales of the weights, by row and block.
 	scales []float32
-	// depthwise are the weights of a depthwise convolution.
-	depthwise *quant.Depthwise
-	// starts are what the sums of each of the weights start at.
-	starts [][]int32
-	// static says that input and results have one scale and zero point each: a result is sum·factors, bounded.
-	static  bool
-	zeroIn  int8
-	base    []int32 // what is added to the products of a row
-	factors []float32
-	bounds  quant.Bounds
-	// columns and bias are those of dynamic inputs; low and high bound their results.
-	columns   []kernel.Columns
-	bias      []float32
-	low, high float32
-	// weigh sets weights or depthwise, while the graph is compiled.
+	base   []int32 // what is added to the products of a row
+	// weigh sets weights, while the graph is compiled.
 	weigh func()
 }
 
@@ -43,18 +23,18 @@ type product struct {
 // int8 results or with dynamic ones and float32 results; weights have to be constant, and inputs may not be.
 func (c *compiler) integers(n *blob.Node) *product {
 	x, w, out := c.values[n.Inputs[0]], c.values[n.Inputs[1]], c.values[n.Outputs[0]]
-	p := &product{tier: c.ctx.Tier, static: x.Type == blob.QInt8, blocks: 1}
+	p := &product{IntegerProduct: op.IntegerProduct{Tier: c.ctx.Tier, Static: x.Type == blob.QInt8, Blocks: 1}}
 	switch {
 	case !(x.Type == blob.QInt8 && out.Type == blob.QInt8) && !(x.Type == blob.QDInt8 && out.Type == blob.FP32):
 		return nil
 	case x.Constant != 0 || w.Constant == 0 || !integerWeights(w, n) || n.Flags&blob.TransposeWeights != 0 || len(w.Dims) == 0 || w.Numel() == 0:
 		return nil
-	case n.Type == blob.DepthwiseConv2d && !p.static || w.Quant.Kind == blob.PerGroup && p.static:
+	case n.Type == blob.DepthwiseConv2d && !p.Static || w.Quant.Kind == blob.PerGroup && p.Static:
 		return nil
 	}
-	p.rows = int(w.Dims[0])
+	p.Rows = int(w.Dims[0])
 	if n.Type == blob.DepthwiseConv2d {
-		p.rows = int(w.Dims[len(w.Dims)-1])
+		p.Rows = int(w.Dims[len(w.Dims)-1])
 	}
 	p.scales = c.scales(w)
 	if c.err != nil || !c.addBias(p, n, x, w) {
@@ -64,7 +44,7 @@ func (c *compiler) integers(n *blob.Node) *product {
 		return p
 	}
 	if w.Quant.Kind == blob.PerGroup {
-		p.blocks = len(p.scales) / p.rows
+		p.Blocks = len(p.scales) / p.Rows
 	}
 	if c.packWeights(p, n, w); c.err != nil {
 		return nil
@@ -72,10 +52,11 @@ func (c *compiler) integers(n *blob.Node) *product {
 	c.later(w.Numel(), func() {
 		p.weigh()
 		switch {
-		case p.static:
-			p.addFactors(n, x, out)
-		case p.nibbles == nil:
-			p.addColumns(n)
+		case p.Static:
+			p.setStatic(n, x, out)
+		case p.Nibbles == nil:
+			p.Low, p.High = n.Min, n.Max
+			p.SetDynamic(p.scales)
 		}
 	})
 	return p
@@ -99,12 +80,12 @@ func integerWeights(w *value, n *blob.Node) bool {
 // addBias sets base or bias; false if the bias is of another kind.
 func (c *compiler) addBias(p *product, n *blob.Node, x, w *value) bool {
 	b := c.values[n.Inputs[2]]
-	p.base, p.bias = make([]int32, p.rows), make([]float32, p.rows)
+	p.base, p.Bias = make([]int32, p.Rows), make([]float32, p.Rows)
 	if b == nil {
 		return true
 	}
 	integer := b.Type == blob.QInt32 || b.Type == blob.QCInt32
-	if b.Constant == 0 || b.Numel() != p.rows || p.static != integer || !p.static && b.Type != blob.FP32 {
+	if b.Constant == 0 || b.Numel() != p.Rows || p.Static != integer || !p.Static && b.Type != blob.FP32 {
 		return false
 	}
 	raw := c.bytesOf(b.Constant, b.Bytes())
@@ -112,10 +93,10 @@ func (c *compiler) addBias(p *product, n *blob.Node, x, w *value) bool {
 	case c.err != nil:
 		return false
 	case c.listed != nil:
-	case p.static:
-		copy(p.base, sliceOf[int32](raw, p.rows))
+	case p.Static:
+		copy(p.base, sliceOf[int32](raw, p.Rows))
 	default:
-		copy(p.bias, sliceOf[float32](raw, p.rows))
+		copy(p.Bias, sliceOf[float32](raw, p.Rows))
 	}
 	return true
 }
@@ -133,8 +114,8 @@ func (c *compiler) packWeights(p *product, n *blob.Node, w *value) {
 	if c.err != nil {
 		return
 	}
-	if p.depth = w.Numel() / p.rows; n.Type == blob.DepthwiseConv2d {
-		p.weigh = func() { p.depthwise = quant.PackDepthwise(p.tier, sliceOf[int8](raw, len(raw)), p.rows) }
+	if p.Depth = w.Numel() / p.Rows; n.Type == blob.DepthwiseConv2d {
+		p.weigh = func() { p.Depthwise = quant.PackDepthwise(p.Tier, sliceOf[int8](raw, len(raw)), p.Rows) }
 		return
 	}
 	if n.Type == blob.FullyConnected && w.Type.Bits() == 4 && c.packNibbles(p, n, w, raw) {
@@ -144,12 +125,12 @@ func (c *compiler) packWeights(p *product, n *blob.Node, w *value) {
 	if n.Type == blob.Conv2d {
 		groups = n.Conv().Groups
 	}
-	count, rows, depth := groups, p.rows/groups, p.depth
-	if p.blocks > 1 {
-		count, rows, depth = p.blocks, p.rows, p.depth/p.blocks
+	count, rows, depth := groups, p.Rows/groups, p.Depth
+	if p.Blocks > 1 {
+		count, rows, depth = p.Blocks, p.Rows, p.Depth/p.Blocks
 	}
-	size := quant.PackedBytes(p.tier, rows, depth)
-	key := "xnnpack integers " + address(raw) + " " + w.Type.String() + " " + dimsText(w.Dims) + itoa(uint32(groups)) + " " + itoa(uint32(p.blocks))
+	size := quant.PackedBytes(p.Tier, rows, depth)
+	key := "xnnpack integers " + address(raw) + " " + w.Type.String() + " " + dimsText(w.Dims) + itoa(uint32(groups)) + " " + itoa(uint32(p.Blocks))
 	made, err := c.ctx.Share(key, func() (any, error) {
 		b, err := c.constants(count * size)
 		return &sharedWeights{data: b}, err
@@ -164,7 +145,7 @@ func (c *compiler) packWeights(p *product, n *blob.Node, w *value) {
 			s.list = p.pack(sliceOf[int8](s.data, len(s.data)), raw, w.Value, rows)
 			c.release(raw)
 		})
-		p.weights = s.list
+		p.Weights = s.list
 	}
 }
 
@@ -172,77 +153,39 @@ func (c *compiler) packWeights(p *product, n *blob.Node, w *value) {
 func (p *product) pack(dst []int8, raw []byte, v *blob.Value, rows int) []*quant.Weights {
 	w := sliceOf[int8](raw, len(raw))
 	if v.Type.Bits() == 4 {
-		w = make([]int8, p.rows*p.depth)
+		w = make([]int8, p.Rows*p.Depth)
 		for i := range w {
-			w[i] = int8(integerAt(raw, v.Type, i, p.depth))
+			w[i] = int8(integerAt(raw, v.Type, i, p.Depth))
 		}
 	}
 	var list []*quant.Weights
 	add := func(w []int8, depth int) {
-		n := quant.PackedBytes(p.tier, rows, depth)
-		list = append(list, quant.Pack(p.tier, dst[:n:n], w, rows, depth))
+		n := quant.PackedBytes(p.Tier, rows, depth)
+		list = append(list, quant.Pack(p.Tier, dst[:n:n], w, rows, depth))
 		dst = dst[n:]
 	}
-	if p.blocks == 1 {
-		for at := 0; at < p.rows; at += rows {
-			add(w[at*p.depth:(at+rows)*p.depth], p.depth)
+	if p.Blocks == 1 {
+		for at := 0; at < p.Rows; at += rows {
+			add(w[at*p.Depth:(at+rows)*p.Depth], p.Depth)
 		}
 		return list
 	}
-	size := p.depth / p.blocks
+	size := p.Depth / p.Blocks
 	block := make([]int8, rows*size)
-	for b := range p.blocks {
+	for b := range p.Blocks {
 		for r := range rows {
-			copy(block[r*size:(r+1)*size], w[r*p.depth+b*size:])
+			copy(block[r*size:(r+1)*size], w[r*p.Depth+b*size:])
 		}
 		add(block, size)
 	}
 	return list
 }
 
-// addFactors makes starts, factors and bounds of a static product.
-func (p *product) addFactors(n *blob.Node, x, out *value) {
+// setStatic is SetStatic of node n, which makes out of x.
+func (p *product) setStatic(n *blob.Node, x, out *value) {
 	zero, inverse := float32(out.Quant.ZeroPoint), 1/out.Quant.Scale
-	p.zeroIn = int8(x.Quant.ZeroPoint)
-	p.bounds = quant.Bounds{Zero: zero, Low: quant.Round(n.Min*inverse, zero, -128, 127), High: quant.Round(n.Max*inverse, zero, -128, 127)}
-	p.factors = make([]float32, p.rows)
-	for i := range p.factors {
-		p.factors[i] = x.Quant.Scale * p.scales[min(i, len(p.scales)-1)] / out.Quant.Scale
-	}
-	if p.depthwise != nil {
-		p.starts = [][]int32{p.depthwise.Start(p.base, x.Quant.ZeroPoint)}
-		return
-	}
-	at := 0
-	for _, w := range p.weights {
-		base := p.base[at : at+w.Rows]
-		for i, s := range w.Sums {
-			base[i] -= x.Quant.ZeroPoint * s
-		}
-		p.starts = append(p.starts, w.Start(base))
-		at += w.Rows
-	}
-}
-
-// addColumns makes starts, columns and bounds of a dynamic product.
-func (p *product) addColumns(n *blob.Node) {
-	p.low, p.high = n.Min, n.Max
-	first := 0
-	for i, w := range p.weights {
-		c := kernel.Columns{Sums: make([]int32, w.Columns()), Scales: make([]float32, w.Columns())}
-		copy(c.Sums, w.Sums)
-		for r := range w.Rows {
-			at := first + r
-			if p.blocks > 1 {
-				at = r*p.blocks + i
-			}
-			c.Scales[r] = p.scales[min(at, len(p.scales)-1)]
-		}
-		if p.blocks == 1 {
-			first += w.Rows
-		}
-		p.columns, p.starts = append(p.columns, c), append(p.starts, w.Start(nil))
-	}
+	p.SetStatic(&op.Quantization{In: x.Quant.Scale, ZeroIn: x.Quant.ZeroPoint, Out: out.Quant.Scale, ZeroOut: out.Quant.ZeroPoint,
+		Low: quant.Round(n.Min*inverse, zero, -128, 127), High: quant.Round(n.Max*inverse, zero, -128, 127)}, p.scales, p.base)
 }
 
 // rowParams are the scale and the zero point of row r of a dynamically quantized input.

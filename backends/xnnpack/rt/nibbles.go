@@ -17,8 +17,8 @@ type sharedNibbles struct {
 // packNibbles says how p is to pack weights of 4 bits that stay so, once for all programs of the file; false where there are no
 // tiles for them.
 func (c *compiler) packNibbles(p *product, n *blob.Node, w *value, raw []byte) bool {
-	made := quant.NibblesOf(p.tier, p.scales, p.rows, p.depth)
-	if p.static || made == nil {
+	made := quant.NibblesOf(p.Tier, p.scales, p.Rows, p.Depth)
+	if p.Static || made == nil {
 		return false
 	}
 	key := "xnnpack nibbles " + address(raw) + " " + w.Type.String() + " " + dimsText(w.Dims) + " " + c.scalesKey(w)
@@ -31,8 +31,8 @@ func (c *compiler) packNibbles(p *product, n *blob.Node, w *value, raw []byte) b
 		return true
 	}
 	s := shared.(*sharedNibbles)
-	p.nibbles, p.low, p.high = s.Nibbles, n.Min, n.Max
-	p.bias = append(p.bias, make([]float32, s.Columns()-p.rows)...)
+	p.Nibbles, p.Low, p.High = s.Nibbles, n.Min, n.Max
+	p.Bias = append(p.Bias, make([]float32, s.Columns()-p.Rows)...)
 	p.weigh = func() {
 		s.once.Do(func() {
 			s.Pack(s.data, raw, p.scales)
@@ -49,16 +49,4 @@ func (c *compiler) scalesKey(w *value) string {
 		return address(c.bytesOf(q.ScaleConstant, int(q.NumScales)))
 	}
 	return string(bytesOfFloats(w.Quant.Scales))
-}
-
-// nibblePiece computes rows from first on and columns from col on of a product with weights of 4 bits.
-func (j *job) nibblePiece(first, col int) {
-	w, total := j.nibbles, j.product.rows
-	m := min(j.c.work.rows, j.c.outs[0].Numel()/total-first)
-	var rows dynamicRows
-	rows.read(j.c, first, m)
-	d := quant.DynamicRows{Left: w.Load(j.left, j.x[first*j.depth:], m), Rows: rows[:m],
-		Linear: quant.Linear{Bias: j.bias, Low: j.low, High: j.high}, Partial: j.floats}
-	b := quant.Block{Rows: m, From: col / w.Panel, Until: min(col+columnBlock, w.Columns()) / w.Panel, Stride: total}
-	w.Multiply(sliceOf[float32](j.c.outs[0].Data, j.c.outs[0].Numel())[first*total+col:], &d, b)
 }

@@ -20,12 +20,9 @@ type ownCall struct {
 	resize     func(t *tensor.Tensor, sizes []tensor.Dim) error
 	alloc      func(n int) ([]byte, error)
 	sizes      [blob.MaxRank]tensor.Dim // space for results' sizes
-	// A step that runs on several threads keeps what they share here, and its loop's body, made by the first call.
+	// A step that runs on several threads keeps its loop's body, made by the first call.
 	body     func(lo, hi int)
-	scratch  []byte
-	slots    op.Slots
-	geometry quant.Conv
-	work     pieces
+	integers op.IntegerCall
 	tier     kernel.Tier
 	threads  int
 }

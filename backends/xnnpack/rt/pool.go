@@ -6,6 +6,7 @@ import (
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -73,8 +74,8 @@ func (j *pool) run(c *ownCall, flat bool) error {
 	}
 	both := sliceOf[float32](space, 2*size)
 	j.line, j.other = both[:size], both[size:]
-	fill(j.line[:j.Left*j.c], j.padding)
-	fill(j.line[size-j.Right*j.c:], j.padding)
+	quant.Fill(j.line[:j.Left*j.c], j.padding)
+	quant.Fill(j.line[size-j.Right*j.c:], j.padding)
 	x, o := sliceOf[float32](in.Data, in.Numel()), sliceOf[float32](out.Data, out.Numel())
 	for n := range int(in.Sizes[0]) {
 		j.x, j.o = x[n*j.h*j.w*j.c:], o[n*j.outH*j.outW*j.c:]
@@ -114,7 +115,7 @@ func (j *pool) rows(row int) int {
 	at := func(k int) []float32 { return j.x[(first+k*j.DilationHeight)*len(inner):][:len(inner)] }
 	switch {
 	case count < 1:
-		fill(inner, j.padding)
+		quant.Fill(inner, j.padding)
 		return 0
 	case count == 1:
 		copy(inner, at(0))

@@ -96,3 +96,14 @@ func (r *Rows) Finish(o []float32, sums []int32, c *kernel.Columns, rows []kerne
 		}
 	}
 }
+
+// Fill sets all of x to v.
+func Fill[T any](x []T, v T) {
+	if len(x) == 0 {
+		return
+	}
+	x[0] = v
+	for n := 1; n < len(x); n *= 2 {
+		copy(x[n:], x[:n])
+	}
+}
