@@ -33,6 +33,8 @@ type layout struct {
 	// written are the values that an instruction writes, or that are there before the first one.
 	written  []bool
 	accesses []access
+	// casts are pairs of values that are alike but for their types. They lie alike, too, unless one of them has to stay as it is.
+	casts [][2]int32
 }
 
 // innerOrders are the orders with the channels innermost, by rank.
@@ -69,7 +71,7 @@ func (m *method) convolves() bool {
 	})
 }
 
-// values fixes what is no intermediate image of Float.
+// values fixes what is no intermediate image of Float or int8.
 func (l *layout) values() {
 	for v := range l.vals {
 		t := l.vals[v].Tensor
@@ -77,7 +79,7 @@ func (l *layout) values() {
 			continue
 		}
 		l.written[v] = l.state(int32(v)) || l.isInput[v]
-		l.fixed[v] = l.written[v] || t.DType != tensor.Float || t.Rank() != 3 && t.Rank() != 4 || t.DimOrder != nil ||
+		l.fixed[v] = l.written[v] || t.DType != tensor.Float && t.DType != tensor.Char || t.Rank() != 3 && t.Rank() != 4 || t.DimOrder != nil ||
 			l.place[v] != planned && l.place[v] != owned
 	}
 	for i := range l.plan.Values {
@@ -142,6 +144,8 @@ func (l *layout) call(def *op.Def, sig *op.Signature, list []int32) {
 		}
 	}
 	switch {
+	case (sig.Name == quantizeName || sig.Name == dequantizeName) && l.vals[args[0]].Tensor != nil && l.vals[outs[0]].Tensor != nil:
+		l.casts = append(l.casts, [2]int32{args[0], outs[0]})
 	case def.Inner != nil && len(outs) == 1:
 		l.convolution(def, args, outs[0])
 	case def.Tags&op.Pointwise != 0 && len(outs) == 1:
@@ -166,6 +170,8 @@ func (l *layout) convolution(def *op.Def, args []int32, out int32) {
 		l.fixed[args[0]] = true
 	default:
 		l.made[out] = true
+		// An image that was quantized goes into integers with the channels innermost.
+		l.made[args[0]] = l.made[args[0]] || slices.ContainsFunc(l.casts, func(c [2]int32) bool { return c[1] == args[0] })
 	}
 }
 
@@ -252,12 +258,22 @@ func (m *method) shares(v, w int32) bool {
 	return a.MemoryID == b.MemoryID && from < to+uint64(m.vals[w].Tensor.Nbytes()) && to < from+uint64(m.vals[v].Tensor.Nbytes())
 }
 
+// tell lets root know what is known of v.
+func (l *layout) tell(root, v int32) {
+	l.fixed[root] = l.fixed[root] || l.fixed[v]
+	l.made[root] = l.made[root] || l.made[v]
+}
+
 // apply changes the order of groups that a convolution makes a member of, and of which nobody sees one.
 func (l *layout) apply() {
 	for v := range l.vals {
-		root := l.root(int32(v))
-		l.fixed[root] = l.fixed[root] || l.fixed[v]
-		l.made[root] = l.made[root] || l.made[v]
+		l.tell(l.root(int32(v)), int32(v))
+	}
+	for _, c := range l.casts {
+		if v, w := l.root(c[0]), l.root(c[1]); !l.fixed[v] && !l.fixed[w] {
+			l.join(v, w)
+			l.tell(w, v)
+		}
 	}
 	for v := range l.vals {
 		if root := l.root(int32(v)); l.made[root] && !l.fixed[root] {

@@ -17,7 +17,13 @@ const (
 // loadImages loads testdata/images after a change, and runs its first case, which has two images.
 func loadImages(t *testing.T, opts LoadOptions, change func(plan *pte.ExecutionPlan)) *Program {
 	t.Helper()
-	file := *loadTest(t, "images", LoadOptions{}).File()
+	return loadChanged(t, "images", opts, change)
+}
+
+// loadChanged loads a program after a change, and runs its first case.
+func loadChanged(t *testing.T, name string, opts LoadOptions, change func(plan *pte.ExecutionPlan)) *Program {
+	t.Helper()
+	file := *loadTest(t, name, LoadOptions{}).File()
 	change(file.Plans[0])
 	b, err := pte.Marshal(&file)
 	if err != nil {
@@ -29,9 +35,9 @@ func loadImages(t *testing.T, opts LoadOptions, change func(plan *pte.ExecutionP
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Close)
-	z := readModel(t, "testdata/images")
+	z := readModel(t, "testdata/"+name)
 	calls := z.Cases[0].Calls
-	runCalls(t, p, "testdata/images", z.Rtol, append(calls, calls...)) // again: kernels keep what follows from sizes
+	runCalls(t, p, "testdata/"+name, z.Rtol, append(calls, calls...)) // again: kernels keep what follows from sizes
 	return p
 }
 

@@ -99,6 +99,7 @@ func (m *method) loadSteps(missing *missingList) error {
 		return err
 	}
 	m.fuse()
+	m.fuseIntegers()
 	m.fuseKernels()
 	return nil
 }

@@ -154,6 +154,8 @@ type Kernel struct {
 	// Cell computes a cell of a recurrent network, one of whose functions is this: the Run of PrepareLSTM and PrepareGRU. Nil
 	// if there is nothing for it.
 	Cell func(c *Call, s State) error
+	// Integers compute products of what this dequantizes without doing that: PrepareIntegers. Nil if there is nothing for it.
+	Integers *IntegerKernels
 	// Run computes c.Out, which has its final sizes (but see DataDependent). It must not allocate.
 	Run func(c *Call, s State) error
 }

@@ -29,8 +29,8 @@ func inferChooseQparams(c *Infer) error {
 	return nil
 }
 
-// numberAt is element i of t, whose one element stands for all.
-func numberAt(t *tensor.Tensor, i int) float64 {
+// NumberAt is element i of t, as a number; one element stands for all.
+func NumberAt(t *tensor.Tensor, i int) float64 {
 	if t.Numel() == 1 {
 		i = 0
 	}
@@ -53,7 +53,7 @@ func numberAt(t *tensor.Tensor, i int) float64 {
 // number is the number in v or the first element of its tensor; 0 for None.
 func (v *Value) number(i int) float64 {
 	if v.Tensor != nil {
-		return numberAt(v.Tensor, i)
+		return NumberAt(v.Tensor, i)
 	}
 	return v.Scalar()
 }

@@ -28,3 +28,13 @@ func TestChooseQparams(t *testing.T) {
 		t.Errorf("scale %v, zero point %v, want 0.01 and 100", s, z)
 	}
 }
+
+// TestNoRealNumbers stores a number in a tensor of another kind, as a damaged program may want it.
+func TestNoRealNumbers(t *testing.T) {
+	defer func() {
+		if r := recover(); r != ErrElements {
+			t.Errorf("got the panic %v, want %v", r, ErrElements)
+		}
+	}()
+	putInt(&tensor.Tensor{Meta: tensor.Meta{DType: tensor.Undefined, Sizes: []tensor.Dim{1}}, Data: make([]byte, 8)}, 0, 1)
+}

@@ -124,7 +124,7 @@ func (r *reducer[T]) move(row []T, back bool) {
 	}
 }
 
-// putFloat stores v as element i of t.
+// putFloat stores v as element i of t. It panics with ErrElements if elements of t are no real numbers.
 func putFloat(t *tensor.Tensor, i int, v float64) {
 	switch t.DType {
 	case tensor.Float:
@@ -142,7 +142,7 @@ func putFloat(t *tensor.Tensor, i int, v float64) {
 	}
 }
 
-// putInt stores v as element i of t.
+// putInt is putFloat for integers.
 func putInt(t *tensor.Tensor, i int, v int64) {
 	switch t.DType {
 	case tensor.Bool:
@@ -155,8 +155,10 @@ func putInt(t *tensor.Tensor, i int, v int64) {
 		elems[uint32](t)[i] = uint32(v)
 	case tensor.Long, tensor.UInt64:
 		elems[int64](t)[i] = v
-	default:
+	case tensor.Float, tensor.Double, tensor.Half, tensor.BFloat16:
 		putFloat(t, i, float64(v))
+	default:
+		panic(ErrElements)
 	}
 }
 

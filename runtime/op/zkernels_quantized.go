@@ -50,7 +50,7 @@ var DequantizePerTensorI32 = Kernel{Def: &DequantizePerTensor, DType: tensor.Int
 var DequantizePerTensorI16 = Kernel{Def: &DequantizePerTensor, DType: tensor.Short, Run: func(c *Call, _ State) error { return dequantizeTensor[int16](c) }}
 
 // DequantizePerTensorI8 runs DequantizePerTensor in Char.
-var DequantizePerTensorI8 = Kernel{Def: &DequantizePerTensor, DType: tensor.Char, Run: func(c *Call, _ State) error { return dequantizeTensor[int8](c) }}
+var DequantizePerTensorI8 = Kernel{Def: &DequantizePerTensor, DType: tensor.Char, Integers: &integerKernels, Run: func(c *Call, _ State) error { return dequantizeTensor[int8](c) }}
 
 // DequantizePerTensorU8 runs DequantizePerTensor in Byte.
 var DequantizePerTensorU8 = Kernel{Def: &DequantizePerTensor, DType: tensor.Byte, Run: func(c *Call, _ State) error { return dequantizeTensor[uint8](c) }}
@@ -68,7 +68,7 @@ var DequantizePerTensorTensorI32 = Kernel{Def: &DequantizePerTensorTensor, DType
 var DequantizePerTensorTensorI16 = Kernel{Def: &DequantizePerTensorTensor, DType: tensor.Short, Run: func(c *Call, _ State) error { return dequantizeTensor[int16](c) }}
 
 // DequantizePerTensorTensorI8 runs DequantizePerTensorTensor in Char.
-var DequantizePerTensorTensorI8 = Kernel{Def: &DequantizePerTensorTensor, DType: tensor.Char, Run: func(c *Call, _ State) error { return dequantizeTensor[int8](c) }}
+var DequantizePerTensorTensorI8 = Kernel{Def: &DequantizePerTensorTensor, DType: tensor.Char, Integers: &integerKernels, Run: func(c *Call, _ State) error { return dequantizeTensor[int8](c) }}
 
 // DequantizePerTensorTensorU8 runs DequantizePerTensorTensor in Byte.
 var DequantizePerTensorTensorU8 = Kernel{Def: &DequantizePerTensorTensor, DType: tensor.Byte, Run: func(c *Call, _ State) error { return dequantizeTensor[uint8](c) }}

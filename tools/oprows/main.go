@@ -121,6 +121,13 @@ func suffix(short string) string {
 	return strings.ToUpper(short)
 }
 
+// more are what single kernels have beside Run.
+var more = map[string]string{
+	"TanhF32":                     "Cell: runCell, ",
+	"DequantizePerTensorI8":       "Integers: &integerKernels, ",
+	"DequantizePerTensorTensorI8": "Integers: &integerKernels, ",
+}
+
 func kernelsText(ks []kernel) string {
 	var b strings.Builder
 	b.WriteString("import \"github.com/rules-pte/rules_pte/runtime/tensor\"\n")
@@ -133,9 +140,7 @@ func kernelsText(ks []kernel) string {
 			if e.cast {
 				cast = "Compute: tensor.Float, Cast: true, "
 			}
-			if name == "TanhF32" {
-				cast = "Cell: runCell, "
-			}
+			cast += more[name]
 			fmt.Fprintf(&b, "\n// %s runs %s in %s.\nvar %s = Kernel{Def: &%s, DType: tensor.%s, %sRun: func(c *Call, _ State) error { return %s }}\n",
 				name, k.def, e.scalar, name, k.def, e.scalar, cast, run)
 		}

@@ -15,9 +15,9 @@ const foldLimit = 64 << 10
 func fold(c *Context, m *exir.Method) error {
 	state := stateOf(c.Program, m)
 	return m.Graph.Walk(func(g *exir.Graph) error {
-		kept := g.Nodes[:0]
+		kept, held := g.Nodes[:0], held(g)
 		for _, n := range g.Nodes {
-			if c.foldable(n, state) {
+			if !held[n] && c.foldable(n, state) {
 				for i, v := range n.Outs {
 					v.Const = &exir.Constant{Name: v.Name, Meta: v.Spec, Node: &exir.ConstExpr{Op: n.Op, Args: n.Args, Out: i}}
 					v.Node = nil
@@ -49,6 +49,44 @@ func (c *Context) foldable(n *exir.Node, state map[*exir.Value]bool) bool {
 		return false
 	}
 	return foldable(n, state)
+}
+
+// dequantizePrefix begins the names of operators that dequantize.
+const dequantizePrefix = "quantized_decomposed::dequantize_per_"
+
+// held are the nodes that dequantize weights which meet an input that is dequantized, too: such products are computed in integers,
+// by what is quantized. Weights of rank 1 are no factors.
+func held(g *exir.Graph) map[*exir.Node]bool {
+	list := map[*exir.Node]bool{}
+	for _, n := range g.Nodes {
+		var from []*exir.Node
+		for i := range n.Args {
+			n.Args[i].EachValue(func(v **exir.Value) {
+				if d := dequantized(*v); d != nil {
+					from = append(from, d)
+				}
+			})
+		}
+		for _, d := range from {
+			if len(from) > 1 && d.Outs[0].Spec.Rank() > 1 {
+				list[d] = true
+			}
+		}
+	}
+	return list
+}
+
+// dequantized is the node that dequantizes v, which may have been moved; nil if v is something else.
+func dequantized(v *exir.Value) *exir.Node {
+	for n := v.Node; n != nil && len(n.Args) > 0 && n.Args[0].Kind == exir.ArgValue; n = n.Args[0].Value.Node {
+		if strings.HasPrefix(n.Op.Name, dequantizePrefix) {
+			return n
+		}
+		if !strings.HasPrefix(n.Op.Name, "aten::permute") {
+			break
+		}
+	}
+	return nil
 }
 
 func foldable(n *exir.Node, state map[*exir.Value]bool) bool {

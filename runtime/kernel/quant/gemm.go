@@ -70,6 +70,13 @@ func Pack(t kernel.Tier, dst, w []int8, rows, depth int) *Weights {
 	return p
 }
 
+// Packed are weights that Pack has packed for tier t to data before, with the sums of their rows.
+func Packed(t kernel.Tier, data []int8, sums []int32, depth int) *Weights {
+	p := weightsOf(t, len(sums), depth)
+	p.data, p.Sums = data, sums
+	return p
+}
+
 func (w *Weights) packPortable(rows []int8) {
 	for r := range w.Rows {
 		for _, x := range rows[r*w.Depth : (r+1)*w.Depth] {

@@ -1,0 +1,52 @@
+package executor
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// firstSums is what the first convolution of testdata/quantized gives before it is quantized, by instruction firstQuantization.
+const (
+	firstSums         = 68
+	firstQuantization = 9
+)
+
+// TestFuseIntegers counts the products and convolutions of testdata/quantized that compute in integers: two linear operators and
+// four convolutions. One of their inputs is read by others, too. Results are those of the steps one by one.
+func TestFuseIntegers(t *testing.T) {
+	for name, c := range map[string]struct {
+		tracer EventTracer
+		change func(plan *pte.ExecutionPlan)
+		fused  int
+	}{
+		"as it is":          {nil, func(*pte.ExecutionPlan) {}, 6},
+		"spans are traced":  {&scribe{}, func(*pte.ExecutionPlan) {}, 6},
+		"values are traced": {values{&scribe{}}, func(*pte.ExecutionPlan) {}, 0},
+		"an output": {nil, func(plan *pte.ExecutionPlan) {
+			plan.Outputs = append([]int32{firstSums}, plan.Outputs...)
+			plan.Values[firstSums].Tensor.Allocation.Offset = uint64(plan.NonConstBufferSizes[1])
+			plan.NonConstBufferSizes[1] *= 2
+		}, 5},
+		"read again": {nil, func(plan *pte.ExecutionPlan) {
+			chain := &plan.Chains[0]
+			chain.Instructions = slices.Insert(chain.Instructions, firstQuantization+1, chain.Instructions[firstQuantization])
+		}, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := loadChanged(t, "quantized", LoadOptions{Tracer: c.tracer}, c.change).methods[0]
+			got := 0
+			for i := range m.steps {
+				if s := &m.steps[i]; (s.name == convolutionName || s.name == linearName) && m.vals[s.args[0]].Tensor.DType == tensor.Char {
+					got++
+				}
+			}
+			if got != c.fused {
+				t.Errorf("%d steps compute in integers, want %d", got, c.fused)
+			}
+			checkPlaces(t, m)
+		})
+	}
+}

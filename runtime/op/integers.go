@@ -1,0 +1,317 @@
+package op
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"sync"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// Quantized is a linear operator or a convolution whose input, weights and result were quantized: how they stand for numbers.
+type Quantized struct {
+	// Static says that In, ZeroIn and what is behind them hold; else the input's scales and zero points are the last two
+	// arguments, and results are Float between Low and High.
+	Static bool
+	Quantization
+	// Scales are the scales of the weights: one, one a row, or some a row, each for a block of it.
+	Scales []float32
+	// Convolution tells the two operators apart.
+	Convolution bool
+}
+
+// PrepareIntegers makes a plan that computes in integers what two operators do: that of p, which dequantizes the input, and the
+// one that reads it. args are those of the latter with quantized input and weights; a linear operator has an input, weights
+// [rows, depth] and a bias. It is nil if p has no kernel for that, or if sums might not fit.
+func PrepareIntegers(p *Plan, q Quantized, args []Value, pack PackFunc) *Plan {
+	if p.Kernel.Integers == nil {
+		return nil
+	}
+	def := &Def{Schema: "rules_pte::integers.out(Tensor input, Tensor weight, Tensor? bias, *, Tensor(a!) out) -> Tensor(a!)", Infer: func(c *Infer) error {
+		return q.infer(c)
+	}}
+	state := p.Kernel.Integers.prepare(q, args, Options{Pack: pack, Tier: p.tier})
+	if state == nil {
+		return nil
+	}
+	return &Plan{Kernel: &Kernel{Def: def, DType: tensor.Char, Run: p.Kernel.Integers.run}, state: state, tier: p.tier, inPlace: []int{-1}}
+}
+
+// infer is the rule of the operator, with results in the order that integers have them.
+func (q *Quantized) infer(c *Infer) error {
+	rule := inferLinear
+	if q.Convolution {
+		rule = inferConvolution
+	}
+	if err := rule(c); err != nil {
+		return err
+	}
+	if !q.Static {
+		c.Out[0].DType = tensor.Float
+	}
+	if q.Convolution {
+		c.Out[0].DimOrder = appendInner(c.Out[0].DimOrder[:0], c.Out[0].Rank(), c.Args[convWeight].Tensor.Rank()-2)
+	}
+	return nil
+}
+
+// appendInner is the order of this rank that has the channels innermost.
+func appendInner(order []uint8, rank, spatial int) []uint8 {
+	for d := range rank {
+		if d != rank-spatial-1 {
+			order = append(order, uint8(d))
+		}
+	}
+	return append(order, uint8(rank-spatial-1))
+}
+
+// IntegerKernels compute what is between an operator that dequantizes and one that quantizes.
+type IntegerKernels struct {
+	prepare func(q Quantized, args []Value, o Options) State
+	run     func(c *Call, s State) error
+}
+
+// integerKernels are those of int8.
+var integerKernels = IntegerKernels{prepareIntegers, runIntegers}
+
+// mostDepth is how many products of int8 a sum has at most.
+const mostDepth = 1 << 15
+
+// integers is the State of a product of integers.
+type integers struct {
+	IntegerProduct
+	Quantized
+	spatial int
+	base    []int32
+	groups  int
+	data    []byte // the packed weights, and behind them the sums of their rows
+	once    sync.Once
+}
+
+func prepareIntegers(q Quantized, args []Value, o Options) State {
+	w := args[1].Tensor
+	s := &integers{Quantized: q, groups: 1, spatial: w.Rank() - 2}
+	if q.Convolution {
+		s.groups = int(args[convGroups].Int)
+	}
+	rows := int(w.Sizes[0])
+	if rows == 0 || w.Numel() == 0 || s.groups < 1 || rows%s.groups != 0 || w.Numel()/rows > mostDepth || !w.Contiguous() {
+		return nil
+	}
+	s.IntegerProduct = IntegerProduct{Tier: o.Tier, Static: q.Static, Blocks: max(1, len(q.Scales)/rows), Rows: rows, Depth: w.Numel() / rows, Low: q.Low, High: q.High}
+	if !s.setBias(args[2].Tensor) || s.Blocks > 1 && (q.Static || s.Depth%s.Blocks != 0) {
+		return nil
+	}
+	if s.groups > 1 && w.Sizes[1] == 1 {
+		if !q.Static {
+			return nil
+		}
+		s.Depthwise = quant.PackDepthwise(o.Tier, s.tapRows(w), rows)
+		return s
+	}
+	s.pack(w, o.Pack)
+	return s
+}
+
+// setBias sets base or Bias; false if the bias does not fit into sums.
+func (s *integers) setBias(t *tensor.Tensor) bool {
+	s.base, s.Bias = make([]int32, s.Rows), make([]float32, s.Rows)
+	if t == nil {
+		return true
+	}
+	if t.DType != tensor.Float || t.Numel() != s.Rows {
+		return false
+	}
+	copy(s.Bias, elems[float32](t))
+	for i, b := range s.Bias {
+		if !s.Quantized.Static {
+			break
+		}
+		x := math.RoundToEven(float64(b) / (float64(s.In) * float64(s.Scales[min(i, len(s.Scales)-1)])))
+		if !(math.Abs(x) < 1<<30) {
+			return false
+		}
+		s.base[i] = int32(x)
+	}
+	return true
+}
+
+// tapRows are the weights of a depthwise convolution, [taps, rows].
+func (s *integers) tapRows(w *tensor.Tensor) []int8 {
+	x, o := elems[int8](w), make([]int8, w.Numel())
+	for i, v := range x {
+		o[i%s.Depth*s.Rows+i/s.Depth] = v
+	}
+	return o
+}
+
+// factors are how many packed factors there are, and the rows and the depth of each.
+func (s *integers) factors() (count, rows, depth int) {
+	if s.Blocks > 1 {
+		return s.Blocks, s.Rows, s.Depth / s.Blocks
+	}
+	return s.groups, s.Rows / s.groups, s.Depth
+}
+
+// pack packs the weights, and the sums of their rows behind them.
+func (s *integers) pack(w *tensor.Tensor, keep PackFunc) {
+	if keep == nil {
+		keep = packNew
+	}
+	count, rows, depth := s.factors()
+	size := quant.PackedBytes(s.Tier, rows, depth)
+	layout := "integers " + strconv.Itoa(count) + "x" + strconv.Itoa(rows)
+	s.data = keep(w, Packing{Layout: layout, Bytes: count*size + 4*count*rows, Fill: func(dst []byte) {
+		x, sums := s.channelsLast(w), sliceOf[int32](dst[count*size:], count*rows)
+		for i := range count {
+			part := quant.Pack(s.Tier, elementsAs[int8](dst[i*size:(i+1)*size:(i+1)*size]), s.factor(x, i), rows, depth)
+			copy(sums[i*rows:], part.Sums)
+		}
+	}})
+}
+
+// channelsLast are the weights with the channels of a tap side by side.
+func (s *integers) channelsLast(w *tensor.Tensor) []int8 {
+	x := elems[int8](w)
+	if !s.Convolution || int(w.Sizes[1]) == s.Depth {
+		return x
+	}
+	channels := int(w.Sizes[1])
+	taps, o := s.Depth/channels, make([]int8, len(x))
+	for r := 0; r < len(x); r += s.Depth {
+		for c := range channels {
+			for t, v := range x[r+c*taps : r+(c+1)*taps] {
+				o[r+t*channels+c] = v
+			}
+		}
+	}
+	return o
+}
+
+// factor are the rows of packed factor i.
+func (s *integers) factor(x []int8, i int) []int8 {
+	count, rows, depth := s.factors()
+	if s.Blocks == 1 {
+		return x[i*rows*depth : (i+1)*rows*depth]
+	}
+	block := make([]int8, rows*depth)
+	for r := range rows {
+		copy(block[r*depth:(r+1)*depth], x[(r*count+i)*depth:])
+	}
+	return block
+}
+
+// ready makes what follows from packed weights, which are there when the first call comes.
+func (s *integers) ready() {
+	if s.Depthwise == nil {
+		count, rows, depth := s.factors()
+		size := quant.PackedBytes(s.Tier, rows, depth)
+		sums := sliceOf[int32](s.data[count*size:], count*rows)
+		for i := range count {
+			s.Weights = append(s.Weights, quant.Packed(s.Tier, elementsAs[int8](s.data[i*size:(i+1)*size]), sums[i*rows:(i+1)*rows], depth))
+		}
+	}
+	if s.Quantized.Static {
+		s.SetStatic(&s.Quantization, s.Scales, s.base)
+	} else {
+		s.SetDynamic(s.Scales)
+	}
+}
+
+var errIntegers = errors.New("check integers: the kernel does not fit the input")
+
+// integerCall is what a call keeps for the next one.
+type integerCall struct {
+	IntegerCall
+	images int
+	in     tensor.Tensor // the input with the channels innermost
+	order  [tensor.MaxRank]uint8
+}
+
+func runIntegers(c *Call, state State) error {
+	s := state.(*integers)
+	s.once.Do(s.ready)
+	k, ok := c.kept.(*integerCall)
+	if !ok {
+		k = &integerCall{IntegerCall: IntegerCall{Threads: c.Threads, Parallel: c.Parallel, Alloc: c.Alloc}}
+		c.kept = k
+	}
+	if c.Out[0].Numel() == 0 {
+		return nil
+	}
+	if !ok || !c.same {
+		if err := s.measure(c, k); err != nil {
+			return err
+		}
+	}
+	if err := s.input(c, k); err != nil {
+		return err
+	}
+	if s.Quantized.Static {
+		k.Int8 = elems[int8](c.Out[0])
+		return s.Run(&k.IntegerCall, k.images)
+	}
+	k.Float = elems[float32](c.Out[0])
+	if err := k.setParams(c); err != nil {
+		return err
+	}
+	return s.Run(&k.IntegerCall, k.images)
+}
+
+// measure sets the geometry of a call.
+func (s *integers) measure(c *Call, k *integerCall) error {
+	in := &c.Args[0].Tensor.Meta
+	if k.images = 1; !s.Convolution {
+		s.SetRows(&k.IntegerCall, in.Numel()/s.Depth)
+		return nil
+	}
+	k.in.Meta = tensor.Meta{DType: in.DType, Sizes: in.Sizes, DimOrder: appendInner(k.order[:0], in.Rank(), s.spatial)}
+	v := newConv(c.Args, &k.in.Meta, &c.Out[0].Meta)
+	if v.in.size[0] != 1 || v.kernel[0] != 1 || v.out.size[0] != 1 {
+		return errIntegers
+	}
+	k.images = v.in.batch
+	k.Geometry = quant.Conv{Height: v.in.size[1], Width: v.in.size[2], Channels: v.in.channels, OutHeight: v.out.size[1], OutWidth: v.out.size[2],
+		KernelHeight: v.kernel[1], KernelWidth: v.kernel[2], StrideHeight: v.stride[1], StrideWidth: v.stride[2],
+		DilationHeight: v.dilation[1], DilationWidth: v.dilation[2], Top: v.pad[1], Left: v.pad[2], Groups: v.groups, GroupInputs: v.inPer, GroupOutputs: v.outPer}
+	return nil
+}
+
+// input sets X, with the channels innermost.
+func (s *integers) input(c *Call, k *integerCall) error {
+	x := c.Args[0].Tensor
+	if k.X = elems[int8](x); !s.Convolution && x.Contiguous() || s.Convolution && channelsInner(&x.Meta, s.spatial) {
+		return nil
+	}
+	if !s.Convolution {
+		k.in.Meta = tensor.Meta{DType: x.DType, Sizes: x.Sizes}
+	}
+	b, err := c.Alloc(len(k.X))
+	if err != nil {
+		return err
+	}
+	k.in.Data = b
+	Reorder(&k.in, x)
+	k.X = elems[int8](&k.in)
+	return nil
+}
+
+// setParams sets Params to the scales and zero points that are the last two arguments.
+func (k *integerCall) setParams(c *Call) error {
+	scale, zero := &c.Args[len(c.Args)-2], &c.Args[len(c.Args)-1]
+	n := 1
+	if scale.Tensor != nil {
+		n = scale.Tensor.Numel()
+	}
+	p, err := tempOf[float32](c, 2*n)
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		p[2*i], p[2*i+1] = float32(scale.number(i)), float32(zero.number(i))
+	}
+	k.Params = p
+	return nil
+}
