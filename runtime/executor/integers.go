@@ -49,7 +49,7 @@ func (m *method) fuseIntegers() {
 			q.static(j)
 		}
 	}
-	if !q.found {
+	if !slices.Contains(q.gone, true) {
 		return
 	}
 	q.dropUnread()
@@ -192,7 +192,7 @@ func (q *quantizer) replace(s step, x int, c op.Quantized, taken []int) {
 	for _, i := range taken {
 		q.gone[i] = i != taken[0]
 	}
-	q.steps[taken[0]], q.found = s, true
+	q.steps[taken[0]] = s
 }
 
 // stable reports whether value v stays the same once it is there.
