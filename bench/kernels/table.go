@@ -140,8 +140,8 @@ Shortest calls of `
 runtime, and "official" that on the official runtime. "x official" is the official time over the shorter one of ours, so more
 than 1 is faster. The speed is ours, in operations of float32 or int8 where there are products, else in bytes read and written.
 "Limit" is what bounds it, as ` + "`pte hwbench`" + ` measures it: float32 multiply-adds (fma), int8 dot products (dot), or reading as
-many bytes (read); the percents are of that, and above 100 where a cache has a part of them. Weights count with the bits they
-are stored in.
+many bytes (read); the percents are of that, and above 100 where a cache has a part of them, or where Winograd's algorithm
+multiplies less often than the definition of a convolution, which counts here. Weights count with the bits they are stored in.
 Static int8 converts float32 on both sides of the operator. Images have their channels innermost.
 `
 )

@@ -114,6 +114,13 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 				p.Run(tier, 64)
 			}
 		},
+		"winograd": func(stop *atomic.Bool) {
+			const tiles = n / 2048
+			for w := (&Winograd{Tiles: tiles, Channels: 64, Planes: &o[0], Plane: n / 16}); !stop.Load(); {
+				w.In(tier, &x[0], n/4, 16)
+				w.Out(tier, &x[0], n/2, 64, 0, 1)
+			}
+		},
 		"picks":   picksLoop(tier),
 		"blend":   blendLoop(tier),
 		"largest": largestLoop(tier, n),

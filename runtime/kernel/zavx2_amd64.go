@@ -431,6 +431,12 @@ func poolLargestX1AVX2(a *Pool)
 func poolLargestX4AVX2(a *Pool)
 
 //go:noescape
+func winogradInF32AVX2(a *winogradArgs)
+
+//go:noescape
+func winogradOutF32AVX2(a *winogradArgs)
+
+//go:noescape
 func widenF16AVX2(a *stream)
 
 //go:noescape

@@ -545,6 +545,12 @@ func poolLargestX1AVX512(a *Pool)
 func poolLargestX4AVX512(a *Pool)
 
 //go:noescape
+func winogradInF32AVX512(a *winogradArgs)
+
+//go:noescape
+func winogradOutF32AVX512(a *winogradArgs)
+
+//go:noescape
 func widenF16AVX512(a *stream)
 
 //go:noescape

@@ -473,6 +473,12 @@ func poolLargestX1NEON(a *Pool)
 func poolLargestX4NEON(a *Pool)
 
 //go:noescape
+func winogradInF32NEON(a *winogradArgs)
+
+//go:noescape
+func winogradOutF32NEON(a *winogradArgs)
+
+//go:noescape
 func widenF16NEON(a *stream)
 
 //go:noescape

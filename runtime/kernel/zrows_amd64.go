@@ -146,3 +146,27 @@ func (p *Pool) run(t Tier, mean, four bool) {
 		}
 	}
 }
+
+// runIn transforms the inputs of tiles.
+//
+//go:noinline
+func (w *winogradArgs) runIn(t Tier) {
+	switch t.float() {
+	case AVX512:
+		winogradInF32AVX512(w)
+	case AVX2:
+		winogradInF32AVX2(w)
+	}
+}
+
+// runOut transforms the products of tiles.
+//
+//go:noinline
+func (w *winogradArgs) runOut(t Tier) {
+	switch t.float() {
+	case AVX512:
+		winogradOutF32AVX512(w)
+	case AVX2:
+		winogradOutF32AVX2(w)
+	}
+}

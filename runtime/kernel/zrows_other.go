@@ -41,3 +41,15 @@ func (b *Blend) run(t Tier, vectors int) {
 //go:noinline
 func (p *Pool) run(t Tier, mean, four bool) {
 }
+
+// runIn transforms the inputs of tiles.
+//
+//go:noinline
+func (w *winogradArgs) runIn(t Tier) {
+}
+
+// runOut transforms the products of tiles.
+//
+//go:noinline
+func (w *winogradArgs) runOut(t Tier) {
+}

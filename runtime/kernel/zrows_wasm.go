@@ -118,3 +118,23 @@ func (p *Pool) run(t Tier, mean, four bool) {
 		}
 	}
 }
+
+// runIn transforms the inputs of tiles.
+//
+//go:noinline
+func (w *winogradArgs) runIn(t Tier) {
+	switch t.float() {
+	case WASM:
+		winogradInF32WASM(w)
+	}
+}
+
+// runOut transforms the products of tiles.
+//
+//go:noinline
+func (w *winogradArgs) runOut(t Tier) {
+	switch t.float() {
+	case WASM:
+		winogradOutF32WASM(w)
+	}
+}

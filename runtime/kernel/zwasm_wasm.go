@@ -690,6 +690,18 @@ func poolLargestX4WASMImport(a unsafe.Pointer)
 
 func poolLargestX4WASM(a *Pool) { poolLargestX4WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte winogradInF32WASM
+//go:noescape
+func winogradInF32WASMImport(a unsafe.Pointer)
+
+func winogradInF32WASM(a *winogradArgs) { winogradInF32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte winogradOutF32WASM
+//go:noescape
+func winogradOutF32WASMImport(a unsafe.Pointer)
+
+func winogradOutF32WASM(a *winogradArgs) { winogradOutF32WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte widenBF16WASM
 //go:noescape
 func widenBF16WASMImport(a unsafe.Pointer)

@@ -329,6 +329,11 @@ func prepareConvolution[T number](p *Prep) (State, error) {
 	if c.packed(w) {
 		return nil, nil
 	}
+	if c.winograd() {
+		s := packOf(p, w, "winograd", c.winogradPacked(), func(dst []T) { packWinograd(dst, &c, w) })
+		s.winograd = true
+		return s, nil
+	}
 	layout := c.convLayout() + " of groups of " + strconv.Itoa(c.outPer)
 	s := packOf(p, w, layout, c.convPacked(), func(dst []T) { packConv(dst, &c, w) })
 	s.depthwise = c.depthwise()
@@ -353,6 +358,10 @@ func runConvolution[T number](call *Call, s State) error {
 		return err
 	}
 	if s, ok := s.(*packed[T]); ok {
+		if s.winograd {
+			j := jobOf(call, &c, x, s.data)
+			return convWinograd(call, &j)
+		}
 		return convolve(call, &c, x, s.data)
 	}
 	if c.packed(w) {
@@ -377,6 +386,11 @@ func convAgain[T number](call *Call, s State) (bool, error) {
 			return true, err
 		}
 		return true, k.job.compute(call, k.run)
+	case *kept[winograd[T]]:
+		if err := k.job.take(call); err != nil {
+			return true, err
+		}
+		return true, k.job.compute(call, k.run)
 	case *kept[lines[T]]:
 		if k.job.channelsInner {
 			if err := k.job.take(call); err != nil {
@@ -396,9 +410,14 @@ func (j *convJob[T]) take(call *Call) (err error) {
 	return err
 }
 
-func convolve[T number](call *Call, c *conv, x, w []T) error {
-	j := convJob[T]{conv: *c, x: x, y: elems[T](call.Out[0]), w: w, bias: vectorOf[T](call.Args[convBias].Tensor),
+// jobOf is a convolution with the images and the bias of a call.
+func jobOf[T number](call *Call, c *conv, x, w []T) convJob[T] {
+	return convJob[T]{conv: *c, x: x, y: elems[T](call.Out[0]), w: w, bias: vectorOf[T](call.Args[convBias].Tensor),
 		bounds: call.bounds()}
+}
+
+func convolve[T number](call *Call, c *conv, x, w []T) error {
+	j := jobOf(call, c, x, w)
 	switch {
 	case len(j.y) == 0:
 		return nil

@@ -111,6 +111,7 @@ func matrixOf[T number](t *tensor.Tensor, transposed bool) matrix[T] {
 type packed[T number] struct {
 	data      []T
 	depthwise bool // they are the weights of a depthwise convolution
+	winograd  bool // they are the weights of one by Winograd's algorithm
 }
 
 // preparePacked packs the constant t.

@@ -191,5 +191,6 @@ func rowsGo(arch string) []byte {
 	picksGo(b, arch)
 	blendsGo(b, arch)
 	poolsGo(b, arch)
+	winogradGo(b, arch)
 	return formatted(b.Bytes())
 }

@@ -68,6 +68,7 @@ func floatsF32(m machine) {
 	picksF32(m)
 	blendsF32(m)
 	poolsF32(m)
+	winogradF32(m)
 	streamsF32(m)
 }
 

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// The integer registers of Winograd's transforms; see winogradArgs in package kernel for what they hold.
+const (
+	winogradRow = args + 1        // and three more
+	winogradAt  = args + 4 + iota // bytes from the rows to the vectors
+	winogradStep
+	winogradBack
+	winogradTo
+	winogradBeside
+	winogradBlocks
+)
+
+// Where the fields of kernel.winogradArgs lie.
+const (
+	winogradRowsAt   = 0
+	winogradStepAt   = 32
+	winogradBackAt   = 40
+	winogradNextAt   = 48
+	winogradOutAt    = 56
+	winogradLowerAt  = 64
+	winogradBesideAt = 72
+	winogradAfterAt  = 80
+	winogradFromAt   = 88
+	winogradBlocksAt = 96
+	winogradTilesAt  = 104
+	winogradLowAt    = 112
+	winogradHighAt   = 116
+	winogradOddAt    = 120
+)
+
+// winograds writes the transforms of F(2x2, 3x3): of the inputs of tiles with 4x4 elements, and of their 16 products.
+type winograds struct{ machine }
+
+func winogradF32(m machine) {
+	w := &winograds{m}
+	w.write("winogradInF32", w.input, nil, nil)
+	w.write("winogradOutF32", w.output, func() {
+		w.broadcast(winogradLow, args, winogradLowAt)
+		w.broadcast(winogradHigh, args, winogradHighAt)
+		w.bitwise('^', winogradZero, winogradZero, winogradZero)
+		w.load(winogradOdd, args, winogradOddAt)
+	}, func() { w.store(args, winogradOddAt, winogradOdd) })
+}
+
+func (w *winograds) width() int { return w.lanes() * float32Size }
+
+// write writes the loops over tiles and over the vectors of their channels around block.
+func (w *winograds) write(name string, block, first, last func()) {
+	w.begin(name+w.tier(), "winogradArgs")
+	for i := range ptr(4) {
+		w.get(winogradRow+i, args, winogradRowsAt+int(i)*pointerSize)
+	}
+	w.get(winogradStep, args, winogradStepAt)
+	w.get(winogradBack, args, winogradBackAt)
+	w.get(winogradBeside, args, winogradBesideAt)
+	if first != nil {
+		first()
+	}
+	w.label("tile")
+	w.get(winogradAt, args, winogradFromAt)
+	w.get(winogradBlocks, args, winogradBlocksAt)
+	w.label("block")
+	block()
+	w.add(winogradAt, w.width())
+	w.more(winogradBlocks, "block")
+	w.get(winogradTo, args, winogradNextAt)
+	for i := range ptr(4) {
+		w.addPtr(winogradRow+i, winogradTo)
+	}
+	w.get(winogradBlocks, args, winogradAfterAt)
+	for _, out := range []int{winogradOutAt, winogradLowerAt} {
+		w.get(winogradTo, args, out)
+		w.addPtr(winogradTo, winogradBlocks)
+		w.put(args, out, winogradTo)
+	}
+	w.get(winogradTo, args, winogradTilesAt)
+	w.add(winogradTo, -1)
+	w.put(args, winogradTilesAt, winogradTo)
+	w.loop(winogradTo, 1, "tile")
+	if last != nil {
+		last()
+	}
+	w.end()
+}
+
+// element loads the vector of row i at the column of winogradAt.
+func (w *winograds) element(v vec, i int) { w.loadAt(v, winogradRow+ptr(i), winogradAt, 0) }
+
+// columns emits what each of the four columns takes, and comes back to the first.
+func (w *winograds) columns(emit func(j vec)) {
+	for j := range vec(4) {
+		emit(j)
+		w.addPtr(winogradAt, winogradStep)
+	}
+	w.addPtr(winogradAt, winogradBack)
+}
+
+// input computes Bᵀ·d·B, two rows at a time.
+func (w *winograds) input() {
+	const d0, d1, d2, t = 8, 9, 10, 11
+	w.get(winogradTo, args, winogradOutAt)
+	w.addPtr(winogradTo, winogradAt)
+	for half := range 2 {
+		w.columns(func(j vec) {
+			w.element(d0, half)
+			w.element(d1, half+1)
+			w.element(d2, half+2)
+			if half == 0 {
+				w.arith('-', j, d0, d2)
+				w.arith('+', j+4, d1, d2)
+			} else {
+				w.arith('-', j, d1, d0)
+				w.arith('-', j+4, d0, d2)
+			}
+		})
+		for r := vec(0); r < 8; r += 4 {
+			for _, x := range []struct {
+				op   byte
+				a, b vec
+			}{{'-', 0, 2}, {'+', 1, 2}, {'-', 2, 1}, {'-', 1, 3}} {
+				w.arith(x.op, t, r+x.a, r+x.b)
+				w.store(winogradTo, 0, t)
+				w.addPtr(winogradTo, winogradBeside)
+			}
+		}
+	}
+}
+
+// The vector registers of output beside the sums.
+const (
+	winogradLow vec = 10 + iota
+	winogradHigh
+	winogradZero
+	winogradOdd
+)
+
+// output computes Aᵀ·m·A, clamped, and makes winogradOdd NaN where a result is not finite.
+func (w *winograds) output() {
+	const a, b = 8, 9
+	w.columns(func(j vec) {
+		w.element(j, 0)
+		w.element(a, 1)
+		w.element(b, 2)
+		w.arith('+', j, j, a)
+		w.arith('+', j, j, b)
+		w.arith('-', j+4, a, b)
+		w.element(a, 3)
+		w.arith('-', j+4, j+4, a)
+	})
+	for i, out := range []int{winogradOutAt, winogradLowerAt} {
+		r := vec(4 * i)
+		w.get(winogradTo, args, out)
+		w.addPtr(winogradTo, winogradAt)
+		w.arith('+', a, r, r+1)
+		w.arith('+', a, a, r+2)
+		w.arith('-', b, r+1, r+2)
+		w.arith('-', b, b, r+3)
+		for _, y := range []vec{a, b} {
+			w.fma(winogradOdd, y, winogradZero)
+			w.clamp(y, winogradLow, winogradHigh)
+			w.store(winogradTo, 0, y)
+			w.addPtr(winogradTo, winogradBeside)
+		}
+	}
+}
+
+// winogradGo adds the functions that call the transforms of an architecture.
+func winogradGo(b *bytes.Buffer, arch string) {
+	for _, f := range []struct{ name, doc string }{{"In", "the inputs"}, {"Out", "the products"}} {
+		fmt.Fprintf(b, "\n// run%s transforms %s of tiles.\n//\n//go:noinline\nfunc (w *winogradArgs) run%[1]s(t Tier) {\n", f.name, f.doc)
+		callTier(b, arch, "winograd"+f.name+"F32", "w")
+		b.WriteString("}\n")
+	}
+}

@@ -1,0 +1,113 @@
+package kernel
+
+import (
+	"math"
+	"unsafe"
+)
+
+// Winograd transforms tiles of a convolution with 3x3 taps and channels innermost for Winograd's algorithm F(2x2, 3x3): the 4x4
+// inputs of a tile become 16 planes, whose products with as many matrices become its 2x2 results. By Lavin and Gray, "Fast
+// Algorithms for Convolutional Neural Networks" (2015), with d and g the inputs and weights of a channel:
+//
+//	Y = Aᵀ·[(G·g·Gᵀ) ⊙ (Bᵀ·d·B)]·A
+//
+//	     ⎡1  0 -1  0⎤       ⎡ 1    0   0 ⎤
+//	Bᵀ = ⎢0  1  1  0⎥   G = ⎢1/2  1/2 1/2⎥   Aᵀ = ⎡1  1  1  0⎤
+//	     ⎢0 -1  1  0⎥       ⎢1/2 -1/2 1/2⎥        ⎣0  1 -1 -1⎦
+//	     ⎣0  1  0 -1⎦       ⎣ 0    0   1 ⎦
+//
+// The tiles lie side by side in a line of the image. Lengths and strides are in elements.
+type Winograd struct {
+	Tiles    int
+	Channels int // as many as HasWinograd wants
+	Planes   *float32
+	Plane    int // from a plane to the next; in each, the channels of a tile lie behind those of the tile before
+}
+
+// WinogradPlanes is how many planes there are, WinogradBias that whose products are part of each result, once.
+const (
+	WinogradPlanes = 16
+	WinogradBias   = 5
+)
+
+// winogradMost is how many vectors of tiles a call of a kernel computes at most, so that the garbage collector need not wait
+// for long.
+const winogradMost = 1 << 10
+
+// HasWinograd reports whether t has the transforms for so many channels.
+func HasWinograd(t Tier, channels int) bool { return t != Scalar && channels >= lanesOf(t) }
+
+// In makes the planes of inputs whose first tile begins at x, where line is from a line to the next, column from an element
+// of a line to the next.
+func (w *Winograd) In(t Tier, x *float32, line, column int) {
+	a := winogradArgs{step: floatBytes(column), next: floatBytes(2 * column), beside: floatBytes(w.Plane), after: floatBytes(w.Channels)}
+	for i := range a.rows {
+		a.rows[i] = floatAt(x, floatBytes(i*line))
+	}
+	a.out[0], a.out[1] = w.Planes, w.Planes
+	w.each(t, &a, false)
+}
+
+// Out makes results of the planes' products, between low and high, whose first tile begins at y. It reports whether all were
+// finite before.
+func (w *Winograd) Out(t Tier, y *float32, line, column int, low, high float32) bool {
+	a := winogradArgs{step: floatBytes(w.Plane), next: floatBytes(w.Channels), beside: floatBytes(column), after: floatBytes(2 * column), low: low, high: high}
+	for i := range a.rows {
+		a.rows[i] = floatAt(w.Planes, floatBytes(4*i*w.Plane))
+	}
+	a.out[0], a.out[1] = y, floatAt(y, floatBytes(line))
+	w.each(t, &a, true)
+	for _, v := range a.odd {
+		if math.Float32bits(v)<<1 != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// floatBytes is the size of n float32.
+func floatBytes(n int) uintptr { return uintptr(n) * unsafe.Sizeof(float32(0)) }
+
+// winogradArgs is what the kernels get, which change it; the generator knows its layout.
+type winogradArgs struct {
+	rows         [4]*float32
+	step, back   uintptr // from a column of rows to the next, and back from behind the fourth
+	next         uintptr // from a tile's rows to the next tile's
+	out          [2]*float32
+	beside       uintptr // from a vector of a result to that of the next
+	after        uintptr // from a tile's results to the next tile's
+	from, blocks uintptr // the first channel in bytes, and how many vectors
+	tiles        uintptr
+	low, high    float32
+	odd          [maxLanes]float32 // 0, or NaN where a result is not finite
+}
+
+// each computes all tiles by pieces; the last vector of a tile ends with its channels.
+func (w *Winograd) each(t Tier, a *winogradArgs, products bool) {
+	a.back = -(4 * a.step)
+	lanes := lanesOf(t)
+	blocks := w.Channels / lanes
+	most := max(1, winogradMost/(blocks+1))
+	for left := w.Tiles; left > 0; left -= most {
+		n := min(left, most)
+		rows, out := a.rows, a.out
+		a.from, a.blocks, a.tiles = 0, uintptr(blocks), uintptr(n)
+		a.run(t, products)
+		if w.Channels%lanes != 0 {
+			a.out = out
+			a.from, a.blocks, a.tiles = floatBytes(w.Channels-lanes), 1, uintptr(n)
+			a.run(t, products)
+		}
+		for i := range rows {
+			a.rows[i] = floatAt(rows[i], uintptr(n)*a.next)
+		}
+	}
+}
+
+func (w *winogradArgs) run(t Tier, products bool) {
+	if products {
+		w.runOut(t)
+	} else {
+		w.runIn(t)
+	}
+}

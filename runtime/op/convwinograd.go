@@ -1,0 +1,289 @@
+package op
+
+import (
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// winograd is a convolution with 3x3 taps that multiplies 16 times for the 2x2 results of a tile, where their definition does
+// so 36 times; see kernel.Winograd. Its work is cut into pieces of some tiles.
+type winograd[T number] struct {
+	convJob[T]
+	tier         kernel.Tier
+	weights      *tensor.Tensor // as they are
+	down, across int            // tiles of an image
+	piece        int            // tiles of a piece
+	slots        Slots
+	space        []T // of each slot: the planes of inputs, those of products, a tile of inputs, and one of results
+}
+
+// winogradLeast is how many channels it takes: as many as a vector of any tier has.
+const winogradLeast = 16
+
+// What the transforms of a tile cost for each input and each result channel, in multiplications, and how much less the whole
+// has to cost than the definition.
+const (
+	winogradInCost  = 120
+	winogradOutCost = 90
+	winogradGain    = 1.15
+)
+
+// winogradWeights is how many weights of a plane are too many to stay in a cache while images go by; then to read 16 for 9
+// takes longer than to multiply.
+const winogradWeights = 1 << 17
+
+// winograd reports whether constant weights are packed for that algorithm. It is for numbers whose sums are so many that the
+// transforms pay, by the sizes that the images have at most.
+func (c *conv) winograd() bool {
+	one, taps := triple{1, 1, 1}, triple{1, 3, 3}
+	if !c.segmented() || c.groups != 1 || c.kernel != taps || c.stride != one || c.dilation != one ||
+		c.inPer < winogradLeast || c.outPer < winogradLeast || c.inPer*c.outPer > winogradWeights {
+		return false
+	}
+	h, w := c.out.size[1], c.out.size[2]
+	tiles := ((h + 1) / 2) * ((w + 1) / 2)
+	mine := tiles * (kernel.WinogradPlanes*c.inPer*c.outPer + winogradInCost*c.inPer + winogradOutCost*c.outPer)
+	return float64(mine)*winogradGain < float64(h*w*c.taps()*c.inPer*c.outPer)
+}
+
+// winogradPacked is the length of the packed weights.
+func (c *conv) winogradPacked() int { return kernel.WinogradPlanes * c.len(c.inPer, c.outPer) }
+
+// packWinograd writes the panels of G·g·Gᵀ, plane after plane.
+func packWinograd[T number](dst []T, c *conv, w *tensor.Tensor) {
+	var s [tensor.MaxRank]int
+	stridesOf(&w.Meta, &s)
+	x, size := elems[T](w), c.len(c.inPer, c.outPer)
+	clear(dst)
+	for o := range c.outPer {
+		panel := o / c.cols * c.cols
+		width := c.width(min(c.cols, c.outPer-panel))
+		for i := range c.inPer {
+			at, from := panel*c.inPer+i*width+o-panel, o*s[0]+i*s[1]
+			var half [4][3]float64 // G·g
+			for k := range 3 {
+				a, b, d := float64(x[from+k*s[3]]), float64(x[from+s[2]+k*s[3]]), float64(x[from+2*s[2]+k*s[3]])
+				half[0][k], half[1][k], half[2][k], half[3][k] = a, (a+b+d)/2, (a-b+d)/2, d
+			}
+			for r := range half {
+				a, b, d := half[r][0], half[r][1], half[r][2]
+				plane := dst[4*r*size+at:]
+				plane[0], plane[size], plane[2*size], plane[3*size] = T(a), T((a+b+d)/2), T((a-b+d)/2), T(d)
+			}
+		}
+	}
+}
+
+// convWinograd computes a convolution whose weights are packed by packWinograd.
+func convWinograd[T number](call *Call, j *convJob[T]) error {
+	k := keep[winograd[T]](call)
+	k.job = winograd[T]{convJob: *j, tier: call.Tier}
+	k.job.layOut(call.Threads)
+	return k.job.compute(call, k.run)
+}
+
+// winogradTiles is how many tiles a piece has at most: so many that weights are read seldom, so few that their planes stay in a
+// cache.
+const winogradTiles = 64
+
+// layOut decides all that depends on sizes alone.
+func (w *winograd[T]) layOut(threads int) {
+	w.down, w.across = (w.out.size[1]+1)/2, (w.out.size[2]+1)/2
+	tiles := w.tiles()
+	n := (tiles + winogradTiles - 1) / winogradTiles
+	w.slots = Slots{Count: 1}
+	if w.work() >= gemmParallelMin && threads > 1 {
+		w.slots.Count = min(threads, MaxSlots)
+		n = (n + threads - 1) / threads * threads
+	}
+	w.piece = (tiles + n - 1) / n
+	w.slots.Items = (tiles + w.piece - 1) / w.piece
+}
+
+func (w *winograd[T]) tiles() int { return w.out.batch * w.down * w.across }
+
+// planeGap keeps the same elements of planes out of the same set of a cache.
+const planeGap = 16
+
+// planes are the lengths of a plane of inputs and of one of products.
+func (w *winograd[T]) planes() (in, out int) {
+	return w.piece*w.inPer + planeGap, w.piece*w.outPer + planeGap
+}
+
+func (w *winograd[T]) compute(call *Call, run func(lo, hi int)) error {
+	in, out := w.planes()
+	size := kernel.WinogradPlanes*(in+out) + kernel.WinogradPlanes*w.inPer + 4*w.outPer
+	space, err := tempOf[T](call, w.slots.Count*(size+SlotGap/f32Size))
+	if err != nil {
+		return err
+	}
+	w.space, w.weights = space, call.Args[convWeight].Tensor
+	if w.slots.Count == 1 {
+		w.parts(0, w.slots.Items)
+		return nil
+	}
+	call.Parallel(w.slots.Items, 1, run)
+	return nil
+}
+
+// parts computes pieces lo to hi.
+func (w *winograd[T]) parts(lo, hi int) {
+	size := len(w.space) / w.slots.Count
+	mine := w.slots.Enter(lo)
+	defer w.slots.Leave(mine)
+	in, out := w.planes()
+	p := winogradPiece[T]{winograd: w}
+	var rest []T
+	p.planesIn, rest = cutOff(w.space[mine*size:][:size], kernel.WinogradPlanes*in)
+	p.planesOut, rest = cutOff(rest, kernel.WinogradPlanes*out)
+	p.patch, p.edge = cutOff(rest, kernel.WinogradPlanes*w.inPer)
+	for i := lo; i < hi; i++ {
+		p.lo, p.hi = i*w.piece, min((i+1)*w.piece, w.tiles())
+		p.inputs()
+		p.products()
+		p.results()
+	}
+}
+
+// cutOff is the first n elements of x, and the rest.
+func cutOff[T any](x []T, n int) (first, rest []T) { return x[:n:n], x[n:] }
+
+// winogradPiece are tiles lo to hi, and the space for them.
+type winogradPiece[T number] struct {
+	*winograd[T]
+	lo, hi              int
+	planesIn, planesOut []T // of inputs and of products
+	patch, edge         []T // the inputs of a tile, and the results of one
+}
+
+// tile is where a tile lies: its image, and the first of its results.
+func (w *winograd[T]) tile(i int) (n, y, x int) {
+	return i / (w.down * w.across), i / w.across % w.down * 2, i % w.across * 2
+}
+
+// inputs makes the planes of inputs.
+func (p *winogradPiece[T]) inputs() {
+	plane, _ := p.planes()
+	k := kernel.Winograd{Channels: p.inPer, Plane: plane}
+	line, column := p.in.step[1], p.in.step[2]
+	for i := p.lo; i < p.hi; i += k.Tiles {
+		n, y, x := p.tile(i)
+		y, x = y-p.pad[1], x-p.pad[2]
+		k.Tiles, k.Planes = 1, at32(p.planesIn, (i-p.lo)*p.inPer)
+		if y < 0 || x < 0 || y+4 > p.in.size[1] || x+4 > p.in.size[2] {
+			p.fill(n, y, x)
+			k.In(p.tier, at32(p.patch, 0), 4*p.inPer, p.inPer)
+			continue
+		}
+		k.Tiles = min(p.hi-i, (p.in.size[2]-x-2)/2)
+		k.In(p.tier, at32(p.x, n*p.in.sn+y*line+x*column), line, column)
+	}
+}
+
+// fill copies the 4x4 inputs from y, x on, of which some lie outside of the image.
+func (p *winogradPiece[T]) fill(n, y, x int) {
+	in := &p.in
+	for i := range 4 {
+		for j := range 4 {
+			to := p.patch[(4*i+j)*p.inPer:][:p.inPer]
+			if y+i < 0 || x+j < 0 || y+i >= in.size[1] || x+j >= in.size[2] {
+				clear(to)
+				continue
+			}
+			copy(to, p.x[n*in.sn+(y+i)*in.step[1]+(x+j)*in.step[2]:])
+		}
+	}
+}
+
+// products multiplies each plane with its weights.
+func (p *winogradPiece[T]) products() {
+	in, out := p.planes()
+	size := p.len(p.inPer, p.outPer)
+	g := gemm[T]{tiling: p.tiling, m: p.hi - p.lo, n: p.outPer, k: p.inPer, lda: p.inPer, rs: p.outPer, cs: 1, bounds: kernel.Unclamped}
+	for f := range kernel.WinogradPlanes {
+		g.a, g.b, g.c, g.bias = p.planesIn[f*in:], p.w[f*size:], p.planesOut[f*out:], nil
+		if f == kernel.WinogradBias {
+			g.bias = p.bias
+		}
+		g.block(0, g.m, 0, g.panels(g.n))
+	}
+}
+
+// results makes the results of the planes of products.
+func (p *winogradPiece[T]) results() {
+	for i := p.lo; i < p.hi; {
+		_, y, x := p.tile(i)
+		n := 1
+		if y+2 <= p.out.size[1] && x+2 <= p.out.size[2] {
+			n = min(p.hi-i, (p.out.size[2]-x)/2)
+		}
+		if !p.result(i, n) {
+			for k := i; k < i+n; k++ {
+				if !p.result(k, 1) {
+					p.define(k)
+				}
+			}
+		}
+		i += n
+	}
+}
+
+// result makes the results of n tiles of a line, or those of one that reaches beyond the image, and reports whether all are
+// finite.
+func (p *winogradPiece[T]) result(i, n int) bool {
+	_, plane := p.planes()
+	o := &p.out
+	image, y, x := p.tile(i)
+	k := kernel.Winograd{Tiles: n, Channels: p.outPer, Plane: plane, Planes: at32(p.planesOut, (i-p.lo)*p.outPer)}
+	at := image*o.sn + y*o.step[1] + x*o.step[2]
+	if h, w := min(2, o.size[1]-y), min(2, o.size[2]-x); h < 2 || w < 2 {
+		finite := k.Out(p.tier, at32(p.edge, 0), 2*p.outPer, p.outPer, p.bounds[0], p.bounds[1])
+		for r := range h {
+			for c := range w {
+				copy(p.y[at+r*o.step[1]+c*o.step[2]:], p.edge[(2*r+c)*p.outPer:][:p.outPer])
+			}
+		}
+		return finite
+	}
+	return k.Out(p.tier, at32(p.y, at), o.step[1], o.step[2], p.bounds[0], p.bounds[1])
+}
+
+// define computes the results of tile i by their definition: where an input is infinite or NaN, or sums are infinite, the
+// algorithm spoils all results of its tile.
+func (p *winogradPiece[T]) define(i int) {
+	o := &p.out
+	n, y, x := p.tile(i)
+	for h := y; h < min(y+2, o.size[1]); h++ {
+		for w := x; w < min(x+2, o.size[2]); w++ {
+			to := p.y[n*o.sn+h*o.step[1]+w*o.step[2]:][:p.outPer]
+			for c := range to {
+				to[c] = clampOf(p.sum(n, h, w, c), T(p.bounds[0]), T(p.bounds[1]))
+			}
+		}
+	}
+}
+
+// sum is the result for output channel c at h, w of image n.
+func (p *winogradPiece[T]) sum(n, h, w, c int) T {
+	var s [tensor.MaxRank]int
+	stridesOf(&p.weights.Meta, &s)
+	in, weights := &p.in, elems[T](p.weights)
+	var sum T
+	if p.bias != nil {
+		sum = p.bias[c]
+	}
+	for i := range 3 {
+		for j := range 3 {
+			y, x := h-p.pad[1]+i, w-p.pad[2]+j
+			if y < 0 || x < 0 || y >= in.size[1] || x >= in.size[2] {
+				continue
+			}
+			from := p.x[n*in.sn+y*in.step[1]+x*in.step[2]:][:p.inPer]
+			at := c*s[0] + i*s[2] + j*s[3]
+			for k, v := range from {
+				sum += T(v * weights[at+k*s[1]])
+			}
+		}
+	}
+	return sum
+}

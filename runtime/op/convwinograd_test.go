@@ -1,0 +1,167 @@
+package op
+
+import (
+	"math"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	threads "github.com/rules-pte/rules_pte/runtime/parallel"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// winogradCases are convolutions whose weights are packed for Winograd's algorithm: results that end within a tile, images of
+// fewer tiles than a piece and of more, padding that tiles lie in as a whole, and channels that fill no vector.
+var winogradCases = []struct {
+	name   string
+	in     dims
+	out    int64
+	pad    int64
+	bounds *[2]float32
+}{
+	{"even", dims{1, 16, 8, 8}, 32, 1, nil},
+	{"odd", dims{1, 16, 9, 13}, 37, 1, nil},
+	{"images", dims{3, 19, 8, 10}, 16, 0, &[2]float32{-0.5, 1}},
+	{"many tiles", dims{2, 33, 31, 33}, 41, 1, nil},
+	{"wide padding", dims{1, 24, 8, 7}, 24, 5, &[2]float32{0, 6}},
+	{"one image less than a tile", dims{1, 48, 3, 3}, 48, 6, nil},
+	{"one line", dims{1, 40, 4, 90}, 40, 0, nil},
+}
+
+// gauss is a tensor of random numbers.
+func gauss(r *rand.Rand, sizes ...tensor.Dim) *tensor.Tensor {
+	t := wave(sizes...)
+	for i := range elems[float32](t) {
+		elems[float32](t)[i] = float32(r.NormFloat64())
+	}
+	return t
+}
+
+// TestWinograd holds results of every tier against float64, those of several threads and of further calls against those of one,
+// and counts what a call allocates.
+func TestWinograd(t *testing.T) {
+	for _, c := range winogradCases {
+		t.Run(c.name, func(t *testing.T) {
+			r := rand.New(rand.NewSource(1))
+			x := ordered(gauss(r, c.in...), lastOrder(4, true)...)
+			w, bias := gauss(r, c.out, c.in[1], 3, 3), gauss(r, c.out)
+			args := vals(x, w, bias, dims{1, 1}, dims{c.pad, c.pad}, dims{1, 1}, false, dims{0, 0}, 1)
+			for _, tier := range kernel.Tiers()[1:] {
+				var one []float32
+				for _, n := range []int{1, 3} {
+					pool := threads.New(n)
+					v := boundConv(t, tier, &Env{Temp: new(Temp), Parallel: pool.Run, Threads: n}, args, c.bounds)
+					call := func() {
+						if err := v.Call(); err != nil {
+							t.Fatal(err)
+						}
+					}
+					call()
+					checkWinograd(t, tier, v, false)
+					if allocs := testing.AllocsPerRun(3, call); allocs != 0 {
+						t.Errorf("%v, %d threads: %v allocations", tier, n, allocs)
+					}
+					if y := elems[float32](v.Outs[0]); n == 1 {
+						one = slices.Clone(y)
+					} else if !slices.Equal(y, one) {
+						t.Errorf("%v: %d threads have other results than one", tier, n)
+					}
+					pool.Close()
+				}
+			}
+		})
+	}
+}
+
+// checkWinograd holds the results of a call against float64; huge says that sums may not be finite in float32.
+func checkWinograd(t *testing.T, tier kernel.Tier, v *Invoker, huge bool) {
+	t.Helper()
+	if s, ok := v.plan.state.(*packed[float32]); !ok || !s.winograd {
+		t.Fatalf("%v: not by Winograd's algorithm", tier)
+	}
+	low, high := math.Inf(-1), math.Inf(1)
+	if b := v.call.Bounds; b != nil {
+		low, high = float64(b[0]), float64(b[1])
+	}
+	c := newConv(v.Args, &v.Args[convInput].Tensor.Meta, &v.Outs[0].Meta)
+	x, y := elems[float32](v.Args[convInput].Tensor), elems[float32](v.Outs[0])
+	w, bias := elems[float32](v.Args[convWeight].Tensor), elems[float32](v.Args[convBias].Tensor)
+	for n := range c.out.batch {
+		for p := range c.out.size.product() {
+			at := triple{0, p / c.out.size[2], p % c.out.size[2]}
+			for o := range c.outPer {
+				want, size := float64(bias[o]), math.Abs(float64(bias[o]))
+				for k := range c.depth() {
+					tap := k % 9
+					h, col := c.source(1, at[1], tap/3), c.source(2, at[2], tap%3)
+					if h < 0 || col < 0 {
+						continue
+					}
+					d := float64(w[o*c.depth()+k]) * float64(x[n*c.in.sn+k/9*c.in.sc+h*c.in.step[1]+col*c.in.step[2]])
+					want, size = want+d, size+math.Abs(d)
+				}
+				got := float64(y[n*c.out.sn+o*c.out.sc+at[1]*c.out.step[1]+at[2]*c.out.step[2]])
+				want = min(max(want, low), high) // NaN of NaN
+				if got == want || math.IsNaN(want) && math.IsNaN(got) || math.Abs(got-want) <= 2e-6*size || huge && size > math.MaxFloat32 && !math.IsNaN(got) {
+					continue
+				}
+				t.Fatalf("%v: image %d, channel %d at %v: %v, want %v", tier, n, o, at[1:], got, want)
+			}
+		}
+	}
+}
+
+// TestWinogradOdd holds that numbers which are not finite spoil no results but those that see them.
+func TestWinogradOdd(t *testing.T) {
+	for _, bounds := range []*[2]float32{nil, {-1, 3}} {
+		for _, odd := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 3e38} {
+			r := rand.New(rand.NewSource(1))
+			x := ordered(gauss(r, 1, 20, 11, 14), lastOrder(4, true)...)
+			w := gauss(r, 30, 20, 3, 3)
+			for _, at := range []int{0, len(elems[float32](x)) / 2, len(elems[float32](x)) - 1} {
+				elems[float32](x)[at] = float32(odd)
+			}
+			args := vals(x, w, gauss(r, 30), dims{1, 1}, dims{1, 1}, dims{1, 1}, false, dims{0, 0}, 1)
+			for _, tier := range kernel.Tiers()[1:] {
+				v := boundConv(t, tier, &Env{Temp: new(Temp)}, args, bounds)
+				if err := v.Call(); err != nil {
+					t.Fatal(err)
+				}
+				checkWinograd(t, tier, v, odd == 3e38)
+			}
+		}
+	}
+}
+
+// TestWinogradChosen holds for which convolutions weights are packed so.
+func TestWinogradChosen(t *testing.T) {
+	tier := kernel.Best()
+	if tier == kernel.Scalar {
+		t.Skip("the scalar tier has no transforms")
+	}
+	for _, c := range []struct {
+		name        string
+		in, w       dims
+		stride, dil int64
+		groups      int
+		want        bool
+	}{
+		{"56x56 of 64", dims{1, 64, 56, 56}, dims{64, 64, 3, 3}, 1, 1, 1, true},
+		{"8x8 of 16 to 32", dims{1, 16, 8, 8}, dims{32, 16, 3, 3}, 1, 1, 1, true},
+		{"few channels", dims{1, 3, 56, 56}, dims{64, 3, 3, 3}, 1, 1, 1, false},
+		{"too many weights", dims{1, 512, 7, 7}, dims{512, 512, 3, 3}, 1, 1, 1, false},
+		{"one tile", dims{1, 64, 1, 1}, dims{64, 64, 3, 3}, 1, 1, 1, false},
+		{"stride", dims{1, 64, 56, 56}, dims{64, 64, 3, 3}, 2, 1, 1, false},
+		{"dilation", dims{1, 64, 56, 56}, dims{64, 64, 3, 3}, 1, 2, 1, false},
+		{"groups", dims{1, 64, 56, 56}, dims{64, 32, 3, 3}, 1, 1, 2, false},
+		{"5x5", dims{1, 64, 56, 56}, dims{64, 64, 5, 5}, 1, 1, 1, false},
+	} {
+		x := ordered(wave(c.in...), lastOrder(4, true)...)
+		args := vals(x, wave(c.w...), nil, dims{c.stride, c.stride}, dims{c.dil, c.dil}, dims{c.dil, c.dil}, false, dims{0, 0}, c.groups)
+		v := boundConv(t, tier, &Env{Temp: new(Temp)}, args, nil)
+		if s := v.plan.state.(*packed[float32]); s.winograd != c.want {
+			t.Errorf("%s: %v", c.name, s.winograd)
+		}
+	}
+}
