@@ -92,7 +92,9 @@ func (b *FreeableBuffer) Free() {
 type Packing struct {
 	// Bytes is how many it writes, about.
 	Bytes int
-	Run   func()
+	// Into is what it writes, if that lies in what Constants gave.
+	Into []byte
+	Run  func()
 }
 
 // InitContext is what Init gets; it is valid for the call, its functions as long as the handle.

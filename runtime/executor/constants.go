@@ -57,22 +57,21 @@ func newChunk(n int) chunk {
 	return chunk{data: op.AlignedBytes(n)}
 }
 
-// prepare gives what was taken since the last time its pages, on several threads: large ones where they are full.
-func (s *constants) prepare(pool *parallel.Pool) {
+// prepare asks for large pages where what was taken since the last time fills them, and gives the rest its pages.
+func (s *constants) prepare() {
 	for i := range s.chunks {
 		c := &s.chunks[i]
 		if c.unmap == nil || c.used == c.ready {
 			continue
 		}
-		part := c.data[c.ready:c.used]
-		from := (c.ready + hugePage - 1) &^ (hugePage - 1)
-		if until := c.used &^ (hugePage - 1); until > from {
+		from := min((c.ready+hugePage-1)&^(hugePage-1), c.used)
+		until := max(c.used&^(hugePage-1), from)
+		if until > from {
 			useHugePages(c.data[from:until])
 		}
+		populate(c.data[c.ready:from])
+		populate(c.data[until:c.used])
 		c.ready = c.used
-		pool.Run((len(part)+hugePage-1)/hugePage, 1, func(lo, hi int) {
-			populate(part[lo*hugePage : min(hi*hugePage, len(part))])
-		})
 	}
 }
 
@@ -85,6 +84,9 @@ func (s *constants) close() {
 	s.chunks = nil
 }
 
+// populateLeast is from how many bytes on a job's pages come before it runs; the system gives the others' one by one.
+const populateLeast = 128 << 10
+
 // packAll runs jobs on the threads of pool, the large ones first.
 func packAll(pool *parallel.Pool, jobs []backend.Packing) {
 	if pool.Threads() > 1 {
@@ -93,7 +95,11 @@ func packAll(pool *parallel.Pool, jobs []backend.Packing) {
 	var next atomic.Int64
 	pool.Run(min(pool.Threads(), len(jobs)), 1, func(int, int) {
 		for i := next.Add(1); i <= int64(len(jobs)); i = next.Add(1) {
-			jobs[i-1].Run()
+			job := &jobs[i-1]
+			if len(job.Into) >= populateLeast {
+				populate(job.Into) // now, so that the pages are still in the cache when they are written
+			}
+			job.Run()
 		}
 	})
 }

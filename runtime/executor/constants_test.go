@@ -12,8 +12,6 @@ import (
 
 // TestConstants takes memory of several chunks, before and after it has its pages.
 func TestConstants(t *testing.T) {
-	pool := parallel.New(2)
-	defer pool.Close()
 	for _, file := range []int{0, 1 << 20, 5 << 20} {
 		s := newConstants(file)
 		var all [][]byte
@@ -26,11 +24,11 @@ func TestConstants(t *testing.T) {
 				t.Errorf("%d bytes lie at %p", n, &b[0])
 			}
 			if i%3 == 0 {
-				s.prepare(pool)
+				s.prepare()
 			}
 			all = append(all, b)
 		}
-		s.prepare(pool)
+		s.prepare()
 		for i, b := range all {
 			for j := range b {
 				if b[j] != 0 {

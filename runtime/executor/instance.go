@@ -22,7 +22,8 @@ type Instance struct {
 	closed  bool
 	temp    op.Temp
 	env     op.Env
-	used    int64 // bytes of arenas and of owned tensors
+	used    int64    // bytes of arenas and of owned tensors
+	unmaps  []func() // give back arenas
 }
 
 // Method is a method of an instance.
@@ -123,6 +124,9 @@ func (in *Instance) Close() {
 			}
 		}
 	}
+	for _, unmap := range in.unmaps {
+		unmap()
+	}
 }
 
 func (m *Method) bind() error {
@@ -164,7 +168,7 @@ func (m *Method) allocArenas() (err error) {
 	for i, n := range m.m.plan.NonConstBufferSizes {
 		b := m.inst.shared[i]
 		if !m.m.sharedArena[i] || b == nil {
-			if b, err = m.inst.alloc(int(n)); err != nil {
+			if b, err = m.inst.arena(int(n)); err != nil {
 				return err
 			}
 		}
@@ -305,11 +309,29 @@ func (m *Method) initDelegate(s *step, args []*op.Value) (backend.Handle, error)
 
 // alloc is backend.InitContext.Alloc.
 func (in *Instance) alloc(n int) ([]byte, error) {
-	if limit := in.prog.opts.MaxMemory; n < 0 || int64(n) > limit-in.used-int64(in.temp.Held()) {
-		return nil, fail(pte.MemoryAllocationFailed, "instance needs more than the limit of ", itoa(limit), " bytes")
+	if !in.fits(n) {
+		return nil, fail(pte.MemoryAllocationFailed, "instance needs more than the limit of ", itoa(in.prog.opts.MaxMemory), " bytes")
 	}
 	in.take(int64(n))
 	return in.prog.alloc(n), nil
+}
+
+// arena is alloc for memory that nobody looks at after Close: large ones come from the system, where nobody clears them once more,
+// and do not make Go collect its garbage.
+func (in *Instance) arena(n int) ([]byte, error) {
+	if in.prog.opts.Alloc == nil && in.fits(n) {
+		if b, unmap := mapMemory(n); unmap != nil {
+			in.unmaps = append(in.unmaps, unmap)
+			in.take(int64(n))
+			return b, nil
+		}
+	}
+	return in.alloc(n)
+}
+
+// fits reports whether n more bytes are within the limit.
+func (in *Instance) fits(n int) bool {
+	return n >= 0 && int64(n) <= in.prog.opts.MaxMemory-in.used-int64(in.temp.Held())
 }
 
 // take counts n bytes, which are there, and leaves the rest to temporaries.

@@ -255,7 +255,7 @@ func (p *Program) fill() (err error) {
 		err = p.packing
 	}()
 	p.mu.Lock()
-	p.constants.prepare(p.pool)
+	p.constants.prepare()
 	jobs := p.fills
 	p.fills = nil
 	p.mu.Unlock()
@@ -360,7 +360,7 @@ func (p *Program) packOf(t *tensor.Tensor, how op.Packing) []byte {
 	if how.Now {
 		fill()
 	} else {
-		p.fills = append(p.fills, backend.Packing{Bytes: how.Bytes, Run: fill})
+		p.fills = append(p.fills, backend.Packing{Bytes: how.Bytes, Into: b, Run: fill})
 	}
 	return b
 }

@@ -156,15 +156,26 @@ func (l *Largest) run(t Tier, size int) {
 	}
 }
 
-// squareSide is the side of the squares that a kernel transposes, 0 where there is none.
-func squareSide(t Tier) int {
-	if t == Scalar {
-		return 0
+// squareSides are the sides of the squares that kernels transpose, the larger ones first.
+func squareSides(t Tier) []int {
+	switch t {
+	case Scalar:
+		return nil
+	case AVX2:
+		return sidesAVX2
 	}
-	return 8
+	return sidesAVX512
 }
 
-// runSquares transposes squares; like Gemm.Run it has a frame of its own.
+var sidesAVX2, sidesAVX512 = []int{8}, []int{16, 8}
+
+// runSquares transposes squares of this side; like Gemm.Run it has a frame of its own.
 //
 //go:noinline
-func runSquares(a *transposition) { transposeAVX2(a) }
+func runSquares(side int, a *transposition) {
+	if side == 16 {
+		transposeAVX512(a)
+		return
+	}
+	transposeAVX2(a)
+}

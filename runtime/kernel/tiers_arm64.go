@@ -108,15 +108,17 @@ func (l *Largest) run(_ Tier, size int) {
 	largestX2NEON(l)
 }
 
-// squareSide is the side of the squares that a kernel transposes, 0 where there is none.
-func squareSide(t Tier) int {
+// squareSides are the sides of the squares that kernels transpose.
+func squareSides(t Tier) []int {
 	if t == Scalar {
-		return 0
+		return nil
 	}
-	return 4
+	return sidesNEON
 }
+
+var sidesNEON = []int{4}
 
 // runSquares transposes squares; like Gemm.Run it has a frame of its own.
 //
 //go:noinline
-func runSquares(a *transposition) { transposeNEON(a) }
+func runSquares(_ int, a *transposition) { transposeNEON(a) }

@@ -25,7 +25,7 @@ func (f *TapsF32) call(*Taps, int, bool) {}
 
 func (l *Largest) run(Tier, int) {}
 
-// squareSide is 0: no kernel transposes squares.
-func squareSide(Tier) int { return 0 }
+// squareSides is empty: no kernel transposes squares.
+func squareSides(Tier) []int { return nil }
 
-func runSquares(*transposition) {}
+func runSquares(int, *transposition) {}

@@ -78,7 +78,7 @@ func (l *Largest) run(_ Tier, size int) {
 	largestX2WASM(l)
 }
 
-// squareSide is 0: no kernel transposes squares.
-func squareSide(Tier) int { return 0 }
+// squareSides is empty: no kernel transposes squares.
+func squareSides(Tier) []int { return nil }
 
-func runSquares(*transposition) {}
+func runSquares(int, *transposition) {}

@@ -16,7 +16,7 @@ type transposition struct {
 
 // transposeBlock is how many rows of the result are written together: so many lines of the cache are in use, and not
 // many more.
-const transposeBlock = 128
+const transposeBlock = 256
 
 // moveTier is the tier whose kernels move elements; all give the same bits.
 var moveTier = sync.OnceValue(Best)
@@ -28,19 +28,19 @@ func Transpose[T any](dst, src []T, n, m, to, from int) {
 		transposeThree(dst, src, n, from)
 		return
 	}
-	side := 0
+	var sides []int
 	if unsafe.Sizeof(*new(T)) == 4 {
-		side = squareSide(moveTier())
+		sides = squareSides(moveTier())
 	}
-	transposeBy(side, dst, src, n, m, to, from)
+	transposeBy(sides, dst, src, n, m, to, from)
 }
 
-// transposeBy is Transpose with squares of this side, none if it is 0.
-func transposeBy[T any](side int, dst, src []T, n, m, to, from int) {
+// transposeBy is Transpose with squares of these sides.
+func transposeBy[T any](sides []int, dst, src []T, n, m, to, from int) {
 	for i := 0; i < n; i += transposeBlock {
 		k, j := min(transposeBlock, n-i), 0
-		if side > 0 && k >= side {
-			for ; j+side <= m; j += side {
+		for _, side := range sides {
+			for ; k >= side && j+side <= m; j += side {
 				transposeSquares(side, dst[i*to+j:], src[j*from+i:], k, to, from)
 			}
 		}
@@ -65,7 +65,7 @@ func transposeSquares[T any](side int, dst, src []T, n, to, from int) {
 	whole := n / side * side
 	_, _ = dst[(n-1)*to+side-1], src[(side-1)*from+n-1]
 	size := unsafe.Sizeof(*new(T))
-	runSquares(&transposition{unsafe.Pointer(&src[0]), uintptr(from) * size, unsafe.Pointer(&dst[0]), uintptr(to) * size, uintptr(n / side)})
+	runSquares(side, &transposition{unsafe.Pointer(&src[0]), uintptr(from) * size, unsafe.Pointer(&dst[0]), uintptr(to) * size, uintptr(n / side)})
 	for i := whole; i < n; i++ {
 		o := dst[i*to:][:side]
 		for j := range o {

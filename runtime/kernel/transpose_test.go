@@ -6,7 +6,7 @@ import (
 )
 
 // transposeSizes are rows and columns around the squares', and around the block of rows.
-var transposeSizes = []int{0, 1, 2, 3, 4, 7, 8, 9, 16, 19, 31, 64, 67, 130}
+var transposeSizes = []int{0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 19, 24, 31, 64, 67, 130}
 
 // TestTranspose transposes matrices whose rows have gaps, in every tier.
 func TestTranspose(t *testing.T) {
@@ -14,14 +14,14 @@ func TestTranspose(t *testing.T) {
 		for _, n := range transposeSizes {
 			for _, m := range transposeSizes {
 				t.Run(fmt.Sprintf("%v/%dx%d", tier, n, m), func(t *testing.T) {
-					testTranspose[uint32](t, squareSide(tier), n, m)
-					testTranspose[float32](t, squareSide(tier), n, m)
+					testTranspose[uint32](t, squareSides(tier), n, m)
+					testTranspose[float32](t, squareSides(tier), n, m)
 				})
 			}
 		}
 	}
-	testTranspose[uint8](t, 0, 67, 19)
-	testTranspose[float64](t, 0, 67, 19)
+	testTranspose[uint8](t, nil, 67, 19)
+	testTranspose[float64](t, nil, 67, 19)
 }
 
 // TestTransposePlanes makes pixels of three planes.
@@ -41,7 +41,7 @@ func TestTransposePlanes(t *testing.T) {
 }
 
 // testTranspose transposes n rows of m elements and looks at the gaps, too.
-func testTranspose[T uint8 | uint32 | float32 | float64](t *testing.T, side, n, m int) {
+func testTranspose[T uint8 | uint32 | float32 | float64](t *testing.T, sides []int, n, m int) {
 	const gap, guard = 3, 77
 	src, dst := make([]T, m*(n+gap)), make([]T, n*(m+gap))
 	for i := range src {
@@ -50,7 +50,7 @@ func testTranspose[T uint8 | uint32 | float32 | float64](t *testing.T, side, n, 
 	for i := range dst {
 		dst[i] = guard
 	}
-	transposeBy(side, dst, src, n, m, m+gap, n+gap)
+	transposeBy(sides, dst, src, n, m, m+gap, n+gap)
 	for i := range dst {
 		row, col := i/(m+gap), i%(m+gap)
 		want := T(guard)
@@ -71,7 +71,7 @@ func BenchmarkTranspose(b *testing.B) {
 			b.SetBytes(2 * 4 * n * n)
 			for b.Loop() {
 				for at := 0; at < n; at += 32 {
-					transposeBy(squareSide(tier), dst[at*n:], src[at*n:], n, 32, 32, n)
+					transposeBy(squareSides(tier), dst[at*n:], src[at*n:], n, 32, 32, n)
 				}
 			}
 		})

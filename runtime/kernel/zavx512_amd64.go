@@ -577,6 +577,9 @@ func squaresF32AVX512(a *stream)
 //go:noescape
 func accumulateF64AVX512(a *stream)
 
+//go:noescape
+func transposeAVX512(a *transposition)
+
 // gemmF32AVX512 computes t, which has this many rows.
 func gemmF32AVX512(t *Tile, rows int) {
 	if t.Offsets == nil {

@@ -197,6 +197,10 @@ func packConv[T number](dst []T, c *conv, w *tensor.Tensor) {
 	var s [tensor.MaxRank]int
 	stridesOf(&w.Meta, &s)
 	x := elems[T](w)
+	if c.depthwise() && c.columns(&s, c.channelsInner) {
+		kernel.Transpose(dst, x, c.taps(), c.out.channels, c.out.channels, s[0])
+		return
+	}
 	if c.depthwise() {
 		for t := range c.taps() {
 			at, line := c.tapOffset(t, &s), dst[t*c.out.channels:][:c.out.channels]
@@ -228,6 +232,12 @@ func (c *conv) tapOffset(t int, s *[tensor.MaxRank]int) int {
 
 // packRows writes the row of each output channel: for every input channel its taps.
 func packRows[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int) {
+	if c.columns(s, false) {
+		for o := range c.out.channels {
+			copy(dst[o*c.depth():][:c.depth()], x[o*s[0]:])
+		}
+		return
+	}
 	for o := range c.out.channels {
 		for r := range c.depth() {
 			ci, at := r/c.taps(), c.tapOffset(r%c.taps(), s)
@@ -244,8 +254,12 @@ func packRows[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int) {
 
 // packGroup packs the depth × outPer matrix of group g.
 func packGroup[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int, g int) {
-	if c.columns(s) {
+	switch {
+	case c.columns(s, c.channelsInner):
 		pack(dst, matrix[T]{x[g*c.outPer*s[0]:], c.depth(), c.outPer, 1, s[0]}, c.tiling)
+		return
+	case c.columns(s, !c.channelsInner):
+		packSwapped(dst, c, x[g*c.outPer*s[0]:], s[0])
 		return
 	}
 	for j := 0; j < c.outPer; j += c.cols {
@@ -271,13 +285,41 @@ func packGroup[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int, g int)
 	}
 }
 
-// columns reports whether the weights of an output channel, of strides s, lie as they are packed.
-func (c *conv) columns(s *[tensor.MaxRank]int) bool {
+// swappedRows is about how many rows packSwapped takes at a time.
+const swappedRows = 128
+
+// packSwapped packs a group whose weights of an output channel, which begin stride behind those of the one before, lie with the
+// input channels and the taps the other way round than they are packed: rows of panels, which then go to their places.
+func packSwapped[T number](dst []T, c *conv, x []T, stride int) {
+	outer, inner := c.taps(), c.inPer // of the weights as they lie
+	if c.channelsInner {
+		outer, inner = inner, outer
+	}
+	rows := make([]T, swappedRows*c.cols)
+	for j := 0; j < c.outPer; j += c.cols {
+		n := min(c.cols, c.outPer-j)
+		width := c.width(n)
+		for from := 0; from < outer*inner; from += swappedRows {
+			until := min(from+swappedRows, outer*inner)
+			kernel.Transpose(rows, x[j*stride+from:], until-from, n, width, stride)
+			for r := from; r < until; r++ {
+				row := dst[(r%inner*outer+r/inner)*width:][:width]
+				copy(row[:n], rows[(r-from)*width:])
+				clear(row[n:])
+			}
+		}
+		dst = dst[outer*inner*width:]
+	}
+}
+
+// columns reports whether the weights of an output channel, of strides s, lie one after another: for each tap the input
+// channels if channelsInner, else the taps of each input channel.
+func (c *conv) columns(s *[tensor.MaxRank]int, channelsInner bool) bool {
 	if c.transposed {
 		return false
 	}
 	taps, inner := 1, 1 // what one step of the taps and of the input channels has to be
-	if c.channelsInner {
+	if channelsInner {
 		taps = c.inPer
 	} else {
 		inner = c.taps()

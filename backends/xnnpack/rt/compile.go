@@ -351,7 +351,7 @@ func (c *compiler) pack(t *tensor.Tensor, how op.Packing) []byte {
 	if how.Now {
 		fill()
 	} else {
-		c.later(how.Bytes, fill)
+		c.jobs = append(c.jobs, backend.Packing{Bytes: how.Bytes, Into: s.data, Run: fill})
 	}
 	return s.data
 }
@@ -362,11 +362,6 @@ func (c *compiler) constants(n int) ([]byte, error) {
 		return op.AlignedBytes(n), nil
 	}
 	return c.ctx.Constants(n)
-}
-
-// later lets run write n bytes of constants before the graph is complete.
-func (c *compiler) later(n int, run func()) {
-	c.jobs = append(c.jobs, backend.Packing{Bytes: n, Run: run})
 }
 
 // runJobs packs what was left for later.

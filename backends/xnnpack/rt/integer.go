@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
+	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -49,7 +50,7 @@ func (c *compiler) integers(n *blob.Node) *product {
 	if c.packWeights(p, n, w); c.err != nil {
 		return nil
 	}
-	c.later(w.Numel(), func() {
+	c.jobs = append(c.jobs, backend.Packing{Bytes: w.Numel(), Run: func() {
 		p.weigh()
 		switch {
 		case p.Static:
@@ -58,7 +59,7 @@ func (c *compiler) integers(n *blob.Node) *product {
 			p.Low, p.High = n.Min, n.Max
 			p.SetDynamic(p.scales)
 		}
-	})
+	}})
 	return p
 }
 

@@ -32,7 +32,7 @@ func main() {
 	for _, m := range []machine{avx2, avx512, arm} {
 		floatsF32(m)
 	}
-	for _, m := range []turner{avx2, arm} {
+	for _, m := range []turner{avx2, avx512, arm} {
 		transposeWords(m)
 	}
 	for _, f := range []struct {

@@ -7,16 +7,14 @@ const (
 	squareOut   = args + 3
 	squareTo    = args + 4
 	squareCount = args + 5
-	squareStep  = args + 6
-	squareIn    = args + 7 // and up to two after it
-	squareRows  = args + 10
+	squareIn    = args + 6 // and up to three after it
 )
 
 // turner is a machine that transposes squares of 4-byte elements, as many as a vector has in a row.
 type turner interface {
 	machine
-	// turn writes the transpose of the square at from to to, whose rows have lanes elements.
-	turn(from, to rows)
+	// turn transposes the square at from: put gets the registers that hold its rows, in order.
+	turn(from rows, put func(v vec))
 }
 
 // transposeWords writes the transposition of squares along rows of the input.
@@ -25,44 +23,45 @@ func transposeWords(m turner) {
 	for i, p := range []ptr{squareSrc, squareFrom, squareOut, squareTo, squareCount} {
 		m.get(p, args, i*pointerSize)
 	}
-	m.set(squareStep, squareTo, 2)
-	for n := 2; n < m.lanes(); n *= 2 {
-		m.addPtr(squareStep, squareStep)
-	}
 	from := m.rows(squareSrc, squareFrom, m.lanes(), squareIn)
-	to := m.rows(squareOut, squareTo, m.lanes(), squareRows)
 	m.label("square")
-	m.turn(from, to)
+	m.turn(from, func(v vec) {
+		m.store(squareOut, 0, v)
+		m.addPtr(squareOut, squareTo)
+	})
 	from.advance(m.lanes() * float32Size)
-	to.advancePtr(squareStep)
 	m.more(squareCount, "square")
 	m.end()
 }
 
-// turn puts rows 0 to 3 into the lower halves of registers and 4 to 7 into the upper ones, whose squares of 4 it turns.
-func (m *x86) turn(from, to rows) {
+// turn takes four columns at a time: rows 0 to 3 go into the first quarters of registers, 4 to 7 into the second ones, and so
+// on; these squares of 4 are turned.
+func (m *x86) turn(from rows, put func(v vec)) {
 	in := from.(*x86Rows)
-	for i := range 4 {
-		for half := range 2 {
-			v := i + 4*half
-			m.line("VMOVUPS %s, X%d", in.at(i, 16*half), v)
-			m.line("VINSERTF128 $1, %s, Y%d, Y%[2]d", in.at(i+4, 16*half), v)
-		}
+	insert := "VINSERTF128"
+	if m.wide {
+		insert = "VINSERTF32X4"
 	}
-	for v := 0; v < 8; v += 4 {
-		for i, name := range []string{"VUNPCKLPS", "VUNPCKHPS"} {
-			m.line("%s Y%d, Y%d, Y%d", name, v+1, v, 8+i)
-			m.line("%s Y%d, Y%d, Y%d", name, v+3, v+2, 10+i)
-		}
+	for at := 0; at < m.lanes()*float32Size; at += 16 {
 		for i := range 4 {
+			m.line("VMOVUPS %s, X%d", in.at(i, at), i)
+			for quarter := 1; quarter < m.lanes()/4; quarter++ {
+				m.line("%s $%d, %s, %s, %[4]s", insert, quarter, in.at(i+4*quarter, at), m.v(vec(i)))
+			}
+		}
+		for i, name := range []string{"VUNPCKLPS", "VUNPCKHPS"} {
+			m.line("%s %s, %s, %s", name, m.v(1), m.v(0), m.v(vec(4+i)))
+			m.line("%s %s, %s, %s", name, m.v(3), m.v(2), m.v(vec(6+i)))
+		}
+		for i := range vec(4) {
 			name := [...]string{"VUNPCKLPD", "VUNPCKHPD"}[i%2]
-			m.line("%s Y%d, Y%d, Y%d", name, 10+i/2, 8+i/2, 12+i)
-			to.store(v+i, 0, vec(12+i))
+			m.line("%s %s, %s, %s", name, m.v(6+i/2), m.v(4+i/2), m.v(8+i))
+			put(8 + i)
 		}
 	}
 }
 
-func (m *neon) turn(from, to rows) {
+func (m *neon) turn(from rows, put func(v vec)) {
 	pairs := func(lanes string, x, y, even, odd vec) {
 		for i, v := range []vec{even, odd} {
 			m.line("VTRN%d %s, %s, %s", i+1, m.v(y)+lanes, m.v(x)+lanes, m.v(v)+lanes)
@@ -75,7 +74,7 @@ func (m *neon) turn(from, to rows) {
 	pairs(".S4", 2, 3, 6, 7)
 	pairs(".D2", 4, 6, 8, 10)
 	pairs(".D2", 5, 7, 9, 11)
-	for i := range 4 {
-		to.store(i, 0, vec(8+i))
+	for i := range vec(4) {
+		put(8 + i)
 	}
 }
