@@ -34,7 +34,8 @@ type layout struct {
 	written  []bool
 	accesses []access
 	// casts are pairs of values that are alike but for their types. They lie alike, too, unless one of them has to stay as it is.
-	casts [][2]int32
+	casts  [][2]int32
+	pooled []flow // from images to what pools make of them
 }
 
 // innerOrders are the orders with the channels innermost, by rank.
@@ -71,7 +72,10 @@ func (m *method) convolves() bool {
 	})
 }
 
-// values fixes what is no intermediate image of Float or int8.
+// imageTypes are the types of images, and of the places of their elements that pools give.
+var imageTypes = map[tensor.ScalarType]bool{tensor.Float: true, tensor.Char: true, tensor.Long: true}
+
+// values fixes what is no intermediate image of Float or int8, or of the places of one's elements.
 func (l *layout) values() {
 	for v := range l.vals {
 		t := l.vals[v].Tensor
@@ -79,21 +83,24 @@ func (l *layout) values() {
 			continue
 		}
 		l.written[v] = l.state(int32(v)) || l.isInput[v]
-		l.fixed[v] = l.written[v] || t.DType != tensor.Float && t.DType != tensor.Char || t.Rank() != 3 && t.Rank() != 4 || t.DimOrder != nil ||
+		l.fixed[v] = l.written[v] || !imageTypes[t.DType] || t.Rank() != 3 && t.Rank() != 4 || t.DimOrder != nil ||
 			l.place[v] != planned && l.place[v] != owned
-	}
-	for i := range l.plan.Values {
-		if e := &l.plan.Values[i]; e.Type == pte.TensorList || e.Type == pte.OptionalTensorList {
-			for _, item := range e.Items {
-				if item >= 0 {
-					l.fixed[item] = true
-				}
-			}
-		}
 	}
 	for _, v := range l.plan.Outputs {
 		if l.has(v) {
-			l.fixed[v] = true
+			l.fix(v)
+		}
+	}
+}
+
+// fix fixes v, or the members of a list.
+func (l *layout) fix(v int32) {
+	l.fixed[v] = true
+	if l.vals[v].Kind == op.Tensors {
+		for _, item := range l.plan.Values[v].Items {
+			if item >= 0 {
+				l.fixed[item] = true
+			}
 		}
 	}
 }
@@ -111,7 +118,7 @@ func (l *layout) instruction(in *pte.Instruction) {
 	}
 	for _, v := range append([]int32{in.A, in.B}, in.Args...) {
 		if l.has(v) {
-			l.fixed[v] = true
+			l.fix(v)
 			l.access(v, false)
 		}
 	}
@@ -126,6 +133,9 @@ func (l *layout) access(v int32, write bool) {
 // anyOrder are the operators that read their argument in any order as well as contiguous.
 var anyOrder = map[string]bool{"aten::mean.out": true}
 
+// pools are the operators whose results lie as the images that are their first argument.
+var pools = map[string]bool{"aten::max_pool2d_with_indices.out": true, "aten::avg_pool2d.out": true}
+
 // call says what a call of a kernel means for its values: operators that know nothing of orders read theirs as they are.
 func (l *layout) call(def *op.Def, sig *op.Signature, list []int32) {
 	var args, outs []int32
@@ -133,6 +143,11 @@ func (l *layout) call(def *op.Def, sig *op.Signature, list []int32) {
 		switch v := list[i]; {
 		case !l.has(v):
 			return
+		case l.vals[v].Kind == op.Tensors:
+			l.fix(v)
+			if !p.Out {
+				args = append(args, v)
+			}
 		case p.Out:
 			outs = append(outs, v)
 			l.written[v] = true
@@ -150,6 +165,10 @@ func (l *layout) call(def *op.Def, sig *op.Signature, list []int32) {
 		l.convolution(def, args, outs[0])
 	case def.Tags&op.Pointwise != 0 && len(outs) == 1:
 		l.pointwise(args, outs[0])
+	case pools[sig.Name] && l.vals[args[0]].Tensor != nil && l.vals[args[0]].Tensor.Rank() == 4:
+		for _, v := range outs {
+			l.pooled = append(l.pooled, flow{args[0], v})
+		}
 	case !anyOrder[sig.Name]:
 		for _, v := range args {
 			l.fixed[v] = true
@@ -264,7 +283,8 @@ func (l *layout) tell(root, v int32) {
 	l.made[root] = l.made[root] || l.made[v]
 }
 
-// apply changes the order of groups that a convolution makes a member of, and of which nobody sees one.
+// apply changes the order of groups that a convolution makes a member of, or a pool of such an image, and of which nobody
+// sees one.
 func (l *layout) apply() {
 	for v := range l.vals {
 		l.tell(l.root(int32(v)), int32(v))
@@ -273,6 +293,11 @@ func (l *layout) apply() {
 		if v, w := l.root(c[0]), l.root(c[1]); !l.fixed[v] && !l.fixed[w] {
 			l.join(v, w)
 			l.tell(w, v)
+		}
+	}
+	for _, f := range l.pooled {
+		if from, to := l.root(f.from), l.root(f.to); l.made[from] && !l.fixed[from] {
+			l.made[to] = true
 		}
 	}
 	for v := range l.vals {

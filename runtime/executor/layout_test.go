@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -84,4 +85,28 @@ func TestLayout(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLayoutOfPools looks at a pool whose image nobody else reads: what it makes lies as that does.
+func TestLayoutOfPools(t *testing.T) {
+	if kernel.Best() == kernel.Scalar {
+		t.Skip("the scalar tier prefers no order")
+	}
+	const pooled, places, sliced = 165, 166, 2 // values, and an output
+	p := changedProgram(t, "images", func(plan *pte.ExecutionPlan) {
+		chain := &plan.Chains[0]
+		chain.Instructions = chain.Instructions[:len(chain.Instructions)-2] // the view of the image, and a slice of that
+		plan.Outputs = slices.Delete(slices.Clone(plan.Outputs), sliced, sliced+1)
+	})
+	for _, v := range []int{sumOfBranches, pooled, places} {
+		if !slices.Equal(p.methods[0].vals[v].Tensor.DimOrder, innerOrders[4]) {
+			t.Errorf("the channels of value %d do not lie innermost", v)
+		}
+	}
+	z := readModel(t, "testdata/images")
+	calls := z.Cases[0].Calls
+	for i := range calls {
+		calls[i].Outputs = slices.Delete(slices.Clone(calls[i].Outputs), sliced, sliced+1)
+	}
+	runCalls(t, p, "testdata/images", z.Rtol, append(calls, calls...))
 }

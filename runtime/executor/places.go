@@ -224,32 +224,13 @@ func (p *spans) tenants(arena uint32) map[int32]*tenant {
 const tenantAlign = 16
 
 // replan gives the tensors of the arena places for these steps, and reports whether they fit into what the file has for it.
-// Outputs lie apart from inputs where they did, so that a caller can still give what one Run returned as inputs of the next.
+// Outputs lie apart from inputs, so that a caller can still give what one Run returned as inputs of the next.
 func (p *spans) replan(steps []step) bool {
 	if fusedArena >= len(p.sharedArena) || p.sharedArena[fusedArena] {
 		return false
 	}
 	p.measure(steps)
-	if p.move() && p.apart() {
-		return true
-	}
-	p.offsets = nil
-	p.each(p.plan.Outputs, func(v int32) { p.first[v], p.first[p.base(v)] = -1, -1 })
-	if !p.move() {
-		p.offsets = nil
-	}
-	return p.offsets != nil
-}
-
-// apart reports whether no output lies where an input does, but for those that did.
-func (p *spans) apart() bool {
-	apart := true
-	p.each(p.plan.Outputs, func(v int32) {
-		p.each(p.plan.Inputs, func(w int32) {
-			apart = apart && (p.root(v) == p.root(w) || !p.shares(v, w))
-		})
-	})
-	return apart
+	return p.move()
 }
 
 // move plans the arena, and reports whether that fits.
@@ -266,6 +247,13 @@ func (p *spans) move() bool {
 		t.low -= t.low % tenantAlign
 		items[i] = memory.Item{Size: int64(t.high - t.low), First: t.first, Last: t.last, Align: tenantAlign}
 	}
+	outside := func(v int32) {
+		if at, ok := slices.BinarySearch(roots, p.root(p.base(v))); ok {
+			items[at].Apart = true
+		}
+	}
+	p.each(p.plan.Inputs, outside)
+	p.each(p.plan.Outputs, outside)
 	limit := p.plan.NonConstBufferSizes[fusedArena]
 	offsets, total, err := memory.PlanWithin(items, limit)
 	if err != nil || total > limit {

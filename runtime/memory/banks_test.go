@@ -46,7 +46,7 @@ func checkBanks(t *testing.T, items []Item, places []Place, sizes, limits []int6
 }
 
 func TestPlanBanks(t *testing.T) {
-	items := []Item{{64, 0, 1, 16}, {200, 1, 2, 16}, {64, 2, 3, 16}, {32, 0, 3, 16}}
+	items := []Item{{64, 0, 1, 16, false}, {200, 1, 2, 16, false}, {64, 2, 3, 16, false}, {32, 0, 3, 16, false}}
 	for _, c := range []struct {
 		name   string
 		limits []int64
@@ -67,7 +67,7 @@ func TestPlanBanks(t *testing.T) {
 }
 
 func TestPlanBanksOverflow(t *testing.T) {
-	items := []Item{{64, 0, 1, 16}, {200, 1, 2, 16}, {64, 2, 3, 16}}
+	items := []Item{{64, 0, 1, 16, false}, {200, 1, 2, 16, false}, {64, 2, 3, 16, false}}
 	_, _, err := PlanBanks(items, []int64{64, 100})
 	var overflow *OverflowError
 	if !errors.As(err, &overflow) || *overflow != (OverflowError{1, 208, 200, 100}) {

@@ -14,6 +14,8 @@ type Item struct {
 	First, Last int
 	// Align is what its offset must be a multiple of; 0 means 1.
 	Align int64
+	// Apart items share no bytes with each other, whenever they are in use.
+	Apart bool
 }
 
 // MaxTotal is the largest arena that Plan makes.
@@ -22,7 +24,9 @@ const MaxTotal = 1 << 46
 // ErrTooLarge is what Plan says if the arena would exceed MaxTotal.
 var ErrTooLarge = errors.New("plan memory: arena too large")
 
-func (i *Item) overlaps(j *Item) bool { return i.First <= j.Last && j.First <= i.Last }
+func (i *Item) overlaps(j *Item) bool {
+	return i.First <= j.Last && j.First <= i.Last || i.Apart && j.Apart
+}
 
 func align(n, a int64) int64 {
 	if a <= 1 {

@@ -40,7 +40,7 @@ func check(t *testing.T, items []Item) {
 }
 
 func TestPlanReuses(t *testing.T) {
-	_, total, err := Plan([]Item{{64, 0, 1, 16}, {64, 1, 2, 16}, {64, 2, 3, 16}})
+	_, total, err := Plan([]Item{{64, 0, 1, 16, false}, {64, 1, 2, 16, false}, {64, 2, 3, 16, false}})
 	if err != nil || total != 128 {
 		t.Errorf("Plan = %d, %v; want 128", total, err)
 	}
@@ -51,9 +51,26 @@ func TestPlanReuses(t *testing.T) {
 
 // TestPlanRepairs has items that upstream's greedy and every order of best fit put into 14 bytes.
 func TestPlanRepairs(t *testing.T) {
-	items := []Item{{6, 0, 3, 1}, {5, 1, 4, 1}, {3, 4, 7, 1}, {4, 4, 4, 1}}
+	items := []Item{{6, 0, 3, 1, false}, {5, 1, 4, 1, false}, {3, 4, 7, 1, false}, {4, 4, 4, 1, false}}
 	check(t, items)
 	if _, total, err := Plan(items); err != nil || total != 12 || LowerBound(items) != 12 {
 		t.Errorf("Plan = %d, %v; want the bound, %d", total, err, LowerBound(items))
+	}
+}
+
+// TestPlanApart: items that are apart share no bytes, though they are in use one after another.
+func TestPlanApart(t *testing.T) {
+	for _, c := range []struct {
+		apart bool
+		total int64
+	}{{false, 128}, {true, 192}} {
+		items := []Item{{64, 0, 1, 16, c.apart}, {64, 1, 2, 16, false}, {64, 2, 3, 16, c.apart}, {64, 3, 4, 16, false}, {64, 4, 5, 16, c.apart}}
+		offsets, total, err := Plan(items)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same := offsets[0] == offsets[2] || offsets[0] == offsets[4] || offsets[2] == offsets[4]; same == c.apart || c.apart && total < c.total {
+			t.Errorf("apart %v: offsets %v, %d bytes", c.apart, offsets, total)
+		}
 	}
 }
