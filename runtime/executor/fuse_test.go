@@ -12,6 +12,14 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
+// Names of operators of the test's attention.
+const (
+	bmmName    = "aten::bmm.out"
+	scaleName  = "aten::mul.Scalar_out"
+	selectName = "aten::select_copy.int_out"
+	rangeName  = "aten::arange.start_out"
+)
+
 // stepNames are the operators that a method runs.
 func stepNames(p *Program) (names []string) {
 	for i := range p.methods[0].steps {
@@ -63,6 +71,14 @@ func roomForKeys(t *testing.T, plan *pte.ExecutionPlan) {
 	plan.NonConstBufferSizes[1] += 1 << 12
 }
 
+// keysWritten puts the keys where a step writes before the second product.
+func keysWritten(t *testing.T) func(*pte.ExecutionPlan) {
+	return func(plan *pte.ExecutionPlan) {
+		keys, other := instruction(t, plan, selectName, 1).Args[3], instruction(t, plan, rangeName).Args[3]
+		plan.Values[other].Tensor.Allocation.Offset = plan.Values[keys].Tensor.Allocation.Offset
+	}
+}
+
 // TestFuse looks at what becomes of an attention whose parts are also used elsewhere, or are not what they should be.
 func TestFuse(t *testing.T) {
 	if kernel.Best() == kernel.Scalar {
@@ -72,9 +88,13 @@ func TestFuse(t *testing.T) {
 		change func(plan *pte.ExecutionPlan)
 		fused  bool
 	}{
-		"keys that stay": {func(*pte.ExecutionPlan) {}, true},
-		"keys whose memory others write": {func(plan *pte.ExecutionPlan) {
-			plan.Values[instruction(t, plan, bmmName).Args[1]].Tensor.Allocation.Offset = 0
+		"keys that stay":                 {func(*pte.ExecutionPlan) {}, true},
+		"keys whose memory others write": {keysWritten(t), true},
+		"keys that others write and that cannot move": {func(plan *pte.ExecutionPlan) {
+			plan.NonConstBufferSizes = append(plan.NonConstBufferSizes, 1<<12)
+			for _, v := range [2]int32{instruction(t, plan, selectName, 1).Args[3], instruction(t, plan, rangeName).Args[3]} {
+				plan.Values[v].Tensor.Allocation = &pte.Allocation{MemoryID: 2}
+			}
 		}, false},
 		"scores are an output": {func(plan *pte.ExecutionPlan) {
 			in := instruction(t, plan, scaleName)
@@ -105,26 +125,42 @@ func TestFuse(t *testing.T) {
 	}
 }
 
-// TestRunFused runs an attention of several lengths; the second time it allocates nothing.
+// TestRunFused runs attentions of several lengths; the second time they allocate nothing. The heads of attention_grouped, a
+// program of the official exporter, read their keys and values by two.
 func TestRunFused(t *testing.T) {
-	p := changedProgram(t, "attention", func(plan *pte.ExecutionPlan) { roomForKeys(t, plan) })
-	z := readModel(t, "testdata/attention")
-	for i := range z.Cases {
-		runCalls(t, p, "testdata/attention", z.Rtol, z.Cases[i].Calls)
-	}
-	inst, err := p.NewInstance()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ins := firstInputs(t, "attention")
-	run := func() {
-		if _, err := inst.Method("forward").Run(context.Background(), ins); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run()
-	if n := testing.AllocsPerRun(50, run); n != 0 {
-		t.Errorf("%v allocations per Run, want 0", n)
+	for _, c := range []struct {
+		name, model string
+		change      func(plan *pte.ExecutionPlan)
+	}{
+		{"as they lie", "attention", func(plan *pte.ExecutionPlan) { roomForKeys(t, plan) }},
+		{"moved", "attention", keysWritten(t)},
+		{"grouped", "attention_grouped", func(*pte.ExecutionPlan) {}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := changedProgram(t, c.model, c.change)
+			if names := stepNames(p); kernel.Best() != kernel.Scalar && (!slices.Contains(names, op.AttentionName) || slices.Contains(names, "aten::expand_copy.out")) {
+				t.Errorf("the steps are %v, want an attention and no copies for groups", names)
+			}
+			dir := "testdata/" + c.model
+			z := readModel(t, dir)
+			for i := range z.Cases {
+				runCalls(t, p, dir, z.Rtol, z.Cases[i].Calls)
+			}
+			inst, err := p.NewInstance()
+			if err != nil {
+				t.Fatal(err)
+			}
+			ins := firstInputs(t, c.model)
+			run := func() {
+				if _, err := inst.Method("forward").Run(context.Background(), ins); err != nil {
+					t.Fatal(err)
+				}
+			}
+			run()
+			if n := testing.AllocsPerRun(50, run); n != 0 {
+				t.Errorf("%v allocations per Run, want 0", n)
+			}
+		})
 	}
 }
 

@@ -8,12 +8,14 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// Names of the operators that the cells of recurrent networks are made of.
+// Names of the operators that the cells of recurrent networks are made of, and the one in the middle of attention.
 const (
+	softmaxName = "aten::_softmax.out"
 	splitName   = "aten::split_with_sizes_copy.out"
 	sigmoidName = "aten::sigmoid.out"
 	tanhName    = "aten::tanh.out"
 	mulName     = "aten::mul.out"
+	addName     = "aten::add.out"
 	subName     = "aten::sub.out"
 )
 

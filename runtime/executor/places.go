@@ -88,13 +88,13 @@ func (p *spans) step(s *step, i int) {
 }
 
 // each calls f with the tensors of list, and of lists in it.
-func (p *spans) each(list []int32, f func(v int32)) {
+func (m *method) each(list []int32, f func(v int32)) {
 	for _, v := range list {
-		switch p.vals[v].Kind {
+		switch m.vals[v].Kind {
 		case op.Tensor:
 			f(v)
 		case op.Tensors:
-			for _, item := range p.plan.Values[v].Items {
+			for _, item := range m.plan.Values[v].Items {
 				if item >= 0 {
 					f(int32(item))
 				}

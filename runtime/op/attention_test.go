@@ -149,3 +149,41 @@ func TestAttentionEmptyRows(t *testing.T) {
 		}
 	}
 }
+
+// TestAttentionGroups lets heads share keys that have a row for each column, and values.
+func TestAttentionGroups(t *testing.T) {
+	const batch, shared, group, rows, depth, columns, width = 2, 3, 2, 25, 8, 33, 20
+	const n = batch * shared * group
+	q := wave(batch, shared*group, rows, depth)
+	k, v := wave(batch, shared, columns, depth), wave(batch, shared, columns, width)
+	keys, values := make([]float32, n*depth*columns), make([]float32, n*columns*width)
+	for i := range n {
+		for c := range columns {
+			for d := range depth {
+				keys[(i*depth+d)*columns+c] = elems[float32](k)[(i/group*columns+c)*depth+d]
+			}
+			copy(values[(i*columns+c)*width:][:width], elems[float32](v)[(i/group*columns+c)*width:])
+		}
+	}
+	want := attention64(elems[float32](q), keys, values, n, rows, depth, columns, width, 1, func(_, _, _ int) float64 { return 0 })
+	for _, tier := range kernel.Tiers()[1:] {
+		a := Attention{Scale: 1, KeyRows: true, KeyGroups: true, ValueGroups: true, Lists: []AttentionSizes{KeyRowSizes}}
+		plan := planOfAttention(t, tier, a)
+		for sizes, ok := range map[[2]int64]bool{{columns, depth}: true, {-1, depth}: true, {depth, columns}: false} {
+			out := testTensor(tensor.Float, []int64{n, rows, width})
+			call := plan.Bind(append(vals(q, k, v), Value{Kind: Ints, Ints: sizes[:]}), []*tensor.Tensor{out}, &Env{Temp: new(Temp)})
+			if err := call.Call(); (err == nil) != ok {
+				t.Fatalf("%v: keys of sizes %v: %v", tier, sizes, err)
+			}
+			for i, x := range elems[float32](out) {
+				if ok && !(math.Abs(float64(x)-want[i]) <= 2e-5*(1+math.Abs(want[i]))) {
+					t.Fatalf("%v: element %d is %v, want %v", tier, i, x, want[i])
+				}
+			}
+		}
+		if err := planOfAttention(t, tier, Attention{Scale: 1, KeyRows: true}).Bind(vals(q, k, v), []*tensor.Tensor{testTensor(tensor.Float, []int64{n, rows, width})},
+			&Env{Temp: new(Temp)}).Call(); err == nil {
+			t.Errorf("%v: fewer keys than heads are no error without groups", tier)
+		}
+	}
+}

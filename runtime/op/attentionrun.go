@@ -22,9 +22,8 @@ type attention struct {
 	tiling
 	tier                        kernel.Tier
 	rows, depth, columns, width int
-	q, out, keys, values        []float32
-	k, v                        matrix[float32] // of the first head
-	nextK, nextV                int             // from a head to the next
+	q, out                      []float32
+	k, v                        heads
 	mask                        attentionMask
 	packing                     bool
 	// scratch is where threads compute: room elements for each of the slots.
@@ -41,16 +40,16 @@ func runAttention(c *Call, s State) error {
 	}
 	heads := int(c.Out[0].Sizes[0])
 	blocks, work := heads*j.blocks(), j.rows*j.columns*(j.depth+j.width)
-	if err := j.allocate(c, heads, blocks); err != nil {
+	if err := j.allocate(c, blocks); err != nil {
 		return err
 	}
 	j.packing = true
 	if heads*work < gemmParallelMin {
-		j.parts(0, heads)
+		j.parts(0, j.k.count+j.v.count)
 		j.packing = false
 		j.parts(0, blocks)
 	} else {
-		share(c, &j, heads, 1)
+		share(c, &j, j.k.count+j.v.count, 1)
 		j.packing = false
 		share(c, &j, blocks, max(1, gemmParallelMin/4*j.blocks()/max(1, work)))
 	}
@@ -64,30 +63,78 @@ func runAttention(c *Call, s State) error {
 func (j *attention) setup(c *Call, a *Attention) (err error) {
 	q, k, v := c.Args[0].Tensor, c.Args[1].Tensor, c.Args[2].Tensor
 	j.Attention, j.tiling, j.tier = *a, tilingOf[float32](c.Tier), c.Tier
-	j.rows, j.depth, j.columns, j.width = int(q.Sizes[1]), int(q.Sizes[2]), int(k.Sizes[2]), int(v.Sizes[2])
+	size := matricesOf(q)
+	j.rows, j.depth = size.rows, size.columns
+	j.columns, j.width = matricesOf(v).rows, matricesOf(v).columns
 	if j.q, err = contiguousOf[float32](c, q); err != nil {
 		return err
 	}
-	var s [tensor.MaxRank]int
-	stridesOf(&k.Meta, &s)
-	j.k, j.nextK = matrix[float32]{elems[float32](k), j.depth, j.columns, s[1], s[2]}, s[0]
-	stridesOf(&v.Meta, &s)
-	j.v, j.nextV = matrix[float32]{elems[float32](v), j.columns, j.width, s[1], s[2]}, s[0]
+	j.k.setup(k, a.KeyRows, size.n)
+	j.v.setup(v, false, size.n)
+	lists := a.Lists
 	for i := 3; i < len(c.Args) && err == nil; i++ {
 		switch a := &c.Args[i]; a.Kind {
 		case Tensor:
-			err = j.mask.setup(c, a.Tensor, [3]int{int(q.Sizes[0]), j.rows, j.columns})
+			err = j.mask.setup(c, a.Tensor, [3]int{size.n, j.rows, j.columns})
 		case Ints:
-			err = j.checkSizes(a.Ints)
+			err = j.checkSizes(a.Ints, lists[0])
+			lists = lists[1:]
 		}
 	}
 	return err
 }
 
-// checkSizes holds what the program says of the sizes of scores against what they are; -1 says nothing.
-func (j *attention) checkSizes(sizes []int64) error {
+// heads are the matrices of an operand, which panels are made of.
+type heads struct {
+	matrix[float32]     // the first one
+	next            int // from a matrix to the next
+	count, group    int // how many there are, and how many heads read the same one
+	panels          []float32
+	size            int // of the panels of a matrix
+}
+
+// setup takes the matrices of t, transposed or not, which so many heads read.
+func (h *heads) setup(t *tensor.Tensor, transposed bool, readers int) {
+	var s [tensor.MaxRank]int
+	stridesOf(&t.Meta, &s)
+	size, r := matricesOf(t), t.Rank()-2
+	h.matrix = matrix[float32]{elems[float32](t), size.rows, size.columns, s[r], s[r+1]}
+	if transposed {
+		h.matrix = matrix[float32]{h.data, size.columns, size.rows, s[r+1], s[r]}
+	}
+	h.next, h.count, h.group = s[r-1], size.n, readers/max(1, size.n)
+}
+
+// allocate makes room for the panels.
+func (h *heads) allocate(c *Call, t tiling) (err error) {
+	h.size = t.len(h.rows, h.cols)
+	h.panels, err = tempOf[float32](c, h.count*h.size)
+	return err
+}
+
+// pack makes the panels of matrix i.
+func (h *heads) pack(i int, t tiling) {
+	if h.rows > 0 && h.cols > 0 {
+		m := h.matrix
+		m.data = m.data[i*h.next:]
+		pack(h.panels[i*h.size:(i+1)*h.size], m, t)
+	}
+}
+
+// of are the panels that a head reads.
+func (h *heads) of(head int) []float32 {
+	i := head / h.group
+	return h.panels[i*h.size : (i+1)*h.size]
+}
+
+// checkSizes holds what the program says of sizes against what they are; -1 says nothing.
+func (j *attention) checkSizes(sizes []int64, of AttentionSizes) error {
+	want := [...][2]int{
+		ScoreSizes: {j.rows, j.columns}, QuerySizes: {j.rows, j.depth}, KeySizes: {j.depth, j.columns}, KeyRowSizes: {j.columns, j.depth},
+		ValueSizes: {j.columns, j.width},
+	}[of]
 	n := len(sizes)
-	if n < 2 || sizes[n-1] != -1 && int(sizes[n-1]) != j.columns || sizes[n-2] != -1 && int(sizes[n-2]) != j.rows {
+	if n < 2 || sizes[n-1] != -1 && int(sizes[n-1]) != want[1] || sizes[n-2] != -1 && int(sizes[n-2]) != want[0] {
 		return errSizes
 	}
 	return nil
@@ -103,11 +150,11 @@ func (j *attention) stride() int { return j.whole(min(j.columns, attentionColumn
 func (j *attention) whole(n int) int { return j.panels(n) * j.cols }
 
 // allocate makes the job's memory.
-func (j *attention) allocate(c *Call, heads, blocks int) (err error) {
-	if j.keys, err = tempOf[float32](c, heads*j.len(j.depth, j.columns)); err != nil {
+func (j *attention) allocate(c *Call, blocks int) (err error) {
+	if err = j.k.allocate(c, j.tiling); err != nil {
 		return err
 	}
-	if j.values, err = tempOf[float32](c, heads*j.len(j.columns, j.width)); err != nil {
+	if err = j.v.allocate(c, j.tiling); err != nil {
 		return err
 	}
 	j.slots = Slots{Count: min(blocks, c.Threads, MaxSlots), Items: blocks}
@@ -131,11 +178,15 @@ func overlap(a, b []byte) bool {
 	return len(a) > 0 && len(b) > 0 && x < y+uintptr(len(b)) && y < x+uintptr(len(a))
 }
 
-// parts packs heads lo to hi, or computes blocks.
+// parts packs matrices lo to hi, those of k before those of v, or computes blocks.
 func (j *attention) parts(lo, hi int) {
 	if j.packing {
 		for i := lo; i < hi; i++ {
-			j.packHead(i)
+			if i < j.k.count {
+				j.k.pack(i, j.tiling)
+			} else {
+				j.v.pack(i-j.k.count, j.tiling)
+			}
 		}
 		return
 	}
@@ -145,22 +196,6 @@ func (j *attention) parts(lo, hi int) {
 		j.block(j.scratch[mine*j.room:][:j.room], i/j.blocks(), i%j.blocks())
 	}
 }
-
-func (j *attention) packHead(i int) {
-	if j.columns == 0 {
-		return
-	}
-	k, v := j.k, j.v
-	if j.depth > 0 {
-		k.data = k.data[i*j.nextK:]
-		pack(headOf(j.keys, i, j.len(j.depth, j.columns)), k, j.tiling)
-	}
-	v.data = v.data[i*j.nextV:]
-	pack(headOf(j.values, i, j.len(j.columns, j.width)), v, j.tiling)
-}
-
-// headOf is part i of x, of n elements.
-func headOf(x []float32, i, n int) []float32 { return x[i*n : (i+1)*n] }
 
 // scores are some rows of a head, from `from` on, in a room.
 type scores struct {
@@ -192,7 +227,7 @@ func (j *attention) block(room []float32, head, i int) {
 // multiply computes the scores of n columns from at on.
 func (s *scores) multiply(at, n int) {
 	j := s.j
-	keys := headOf(j.keys, s.head, j.len(j.depth, j.columns))
+	keys := j.k.of(s.head)
 	stride := uintptr(j.stride() * f32Size)
 	for p := 0; p < n; p += j.cols {
 		t := kernel.Tile{Left: at32(j.q, (s.head*j.rows+s.from)*j.depth), Stride: uintptr(j.depth * f32Size), Depth: uintptr(j.depth),
@@ -246,7 +281,7 @@ func (s *scores) add(at, n int) {
 			kernel.MulF32(j.tier, row, row, s.stateOf(r, 2))
 		}
 	}
-	values := headOf(j.values, s.head, j.len(j.columns, j.width))
+	values := j.v.of(s.head)
 	for p := 0; p < j.width; p += j.cols {
 		width := j.tiling.width(min(j.cols, j.width-p))
 		t := kernel.Tile{Left: &s.x[0], Stride: uintptr(j.stride() * f32Size), Depth: uintptr(n), Panel: at32(values, p*j.columns+at*width),

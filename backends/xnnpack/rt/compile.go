@@ -45,6 +45,7 @@ func compile(ctx *backend.InitContext, payload []byte) (*program, error) {
 		return nil, err
 	}
 	c.runJobs()
+	c.fuseAttention()
 	c.out.findChains()
 	return c.out, c.place()
 }

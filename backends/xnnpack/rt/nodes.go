@@ -291,6 +291,7 @@ func lowerBatchMatrixMultiply(c *compiler, n *blob.Node) {
 			b.view = transposedBatches
 		}
 		c.own(leading, out, in[0])
+		c.out.steps[len(c.out.steps)-1].leads = true
 		c.call("aten::bmm.out", as(out, batches), as(in[0], batches), b)
 	})
 }

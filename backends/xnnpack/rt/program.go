@@ -78,6 +78,8 @@ type step struct {
 	outs []operand
 	// node is the index of the graph's node.
 	node int
+	// leads says that run sets nothing but leading sizes of what the next step, a product, gives.
+	leads bool
 	// inPlace is what run does to elements, unless nil; it leaves zeros alone.
 	inPlace func(t kernel.Tier, x []float32)
 	// chain is how many steps from this one on compute a convolution, and of its results, changed by steps inPlace, a
