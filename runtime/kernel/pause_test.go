@@ -117,6 +117,7 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 		"winograd": func(stop *atomic.Bool) {
 			const tiles = n / 2048
 			for w := (&Winograd{Tiles: tiles, Channels: 64, Planes: &o[0], Plane: n / 16}); !stop.Load(); {
+				w.Weights(tier, &x[0], n/4, n/16)
 				w.In(tier, &x[0], n/4, 16)
 				w.Out(tier, &x[0], n/2, 64, 0, 1)
 			}

@@ -37,26 +37,41 @@ const winogradMost = 1 << 10
 // HasWinograd reports whether t has the transforms for so many channels.
 func HasWinograd(t Tier, channels int) bool { return t != Scalar && channels >= lanesOf(t) }
 
+// Weights makes the planes of weights: of those of an input channel each instead of a tile, with the output channels of a panel
+// as channels. The first of them lie at x, and the next behind; line is from a line of taps to the next, column from a tap of a
+// line to the next.
+func (w *Winograd) Weights(t Tier, x *float32, line, column int) {
+	a := winogradArgs{step: floatBytes(column), back: -floatBytes(3 * column), next: floatBytes(w.Channels), beside: floatBytes(w.Plane),
+		after: floatBytes(w.Channels), high: 0.5}
+	for i := range 3 {
+		a.rows[i] = floatAt(x, floatBytes(i*line))
+	}
+	a.rows[3] = x // which is not read
+	a.out[0], a.out[1] = w.Planes, w.Planes
+	w.each(t, &a, winogradOfWeights)
+}
+
 // In makes the planes of inputs whose first tile begins at x, where line is from a line to the next, column from an element
 // of a line to the next.
 func (w *Winograd) In(t Tier, x *float32, line, column int) {
-	a := winogradArgs{step: floatBytes(column), next: floatBytes(2 * column), beside: floatBytes(w.Plane), after: floatBytes(w.Channels)}
+	a := winogradArgs{step: floatBytes(column), back: -floatBytes(4 * column), next: floatBytes(2 * column), beside: floatBytes(w.Plane), after: floatBytes(w.Channels)}
 	for i := range a.rows {
 		a.rows[i] = floatAt(x, floatBytes(i*line))
 	}
 	a.out[0], a.out[1] = w.Planes, w.Planes
-	w.each(t, &a, false)
+	w.each(t, &a, winogradOfInputs)
 }
 
 // Out makes results of the planes' products, between low and high, whose first tile begins at y. It reports whether all were
 // finite before.
 func (w *Winograd) Out(t Tier, y *float32, line, column int, low, high float32) bool {
-	a := winogradArgs{step: floatBytes(w.Plane), next: floatBytes(w.Channels), beside: floatBytes(column), after: floatBytes(2 * column), low: low, high: high}
+	a := winogradArgs{step: floatBytes(w.Plane), back: -floatBytes(4 * w.Plane), next: floatBytes(w.Channels), beside: floatBytes(column), after: floatBytes(2 * column),
+		low: low, high: high}
 	for i := range a.rows {
 		a.rows[i] = floatAt(w.Planes, floatBytes(4*i*w.Plane))
 	}
 	a.out[0], a.out[1] = y, floatAt(y, floatBytes(line))
-	w.each(t, &a, true)
+	w.each(t, &a, winogradOfProducts)
 	for _, v := range a.odd {
 		if math.Float32bits(v)<<1 != 0 {
 			return false
@@ -71,20 +86,19 @@ func floatBytes(n int) uintptr { return uintptr(n) * unsafe.Sizeof(float32(0)) }
 // winogradArgs is what the kernels get, which change it; the generator knows its layout.
 type winogradArgs struct {
 	rows         [4]*float32
-	step, back   uintptr // from a column of rows to the next, and back from behind the fourth
+	step, back   uintptr // from a column of rows to the next, and back from behind the last
 	next         uintptr // from a tile's rows to the next tile's
 	out          [2]*float32
 	beside       uintptr // from a vector of a result to that of the next
 	after        uintptr // from a tile's results to the next tile's
 	from, blocks uintptr // the first channel in bytes, and how many vectors
 	tiles        uintptr
-	low, high    float32
+	low, high    float32           // high of weights is 1/2
 	odd          [maxLanes]float32 // 0, or NaN where a result is not finite
 }
 
 // each computes all tiles by pieces; the last vector of a tile ends with its channels.
-func (w *Winograd) each(t Tier, a *winogradArgs, products bool) {
-	a.back = -(4 * a.step)
+func (w *Winograd) each(t Tier, a *winogradArgs, kind winogradKind) {
 	lanes := lanesOf(t)
 	blocks := w.Channels / lanes
 	most := max(1, winogradMost/(blocks+1))
@@ -92,11 +106,11 @@ func (w *Winograd) each(t Tier, a *winogradArgs, products bool) {
 		n := min(left, most)
 		rows, out := a.rows, a.out
 		a.from, a.blocks, a.tiles = 0, uintptr(blocks), uintptr(n)
-		a.run(t, products)
+		a.run(t, kind)
 		if w.Channels%lanes != 0 {
 			a.out = out
 			a.from, a.blocks, a.tiles = floatBytes(w.Channels-lanes), 1, uintptr(n)
-			a.run(t, products)
+			a.run(t, kind)
 		}
 		for i := range rows {
 			a.rows[i] = floatAt(rows[i], uintptr(n)*a.next)
@@ -104,10 +118,22 @@ func (w *Winograd) each(t Tier, a *winogradArgs, products bool) {
 	}
 }
 
-func (w *winogradArgs) run(t Tier, products bool) {
-	if products {
-		w.runOut(t)
-	} else {
+// winogradKind says what is transformed.
+type winogradKind int
+
+const (
+	winogradOfWeights winogradKind = iota
+	winogradOfInputs
+	winogradOfProducts
+)
+
+func (w *winogradArgs) run(t Tier, kind winogradKind) {
+	switch kind {
+	case winogradOfWeights:
+		w.runWeights(t)
+	case winogradOfInputs:
 		w.runIn(t)
+	case winogradOfProducts:
+		w.runOut(t)
 	}
 }

@@ -15,6 +15,7 @@ func TestWinograd(t *testing.T) {
 		for _, channels := range []int{lanes, lanes + 1, 2*lanes - 1, 3 * lanes} {
 			for _, tiles := range []int{1, 3, winogradMost/2 + 1} {
 				t.Run(fmt.Sprintf("%v/%d tiles of %d channels", tier, tiles, channels), func(t *testing.T) {
+					checkWinogradWeights(t, tier, tiles, channels)
 					checkWinogradIn(t, tier, tiles, channels)
 					checkWinogradOut(t, tier, tiles, channels)
 				})
@@ -30,6 +31,7 @@ func TestWinograd(t *testing.T) {
 }
 
 var (
+	winogradG = [4][4]float64{{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}}
 	winogradB = [4][4]float64{{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}} // Bᵀ
 	winogradA = [2][4]float64{{1, 1, 1, 0}, {0, 1, -1, -1}}                              // Aᵀ
 )
@@ -43,6 +45,35 @@ func sandwich(left [][4]float64, r, c int, m func(i, j int) float64) (sum, size 
 		}
 	}
 	return sum, size
+}
+
+func checkWinogradWeights(t *testing.T, tier Tier, inputs, channels int) {
+	t.Helper()
+	r := rand.New(rand.NewSource(1))
+	column := inputs * channels
+	w := Winograd{Tiles: inputs, Channels: channels, Plane: inputs*channels + 5}
+	x, planes := guarded(r, 9*column), guarded(r, WinogradPlanes*w.Plane)
+	w.Planes = &planes[0]
+	gap := planes[w.Plane-1]
+	w.Weights(tier, &x[0], 3*column, column)
+	if !intact(planes) || planes[w.Plane-1] != gap {
+		t.Fatal("a value beside the planes is changed")
+	}
+	for k := range inputs {
+		for c := range channels {
+			for f := range WinogradPlanes {
+				want, size := sandwich(winogradG[:], f/4, f%4, func(i, j int) float64 {
+					if i == 3 || j == 3 {
+						return 0
+					}
+					return float64(x[(3*i+j)*column+k*channels+c])
+				})
+				if got := float64(planes[f*w.Plane+k*channels+c]); math.Abs(got-want) > 4e-7*size {
+					t.Fatalf("plane %d of weights %d, channel %d: %v, want %v", f, k, c, got, want)
+				}
+			}
+		}
+	}
 }
 
 func checkWinogradIn(t *testing.T, tier Tier, tiles, channels int) {

@@ -431,6 +431,9 @@ func poolLargestX1AVX2(a *Pool)
 func poolLargestX4AVX2(a *Pool)
 
 //go:noescape
+func winogradWeightsF32AVX2(a *winogradArgs)
+
+//go:noescape
 func winogradInF32AVX2(a *winogradArgs)
 
 //go:noescape

@@ -545,6 +545,9 @@ func poolLargestX1AVX512(a *Pool)
 func poolLargestX4AVX512(a *Pool)
 
 //go:noescape
+func winogradWeightsF32AVX512(a *winogradArgs)
+
+//go:noescape
 func winogradInF32AVX512(a *winogradArgs)
 
 //go:noescape

@@ -473,6 +473,9 @@ func poolLargestX1NEON(a *Pool)
 func poolLargestX4NEON(a *Pool)
 
 //go:noescape
+func winogradWeightsF32NEON(a *winogradArgs)
+
+//go:noescape
 func winogradInF32NEON(a *winogradArgs)
 
 //go:noescape

@@ -147,6 +147,18 @@ func (p *Pool) run(t Tier, mean, four bool) {
 	}
 }
 
+// runWeights transforms weights.
+//
+//go:noinline
+func (w *winogradArgs) runWeights(t Tier) {
+	switch t.float() {
+	case AVX512:
+		winogradWeightsF32AVX512(w)
+	case AVX2:
+		winogradWeightsF32AVX2(w)
+	}
+}
+
 // runIn transforms the inputs of tiles.
 //
 //go:noinline

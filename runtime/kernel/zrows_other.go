@@ -42,6 +42,12 @@ func (b *Blend) run(t Tier, vectors int) {
 func (p *Pool) run(t Tier, mean, four bool) {
 }
 
+// runWeights transforms weights.
+//
+//go:noinline
+func (w *winogradArgs) runWeights(t Tier) {
+}
+
 // runIn transforms the inputs of tiles.
 //
 //go:noinline

@@ -119,6 +119,16 @@ func (p *Pool) run(t Tier, mean, four bool) {
 	}
 }
 
+// runWeights transforms weights.
+//
+//go:noinline
+func (w *winogradArgs) runWeights(t Tier) {
+	switch t.float() {
+	case WASM:
+		winogradWeightsF32WASM(w)
+	}
+}
+
 // runIn transforms the inputs of tiles.
 //
 //go:noinline

@@ -690,6 +690,12 @@ func poolLargestX4WASMImport(a unsafe.Pointer)
 
 func poolLargestX4WASM(a *Pool) { poolLargestX4WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte winogradWeightsF32WASM
+//go:noescape
+func winogradWeightsF32WASMImport(a unsafe.Pointer)
+
+func winogradWeightsF32WASM(a *winogradArgs) { winogradWeightsF32WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte winogradInF32WASM
 //go:noescape
 func winogradInF32WASMImport(a unsafe.Pointer)

@@ -372,7 +372,7 @@ func prepareConvolution[T number](p *Prep) (State, error) {
 		return nil, nil
 	}
 	if c.winograd() {
-		s := packOf(p, w, "winograd", c.winogradPacked(), func(dst []T) { packWinograd(dst, &c, w) })
+		s := packOf(p, w, "winograd", c.winogradPacked(), func(dst []T) { packWinograd(dst, &c, p.Tier, w) })
 		s.winograd = true
 		return s, nil
 	}

@@ -50,27 +50,18 @@ func (c *conv) winograd() bool {
 func (c *conv) winogradPacked() int { return kernel.WinogradPlanes * c.len(c.inPer, c.outPer) }
 
 // packWinograd writes the panels of G·g·Gᵀ, plane after plane.
-func packWinograd[T number](dst []T, c *conv, w *tensor.Tensor) {
+func packWinograd[T number](dst []T, c *conv, tier kernel.Tier, w *tensor.Tensor) {
 	var s [tensor.MaxRank]int
 	stridesOf(&w.Meta, &s)
-	x, size := elems[T](w), c.len(c.inPer, c.outPer)
-	clear(dst)
-	for o := range c.outPer {
-		panel := o / c.cols * c.cols
-		width := c.width(min(c.cols, c.outPer-panel))
-		for i := range c.inPer {
-			at, from := panel*c.inPer+i*width+o-panel, o*s[0]+i*s[1]
-			var half [4][3]float64 // G·g
-			for k := range 3 {
-				a, b, d := float64(x[from+k*s[3]]), float64(x[from+s[2]+k*s[3]]), float64(x[from+2*s[2]+k*s[3]])
-				half[0][k], half[1][k], half[2][k], half[3][k] = a, (a+b+d)/2, (a-b+d)/2, d
-			}
-			for r := range half {
-				a, b, d := half[r][0], half[r][1], half[r][2]
-				plane := dst[4*r*size+at:]
-				plane[0], plane[size], plane[2*size], plane[3*size] = T(a), T((a+b+d)/2), T((a-b+d)/2), T(d)
-			}
-		}
+	taps := make([]T, c.depth()*c.cols)
+	k := kernel.Winograd{Tiles: c.inPer, Plane: c.len(c.inPer, c.outPer)}
+	for o := 0; o < c.outPer; o += c.cols {
+		panel := *c
+		panel.outPer = min(c.cols, c.outPer-o)
+		packGroup(taps, &panel, elems[T](w)[o*s[0]:], &s, 0)
+		k.Channels, k.Planes = c.width(panel.outPer), at32(dst, o*c.inPer)
+		column := c.inPer * k.Channels
+		k.Weights(tier, at32(taps, 0), 3*column, column)
 	}
 }
 

@@ -31,14 +31,17 @@ const (
 	winogradTilesAt  = 104
 	winogradLowAt    = 112
 	winogradHighAt   = 116
+	winogradHalfAt   = winogradHighAt
 	winogradOddAt    = 120
 )
 
-// winograds writes the transforms of F(2x2, 3x3): of the inputs of tiles with 4x4 elements, and of their 16 products.
+// winograds writes the transforms of F(2x2, 3x3): of 3x3 weights, of the inputs of tiles with 4x4 elements, and of their 16
+// products.
 type winograds struct{ machine }
 
 func winogradF32(m machine) {
 	w := &winograds{m}
+	w.write("winogradWeightsF32", w.weights, func() { w.broadcast(winogradHalf, args, winogradHalfAt) }, nil)
 	w.write("winogradInF32", w.input, nil, nil)
 	w.write("winogradOutF32", w.output, func() {
 		w.broadcast(winogradLow, args, winogradLowAt)
@@ -92,13 +95,62 @@ func (w *winograds) write(name string, block, first, last func()) {
 // element loads the vector of row i at the column of winogradAt.
 func (w *winograds) element(v vec, i int) { w.loadAt(v, winogradRow+ptr(i), winogradAt, 0) }
 
-// columns emits what each of the four columns takes, and comes back to the first.
-func (w *winograds) columns(emit func(j vec)) {
-	for j := range vec(4) {
+// columns emits what each of n columns takes, and comes back to the first.
+func (w *winograds) columns(n vec, emit func(j vec)) {
+	for j := range n {
 		emit(j)
 		w.addPtr(winogradAt, winogradStep)
 	}
 	w.addPtr(winogradAt, winogradBack)
+}
+
+// winogradHalf is the vector register of weights beside the sums and what they are made of.
+const winogradHalf = 9
+
+// weights computes G·g·Gᵀ, two rows at a time.
+func (w *winograds) weights() {
+	const b, d, t = 6, 7, 8
+	w.get(winogradTo, args, winogradOutAt)
+	w.addPtr(winogradTo, winogradAt)
+	for _, op := range []byte{'+', '-'} {
+		whole, halves := vec(0), vec(3) // (1, 0, 0) and (1/2, 1/2, 1/2), then (1/2, -1/2, 1/2) and (0, 0, 1)
+		if op == '-' {
+			whole, halves = halves, whole
+		}
+		w.columns(3, func(j vec) {
+			w.element(halves+j, 0)
+			w.element(b, 1)
+			w.element(d, 2)
+			if op == '+' {
+				w.copy(whole+j, halves+j)
+			} else {
+				w.copy(whole+j, d)
+			}
+			w.half(op, halves+j, b, d)
+		})
+		for r := vec(0); r < 6; r += 3 {
+			w.plane(r)
+			for _, op := range []byte{'+', '-'} {
+				w.copy(t, r)
+				w.half(op, t, r+1, r+2)
+				w.plane(t)
+			}
+			w.plane(r + 2)
+		}
+	}
+}
+
+// half computes a = (a op b + d)/2.
+func (w *winograds) half(op byte, a, b, d vec) {
+	w.arith('+', a, a, d)
+	w.arith(op, a, a, b)
+	w.arith('*', a, a, winogradHalf)
+}
+
+// plane stores v, and goes to the next plane.
+func (w *winograds) plane(v vec) {
+	w.store(winogradTo, 0, v)
+	w.addPtr(winogradTo, winogradBeside)
 }
 
 // input computes Bᵀ·d·B, two rows at a time.
@@ -107,7 +159,7 @@ func (w *winograds) input() {
 	w.get(winogradTo, args, winogradOutAt)
 	w.addPtr(winogradTo, winogradAt)
 	for half := range 2 {
-		w.columns(func(j vec) {
+		w.columns(4, func(j vec) {
 			w.element(d0, half)
 			w.element(d1, half+1)
 			w.element(d2, half+2)
@@ -125,8 +177,7 @@ func (w *winograds) input() {
 				a, b vec
 			}{{'-', 0, 2}, {'+', 1, 2}, {'-', 2, 1}, {'-', 1, 3}} {
 				w.arith(x.op, t, r+x.a, r+x.b)
-				w.store(winogradTo, 0, t)
-				w.addPtr(winogradTo, winogradBeside)
+				w.plane(t)
 			}
 		}
 	}
@@ -143,7 +194,7 @@ const (
 // output computes Aᵀ·m·A, clamped, and makes winogradOdd NaN where a result is not finite.
 func (w *winograds) output() {
 	const a, b = 8, 9
-	w.columns(func(j vec) {
+	w.columns(4, func(j vec) {
 		w.element(j, 0)
 		w.element(a, 1)
 		w.element(b, 2)
@@ -164,16 +215,15 @@ func (w *winograds) output() {
 		for _, y := range []vec{a, b} {
 			w.fma(winogradOdd, y, winogradZero)
 			w.clamp(y, winogradLow, winogradHigh)
-			w.store(winogradTo, 0, y)
-			w.addPtr(winogradTo, winogradBeside)
+			w.plane(y)
 		}
 	}
 }
 
 // winogradGo adds the functions that call the transforms of an architecture.
 func winogradGo(b *bytes.Buffer, arch string) {
-	for _, f := range []struct{ name, doc string }{{"In", "the inputs"}, {"Out", "the products"}} {
-		fmt.Fprintf(b, "\n// run%s transforms %s of tiles.\n//\n//go:noinline\nfunc (w *winogradArgs) run%[1]s(t Tier) {\n", f.name, f.doc)
+	for _, f := range []struct{ name, doc string }{{"Weights", "weights"}, {"In", "the inputs of tiles"}, {"Out", "the products of tiles"}} {
+		fmt.Fprintf(b, "\n// run%s transforms %s.\n//\n//go:noinline\nfunc (w *winogradArgs) run%[1]s(t Tier) {\n", f.name, f.doc)
 		callTier(b, arch, "winograd"+f.name+"F32", "w")
 		b.WriteString("}\n")
 	}
