@@ -46,14 +46,15 @@ func vectorLines[T number](call *Call, j *convJob[T]) (bool, error) {
 	return true, k.job.compute(call, k.run)
 }
 
-// framedElements is how many elements are copied in the time that a position takes which does not see its whole window.
+// framedElements is how many elements are copied in the time that a position takes which does not see its whole window, beside
+// one for every two of its products.
 const framedElements = 256
 
 // frames reports whether a frame costs less than the positions at the ends of rows.
 func (l *lines[T]) frames() bool {
 	_, ends, _ := l.border(2)
 	in := &l.in
-	return ends > 0 && (in.size[1]+2*l.pad[1])*(in.size[2]+2*l.pad[2])*in.channels <= framedElements*ends*l.out.size[1]
+	return ends > 0 && (in.size[1]+2*l.pad[1])*(in.size[2]+2*l.pad[2])*in.channels <= (framedElements+in.channels*l.taps()/2)*ends*l.out.size[1]
 }
 
 // inner reports whether the channels of a position make a line.
