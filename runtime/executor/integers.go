@@ -12,12 +12,19 @@ import (
 const (
 	quantizeName          = "quantized_decomposed::quantize_per_tensor.out"
 	dequantizeName        = "quantized_decomposed::dequantize_per_tensor.out"
+	dequantizeTensorName  = "quantized_decomposed::dequantize_per_tensor.Tensor_out"
 	dequantizeChannelName = "quantized_decomposed::dequantize_per_channel.out"
 	convolutionName       = "aten::convolution.out"
 	linearName            = "aten::linear.out"
 	addmmName             = "aten::addmm.out"
 	permuteName           = "aten::permute_copy.out"
 )
+
+// products are the operators that integers compute.
+var products = map[string]bool{convolutionName: true, linearName: true, addmmName: true}
+
+// dequantizes are the operators that make Float of int8.
+var dequantizes = map[string]bool{dequantizeName: true, dequantizeTensorName: true, dequantizeChannelName: true}
 
 // affine is how int8 stands for numbers: (q - zero)·scale, of q from low to high.
 type affine struct {
@@ -36,8 +43,8 @@ type quantizer struct {
 // fuseIntegers lets products and convolutions of dequantized numbers, whose results are quantized, compute in integers. Such a step
 // runs where its last instruction was, and has its handle; memory is planned anew, in an arena that is not larger.
 func (m *method) fuseIntegers() {
-	dequantizes := func(s step) bool { return s.plan != nil && s.plan.Kernel.Integers != nil }
-	if m.prog.tracesIntermediates() || !slices.ContainsFunc(m.steps, dequantizes) || !m.inLine() {
+	integers := func(s step) bool { return s.plan != nil && s.plan.Kernel.Integers != nil }
+	if m.prog.tracesIntermediates() || !slices.ContainsFunc(m.steps, integers) || !m.inLine() {
 		return
 	}
 	q := quantizer{pairs: pairs{spans: m.findSpans(), steps: slices.Clone(m.steps), gone: make([]bool, len(m.steps))}, writes: make([]int, len(m.vals))}
@@ -49,7 +56,13 @@ func (m *method) fuseIntegers() {
 			q.static(j)
 		}
 	}
-	if !slices.Contains(q.gone, true) {
+	found := slices.Contains(q.gone, true)
+	for i := range q.steps {
+		if !q.gone[i] && products[q.steps[i].name] {
+			found = q.dynamic(i) || found
+		}
+	}
+	if !found {
 		return
 	}
 	q.dropUnread()
@@ -65,7 +78,7 @@ func (q *quantizer) writer(v int32) (int, bool) {
 		return 0, false
 	}
 	s := &q.steps[i]
-	return i, s.plan != nil && len(s.outs) == 1 && s.outs[0] == v && !q.gone[i]
+	return i, s.plan != nil && slices.Contains(s.outs, v) && !q.gone[i]
 }
 
 // affineOf is how step i, which quantizes or dequantizes by numbers, does that; false unless numbers are int8.
@@ -116,7 +129,7 @@ func (q *quantizer) static(j int) {
 			if a, ok := q.affineOf(i); !ok || a != out {
 				return
 			}
-		case name == convolutionName || name == linearName || name == addmmName:
+		case products[name]:
 			q.product(i, &c, taken)
 			return
 		default:
@@ -128,28 +141,76 @@ func (q *quantizer) static(j int) {
 
 // product replaces the steps of taken, of which the first one quantizes what the last one computes.
 func (q *quantizer) product(i int, c *op.Quantized, taken []int) {
-	s, ok := q.asLinear(i)
-	if !ok || q.changes(&s) {
-		return
-	}
-	x, ok := q.writer(s.args[0])
-	if !ok || q.steps[x].name != dequantizeName || !q.stable(q.steps[x].args[0]) {
+	s, x, ok := q.factors(i, c)
+	if !ok || q.steps[x].name != dequantizeName || !(c.Low <= c.High) {
 		return
 	}
 	in, ok := q.affineOf(x)
+	if !ok {
+		return
+	}
+	c.In, c.ZeroIn = float32(in.scale), int32(in.zero)
+	if q.integers(&s, x, *c) {
+		last := q.steps[taken[0]]
+		s.outs, s.chain, s.index = last.outs, last.chain, last.index
+		for _, i := range taken {
+			q.gone[i] = i != taken[0]
+		}
+		s.fixed = q.method.fixed(&s)
+		q.steps[taken[0]] = s
+	}
+}
+
+// dynamic lets step i, whose input is dequantized by tensors or whose results stay Float, compute in integers.
+func (q *quantizer) dynamic(i int) bool {
+	c := op.Quantized{}
+	s, x, ok := q.factors(i, &c)
+	if !ok || q.vals[s.outs[0]].Tensor.DType != tensor.Float {
+		return false
+	}
+	for _, v := range q.steps[x].args[1:3] {
+		if t := q.vals[v].Tensor; q.varies[v] || t != nil && (t.Numel() != 1 || !q.stable(v)) || t == nil && !isNumber(&q.vals[v]) {
+			return false
+		}
+		s.args = append(s.args, v)
+	}
+	s.params = append(slices.Clone(s.params), q.steps[x].params[1:3]...)
+	s.floats = append(slices.Clone(s.floats), false, false)
+	if !q.integers(&s, x, c) {
+		return false
+	}
+	q.steps[i] = s
+	return true
+}
+
+// factors is a copy of step i, which computes a product, with the quantized input and weights, and the step that dequantizes the
+// input.
+func (q *quantizer) factors(i int, c *op.Quantized) (s step, x int, ok bool) {
+	s, ok = q.asLinear(i)
+	if !ok || len(s.outs) != 1 || q.changes(&s) {
+		return s, 0, false
+	}
+	x, ok = q.writer(s.args[0])
+	if !ok || q.steps[x].plan.Kernel.Integers == nil || !q.stable(q.steps[x].args[0]) {
+		return s, 0, false
+	}
 	w, scales := q.weights(s.args[1])
-	if !ok || w < 0 || !(c.Low <= c.High) {
-		return
+	if bias := s.args[2]; w < 0 || q.vals[bias].Kind != op.None && q.place[bias] != constant {
+		return s, 0, false
 	}
-	c.In, c.ZeroIn, c.Scales, c.Convolution = float32(in.scale), int32(in.zero), scales, s.name == convolutionName
-	if c.Convolution && q.vals[s.args[transposedArg]].Int != 0 {
-		return
-	}
-	if bias := s.args[2]; q.vals[bias].Kind != op.None && q.place[bias] != constant {
-		return
-	}
+	c.Scales, c.Convolution = scales, s.name == convolutionName
 	s.args[0], s.args[1] = q.steps[x].args[0], w
-	q.replace(s, x, *c, taken)
+	return s, x, !c.Convolution || q.vals[s.args[transposedArg]].Int == 0
+}
+
+// integers gives s a plan for integers, if there is one.
+func (q *quantizer) integers(s *step, x int, c op.Quantized) bool {
+	plan := op.PrepareIntegers(q.steps[x].plan, c, s.kernelArgs(q.vals), q.prog.packOf)
+	if plan == nil {
+		return false
+	}
+	s.plan = plan
+	return true
 }
 
 // transposedArg is the argument of a convolution that says whether it is transposed.
@@ -178,21 +239,6 @@ func (q *quantizer) asLinear(i int) (s step, ok bool) {
 	s.args = []int32{s.args[1], q.steps[turn].args[0], s.args[0]}
 	s.params, s.floats = []*op.Param{s.params[1], s.params[2], s.params[0]}, make([]bool, 3)
 	return s, true
-}
-
-// replace puts step s, with the input of step x as it was quantized, in the place of the first one of taken.
-func (q *quantizer) replace(s step, x int, c op.Quantized, taken []int) {
-	last := q.steps[taken[0]]
-	plan := op.PrepareIntegers(q.steps[x].plan, c, s.kernelArgs(q.vals), q.prog.packOf)
-	if plan == nil {
-		return
-	}
-	s.plan, s.outs, s.chain, s.index = plan, last.outs, last.chain, last.index
-	s.fixed = q.method.fixed(&s)
-	for _, i := range taken {
-		q.gone[i] = i != taken[0]
-	}
-	q.steps[taken[0]] = s
 }
 
 // stable reports whether value v stays the same once it is there.
@@ -259,7 +305,7 @@ func (q *quantizer) dropUnread() {
 	}
 	for i := len(q.steps) - 1; i >= 0; i-- {
 		s := &q.steps[i]
-		if q.gone[i] || s.name != dequantizeName && s.name != dequantizeChannelName && s.name != permuteName {
+		if q.gone[i] || s.plan == nil || len(s.outs) != 1 || !dequantizes[s.name] && s.name != permuteName {
 			continue
 		}
 		if w, ok := q.writer(s.outs[0]); ok && w == i && reads[s.outs[0]] == 0 {

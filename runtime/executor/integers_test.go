@@ -14,7 +14,7 @@ const (
 	firstQuantization = 9
 )
 
-// TestFuseIntegers counts the products and convolutions of testdata/quantized that compute in integers: two linear operators and
+// TestFuseIntegers counts the products and convolutions of testdata/quantized that give integers: two linear operators and
 // four convolutions. One of their inputs is read by others, too. Results are those of the steps one by one.
 func TestFuseIntegers(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -39,14 +39,29 @@ func TestFuseIntegers(t *testing.T) {
 			m := loadChanged(t, "quantized", LoadOptions{Tracer: c.tracer}, c.change).methods[0]
 			got := 0
 			for i := range m.steps {
-				if s := &m.steps[i]; (s.name == convolutionName || s.name == linearName) && m.vals[s.args[0]].Tensor.DType == tensor.Char {
+				if s := &m.steps[i]; (s.name == convolutionName || s.name == linearName) && m.vals[s.outs[0]].Tensor.DType == tensor.Char {
 					got++
 				}
 			}
 			if got != c.fused {
-				t.Errorf("%d steps compute in integers, want %d", got, c.fused)
+				t.Errorf("%d steps give integers, want %d", got, c.fused)
 			}
 			checkPlaces(t, m)
 		})
 	}
+}
+
+// TestFuseRows looks for steps of testdata/quantized_rows that compute in Float what integers can: none, but those that find the
+// ranges of inputs, and quantize.
+func TestFuseRows(t *testing.T) {
+	m := loadChanged(t, "quantized_rows", LoadOptions{}, func(*pte.ExecutionPlan) {}).methods[0]
+	var got []string
+	for i := range m.steps {
+		got = append(got, m.steps[i].name)
+	}
+	const choose, quantize = "quantized_decomposed::choose_qparams.Tensor_out", "quantized_decomposed::quantize_per_tensor.Tensor_out"
+	if want := []string{choose, quantize, linearName, choose, quantize, linearName}; !slices.Equal(got, want) {
+		t.Errorf("the steps are %v, want %v", got, want)
+	}
+	checkPlaces(t, m)
 }

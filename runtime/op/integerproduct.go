@@ -24,10 +24,9 @@ type IntegerProduct struct {
 	ZeroIn  int8
 	Factors []float32
 	Bounds  quant.Bounds
-	// Columns and Bias are those of dynamic inputs; Low and High bound their results.
-	Columns   []kernel.Columns
-	Bias      []float32
-	Low, High float32
+	// Columns and Bias are those of dynamic inputs.
+	Columns []kernel.Columns
+	Bias    []float32
 }
 
 // Quantization is how an input of an integer product stands for numbers, and a result.
@@ -89,9 +88,10 @@ type IntegerCall struct {
 	// each other share them, equally many everywhere.
 	X      []int8
 	Params []float32
-	// Int8 are the results of static inputs, Float those of dynamic ones.
-	Int8  []int8
-	Float []float32
+	// Int8 are the results of static inputs, Float those of dynamic ones, bounded by Low and High.
+	Int8      []int8
+	Float     []float32
+	Low, High float32
 	// Geometry is that of one image.
 	Geometry quant.Conv
 	Threads  int

@@ -197,7 +197,7 @@ func (j *integerJob) piece(first, col int) {
 func (j *integerJob) dynamic(i, col, to int, r quant.Rows, d *dynamicRows) {
 	k := kernel.Columns{Sums: j.Columns[i].Sums[col:], Scales: j.Columns[i].Scales[col:]}
 	o := j.c.Float[to:]
-	l := quant.Linear{Bias: j.Bias[to%j.Rows:], Low: j.Low, High: j.High}
+	l := quant.Linear{Bias: j.Bias[to%j.Rows:], Low: j.c.Low, High: j.c.High}
 	if j.Blocks == 1 {
 		r.Finish(o, j.sums, &k, d[:r.Rows], &l)
 		return
@@ -252,7 +252,7 @@ func (j *integerJob) nibblePiece(first, col int) {
 	var rows dynamicRows
 	j.readRows(&rows, first, m)
 	d := quant.DynamicRows{Left: w.Load(j.left, j.c.X[first*w.Depth:], m), Rows: rows[:m],
-		Linear: quant.Linear{Bias: j.Bias, Low: j.Low, High: j.High}, Partial: j.floats}
+		Linear: quant.Linear{Bias: j.Bias, Low: j.c.Low, High: j.c.High}, Partial: j.floats}
 	b := quant.Block{Rows: m, From: col / w.Panel, Until: min(col+integerColumns, w.Columns()) / w.Panel, Stride: j.Rows}
 	w.Multiply(j.c.Float[first*j.Rows+col:], &d, b)
 }

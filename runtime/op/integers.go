@@ -12,8 +12,8 @@ import (
 
 // Quantized is a linear operator or a convolution whose input, weights and result were quantized: how they stand for numbers.
 type Quantized struct {
-	// Static says that In, ZeroIn and what is behind them hold; else the input's scales and zero points are the last two
-	// arguments, and results are Float between Low and High.
+	// Static says that the quantization holds; else the input's scales and zero points are the last two arguments, numbers or
+	// tensors of one element or of one for each row, and results are Float.
 	Static bool
 	Quantization
 	// Scales are the scales of the weights: one, one a row, or some a row, each for a block of it.
@@ -36,7 +36,11 @@ func PrepareIntegers(p *Plan, q Quantized, args []Value, pack PackFunc) *Plan {
 	if state == nil {
 		return nil
 	}
-	return &Plan{Kernel: &Kernel{Def: def, DType: tensor.Char, Run: p.Kernel.Integers.run}, state: state, tier: p.tier, inPlace: []int{-1}}
+	dtype := tensor.Char
+	if !q.Static {
+		dtype, def.Tags = tensor.Float, Clamps
+	}
+	return &Plan{Kernel: &Kernel{Def: def, DType: dtype, Run: p.Kernel.Integers.run}, state: state, tier: p.tier, inPlace: []int{-1}}
 }
 
 // infer is the rule of the operator, with results in the order that integers have them.
@@ -100,7 +104,7 @@ func prepareIntegers(q Quantized, args []Value, o Options) State {
 	if rows == 0 || w.Numel() == 0 || s.groups < 1 || rows%s.groups != 0 || w.Numel()/rows > mostDepth || !w.Contiguous() {
 		return nil
 	}
-	s.IntegerProduct = IntegerProduct{Tier: o.Tier, Static: q.Static, Blocks: max(1, len(q.Scales)/rows), Rows: rows, Depth: w.Numel() / rows, Low: q.Low, High: q.High}
+	s.IntegerProduct = IntegerProduct{Tier: o.Tier, Static: q.Static, Blocks: max(1, len(q.Scales)/rows), Rows: rows, Depth: w.Numel() / rows}
 	if !s.setBias(args[2].Tensor) || s.Blocks > 1 && (q.Static || s.Depth%s.Blocks != 0) {
 		return nil
 	}
@@ -253,7 +257,8 @@ func runIntegers(c *Call, state State) error {
 		k.Int8 = elems[int8](c.Out[0])
 		return s.Run(&k.IntegerCall, k.images)
 	}
-	k.Float = elems[float32](c.Out[0])
+	bounds := c.bounds()
+	k.Float, k.Low, k.High = elems[float32](c.Out[0]), bounds[0], bounds[1]
 	if err := k.setParams(c); err != nil {
 		return err
 	}

@@ -116,6 +116,31 @@ func (c *integersCase) check(t *testing.T, tier kernel.Tier) {
 	}
 }
 
+// checkDynamic is check of an input whose parameters are tensors, with results in Float.
+func (c *integersCase) checkDynamic(t *testing.T, tier kernel.Tier) {
+	sig := ParseSignature(Linear.Schema)
+	want := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: append(slices.Clone(c.x.Sizes[:c.x.Rank()-1]), c.w.Sizes[0])}}
+	want.Data = make([]byte, want.Nbytes())
+	plan, err := Prepare(&LinearF32, &sig, c.plain, []tensor.Meta{want.Meta}, Options{Bounds: &[2]float32{-3, 9}})
+	if err == nil {
+		err = plan.Bind(c.plain, []*tensor.Tensor{want}, &Env{Temp: new(Temp)}).Call()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := &tensor.Tensor{Meta: want.Meta.Clone(), Data: make([]byte, want.Nbytes())}
+	q := c.quantized()
+	q.Static = false
+	args := append(slices.Clone(c.args), val(testTensor(tensor.Double, []int64{1}, scaleIn)), val(i64(zeroIn)))
+	p := PrepareIntegers(&Plan{Kernel: &DequantizePerTensorTensorI8, tier: tier}, q, args, nil).Within(-3, 9)
+	if err := p.Bind(args, []*tensor.Tensor{got}, &Env{Temp: new(Temp)}).Call(); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(elems[float32](got), elems[float32](want)) {
+		t.Errorf("%v: got %v, want %v", tier, elems[float32](got), elems[float32](want))
+	}
+}
+
 // TestIntegers computes convolutions and linear operators in integers, whose results are what Float gives.
 func TestIntegers(t *testing.T) {
 	for i := range convCases {
@@ -132,6 +157,7 @@ func TestIntegers(t *testing.T) {
 	for _, s := range [][2]dims{{{1, 8}, {3, 8}}, {{33, 70}, {40, 70}}, {{2, 3, 129}, {17, 129}}} {
 		for _, tier := range kernel.Tiers() {
 			newIntegersCase(s[0], s[1], nil).check(t, tier)
+			newIntegersCase(s[0], s[1], nil).checkDynamic(t, tier)
 		}
 	}
 }

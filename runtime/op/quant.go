@@ -226,10 +226,7 @@ func dequantizeEach[T integer | uint16](c *Call, lo int, as []affine) {
 
 // chooseQparams gives the scale and the zero point by which the range of argument 0 fits, as affine per tensor.
 func chooseQparams[T float](c *Call) error {
-	low, high := T(0), T(0)
-	for _, x := range elems[T](c.Args[0].Tensor) {
-		low, high = minOf(low, x), maxOf(high, x)
-	}
+	low, high := rangeOf(c.Tier, elems[T](c.Args[0].Tensor))
 	qmin, qmax := float32(c.Args[1].Scalar()), float32(c.Args[2].Scalar())
 	scale := (float32(high) - float32(low)) / (qmax - qmin)
 	scale = maxOf(scale, float32(c.Args[3].Scalar()))
@@ -238,4 +235,19 @@ func chooseQparams[T float](c *Call) error {
 	putFloat(c.Out[0], 0, float64(scale))
 	putInt(c.Out[1], 0, int64(zero))
 	return nil
+}
+
+// rangeOf are the least and the largest of x and 0, NaN if one is.
+func rangeOf[T float](t kernel.Tier, x []T) (low, high T) {
+	if isFloat32[T]() {
+		if sum, ok := kernel.SumRowF32(t, floats(x)); ok && sum == sum { // NaN plays no part in RangeS8
+			if l, h, ok := kernel.RangeS8(t, floats(x)); ok {
+				return T(l), T(h)
+			}
+		}
+	}
+	for _, v := range x {
+		low, high = minOf(low, v), maxOf(high, v)
+	}
+	return low, high
 }

@@ -1,8 +1,11 @@
 package op
 
 import (
+	"math"
+	"slices"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -37,4 +40,29 @@ func TestNoRealNumbers(t *testing.T) {
 		}
 	}()
 	putInt(&tensor.Tensor{Meta: tensor.Meta{DType: tensor.Undefined, Sizes: []tensor.Dim{1}}, Data: make([]byte, 8)}, 0, 1)
+}
+
+// TestRange holds all tiers against the definition, with NaN and without.
+func TestRange(t *testing.T) {
+	for n := range 70 {
+		x := make([]float32, n)
+		for i := range x {
+			x[i] = float32((i*37)%53 - 20)
+		}
+		for _, tier := range kernel.Tiers() {
+			low, high := rangeOf(tier, x)
+			wantLow, wantHigh := rangeOf(kernel.Scalar, x)
+			if low != wantLow || high != wantHigh {
+				t.Errorf("%v: %d numbers: got %v and %v, want %v and %v", tier, n, low, high, wantLow, wantHigh)
+			}
+			if n == 0 {
+				continue
+			}
+			y := slices.Clone(x)
+			y[n/2] = float32(math.NaN())
+			if low, high := rangeOf(tier, y); low == low || high == high {
+				t.Errorf("%v: %d numbers, one of them NaN: got %v and %v", tier, n, low, high)
+			}
+		}
+	}
 }

@@ -16,6 +16,8 @@ type product struct {
 	// scales are the scales of the weights, by row and block.
 	scales []float32
 	base   []int32 // what is added to the products of a row
+	// low and high bound the results of dynamic inputs.
+	low, high float32
 	// weigh sets weights, while the graph is compiled.
 	weigh func()
 }
@@ -24,7 +26,7 @@ type product struct {
 // int8 results or with dynamic ones and float32 results; weights have to be constant, and inputs may not be.
 func (c *compiler) integers(n *blob.Node) *product {
 	x, w, out := c.values[n.Inputs[0]], c.values[n.Inputs[1]], c.values[n.Outputs[0]]
-	p := &product{IntegerProduct: op.IntegerProduct{Tier: c.ctx.Tier, Static: x.Type == blob.QInt8, Blocks: 1}}
+	p := &product{IntegerProduct: op.IntegerProduct{Tier: c.ctx.Tier, Static: x.Type == blob.QInt8, Blocks: 1}, low: n.Min, high: n.Max}
 	switch {
 	case !(x.Type == blob.QInt8 && out.Type == blob.QInt8) && !(x.Type == blob.QDInt8 && out.Type == blob.FP32):
 		return nil
@@ -56,7 +58,6 @@ func (c *compiler) integers(n *blob.Node) *product {
 		case p.Static:
 			p.setStatic(n, x, out)
 		case p.Nibbles == nil:
-			p.Low, p.High = n.Min, n.Max
 			p.SetDynamic(p.scales)
 		}
 	}})

@@ -71,6 +71,7 @@ func (p *product) run(c *ownCall, images int) error {
 		i.Int8 = sliceOf[int8](out.Data, out.Numel())
 	} else {
 		i.Float, i.Params = sliceOf[float32](out.Data, out.Numel()), sliceOf[float32](c.args[1].Data, c.args[1].Numel())
+		i.Low, i.High = p.low, p.high
 	}
 	return p.Run(i, images)
 }

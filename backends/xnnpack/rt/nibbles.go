@@ -31,7 +31,7 @@ func (c *compiler) packNibbles(p *product, n *blob.Node, w *value, raw []byte) b
 		return true
 	}
 	s := shared.(*sharedNibbles)
-	p.Nibbles, p.Low, p.High = s.Nibbles, n.Min, n.Max
+	p.Nibbles = s.Nibbles
 	p.Bias = append(p.Bias, make([]float32, s.Columns()-p.Rows)...)
 	p.weigh = func() {
 		s.once.Do(func() {
