@@ -198,9 +198,10 @@ type Invoker struct {
 	temps    []tensor.Tensor // one for each tensor argument, members of lists counted, and then each out
 	casts    bool
 	inferred bool
-	seen     []tensor.Dim // the sizes of all tensors after the last inference
-	direct   bool         // what is inferred stays, and neither arguments nor outs need temporaries
-	known    bool         // the kernel has run with what is inferred
+	tensors  []*tensor.Tensor // if Stable, all arguments and outs of the last inference, members of lists too
+	seen     []tensor.Dim     // the sizes of tensors after it
+	direct   bool             // what is inferred stays, and neither arguments nor outs need temporaries
+	known    bool             // the kernel has run with what is inferred
 }
 
 // Bind makes an invoker; it keeps the slices.
@@ -331,43 +332,41 @@ func (v *Invoker) resize() error {
 		}
 	}
 	if v.Stable {
-		v.seen = v.seen[:0]
-		v.eachSizes(func(sizes []tensor.Dim) bool {
-			v.seen = append(v.seen, sizes...)
-			return true
-		})
+		v.watch()
 	}
 	return nil
 }
 
-// sameSizes reports whether all tensors have the sizes that they had after the last inference.
-func (v *Invoker) sameSizes() bool {
-	seen := v.seen
-	return v.eachSizes(func(sizes []tensor.Dim) bool {
-		if !slices.Equal(sizes, seen[:len(sizes)]) {
-			return false
-		}
-		seen = seen[len(sizes):]
-		return true
-	})
-}
-
-// eachSizes calls f with the sizes of each tensor, whose ranks never change, until f gives false.
-func (v *Invoker) eachSizes(f func(sizes []tensor.Dim) bool) bool {
+// watch notes all tensors and their sizes.
+func (v *Invoker) watch() {
+	v.tensors, v.seen = v.tensors[:0], v.seen[:0]
 	for i := range v.Args {
-		if t := v.Args[i].Tensor; t != nil && !f(t.Sizes) {
-			return false
+		if t := v.Args[i].Tensor; t != nil {
+			v.tensors = append(v.tensors, t)
 		}
 		for _, t := range v.Args[i].Tensors {
-			if t != nil && !f(t.Sizes) {
-				return false
+			if t != nil {
+				v.tensors = append(v.tensors, t)
 			}
 		}
 	}
-	for _, t := range v.Outs {
-		if !f(t.Sizes) {
-			return false
+	v.tensors = append(v.tensors, v.Outs...)
+	for _, t := range v.tensors {
+		v.seen = append(v.seen, t.Sizes...)
+	}
+}
+
+// sameSizes reports whether all tensors, whose ranks never change, have the sizes that they had after the last inference.
+func (v *Invoker) sameSizes() bool {
+	seen := v.seen
+	for _, t := range v.tensors {
+		n := len(t.Sizes)
+		for k, d := range seen[:n] {
+			if t.Sizes[k] != d {
+				return false
+			}
 		}
+		seen = seen[n:]
 	}
 	return true
 }
