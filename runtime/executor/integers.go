@@ -236,7 +236,7 @@ func (q *quantizer) asLinear(i int) (s step, ok bool) {
 	if len(d) != 2 || d[0]%2 == 0 || d[1]%2 != 0 || q.vals[s.args[0]].Tensor.Rank() != 1 {
 		return s, false
 	}
-	s.args = []int32{s.args[1], q.steps[turn].args[0], s.args[0]}
+	s.name, s.args = linearName, []int32{s.args[1], q.steps[turn].args[0], s.args[0]}
 	s.params, s.floats = []*op.Param{s.params[1], s.params[2], s.params[0]}, make([]bool, 3)
 	return s, true
 }
