@@ -383,6 +383,12 @@ func blockPowPositiveAVX2(a *line)
 func onePowPositiveAVX2(a *line)
 
 //go:noescape
+func blockAtanAVX2(a *line)
+
+//go:noescape
+func oneAtanAVX2(a *line)
+
+//go:noescape
 func foldMaxF32AVX2(a *fold)
 
 //go:noescape

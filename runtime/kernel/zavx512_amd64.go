@@ -497,6 +497,12 @@ func blockPowPositiveAVX512(a *line)
 func onePowPositiveAVX512(a *line)
 
 //go:noescape
+func blockAtanAVX512(a *line)
+
+//go:noescape
+func oneAtanAVX512(a *line)
+
+//go:noescape
 func foldMaxF32AVX512(a *fold)
 
 //go:noescape

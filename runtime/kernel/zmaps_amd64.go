@@ -1565,3 +1565,40 @@ func PowPositiveF32(t Tier, o, x, y []float32) bool {
 	c.finish(o)
 	return true
 }
+
+// AtanF32 computes o[i] = atan(x), within 3 ulp, and reports whether t has a kernel for it; o may be an operand.
+func AtanF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneAtanAVX512(&l)
+			} else {
+				blockAtanAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(2) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneAtanAVX2(&l)
+			} else {
+				blockAtanAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}

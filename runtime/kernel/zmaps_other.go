@@ -208,3 +208,8 @@ func TanF32(t Tier, o, x []float32) bool {
 func PowPositiveF32(t Tier, o, x, y []float32) bool {
 	return false
 }
+
+// AtanF32 computes o[i] = atan(x), within 3 ulp, and reports whether t has a kernel for it; o may be an operand.
+func AtanF32(t Tier, o, x []float32) bool {
+	return false
+}

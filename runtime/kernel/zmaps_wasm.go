@@ -1051,3 +1051,30 @@ func TanF32(t Tier, o, x []float32) bool {
 func PowPositiveF32(t Tier, o, x, y []float32) bool {
 	return false
 }
+
+// AtanF32 computes o[i] = atan(x), within 3 ulp, and reports whether t has a kernel for it; o may be an operand.
+func AtanF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case WASM:
+		for c.next(2) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneAtanWASM(&l)
+			} else {
+				blockAtanWASM(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}

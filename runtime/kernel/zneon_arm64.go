@@ -425,6 +425,12 @@ func blockPowPositiveNEON(a *line)
 func onePowPositiveNEON(a *line)
 
 //go:noescape
+func blockAtanNEON(a *line)
+
+//go:noescape
+func oneAtanNEON(a *line)
+
+//go:noescape
 func foldMaxF32NEON(a *fold)
 
 //go:noescape

@@ -594,6 +594,18 @@ func oneExpm1WASMImport(a unsafe.Pointer)
 
 func oneExpm1WASM(a *line) { oneExpm1WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte blockAtanWASM
+//go:noescape
+func blockAtanWASMImport(a unsafe.Pointer)
+
+func blockAtanWASM(a *line) { blockAtanWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte oneAtanWASM
+//go:noescape
+func oneAtanWASMImport(a unsafe.Pointer)
+
+func oneAtanWASM(a *line) { oneAtanWASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte foldMaxF32WASM
 //go:noescape
 func foldMaxF32WASMImport(a unsafe.Pointer)

@@ -52,6 +52,7 @@ func TestTiers(t *testing.T) {
 		{&GluF32, func(n int64) []any { return []any{finite(3, 2*n), 1} }},
 		{&LogicalNotF32, func(n int64) []any { return []any{mixed(float, 1, n)} }},
 		{&LogitF32, func(n int64) []any { return []any{mixed(float, 1, n), nil} }},
+		{&AtanF32, func(n int64) []any { return []any{mixed(float, 1, n)} }},
 		{&SumIntListF32, func(n int64) []any { return []any{iota32(3, n), []int64{0}, false, nil} }},
 		{&SumIntListF32, func(n int64) []any { return []any{mixed(float, 1, n, 3), []int64{0}, false, nil} }},
 		{&VarCorrectionF32, func(n int64) []any { return []any{iota32(2, n), []int64{1}, nil, false} }},

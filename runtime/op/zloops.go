@@ -1792,6 +1792,9 @@ func rowAsinh[T float](o []T, a []T, p par) {
 
 func rowAtan[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.AtanF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {

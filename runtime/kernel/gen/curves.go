@@ -167,6 +167,7 @@ var curves = []mapped{
 		g.arith('/', r[0], r[4], r[0])
 	}},
 	{name: "PowPositive", doc: "x^y for x from 1e-30 to 1e30 and |y| at most 65536, within 4 ulp", operands: 2, registers: 8, once: true, emit: (*maps).power},
+	{name: "Atan", doc: "atan(x), within 3 ulp", operands: 1, registers: 6, emit: (*maps).atan},
 }
 
 // logarithm takes x = r[0] apart: 2^r[2] · (1+f), log(1+f) ≈ r[1] + r[3], with f = r[1] from √½-1 to √2-1, by Cephes,
@@ -298,6 +299,28 @@ func (g *maps) swap(r []vec, more uint32) {
 	g.shift('>', n, n, 1)
 	g.shift('<', n, n, 31)
 	g.bitwise('^', t, sin, n)
+}
+
+// atan: of |x| or, above 1, of 1/|x|, which lacks as much of π/2; a polynomial of degree 17. NaN counts as above 1, and 1/NaN is NaN.
+func (g *maps) atan(r []vec) {
+	x, z, above, square, p, t := r[0], r[1], r[2], r[3], r[4], r[5]
+	g.bits(t, signBit)
+	g.bitwise('\\', z, x, t)
+	g.bitwise('&', x, x, t)
+	g.constant(above, 1)
+	g.intArith('-', above, above, z) // bits of numbers without a sign are in their order
+	g.shift('/', above, above, 31)
+	g.inverse(p, z, t, lineTable, g.number(1))
+	g.choose(z, above, p)
+	g.arith('*', square, z, z)
+	g.polynomial(p, t, square, 2.78569828e-3, -1.58660226e-2, 4.24722321e-2, -7.49753043e-2, 1.06448799e-1, -1.42070308e-1, 1.99934542e-1,
+		-3.33331466e-1)
+	g.arith('*', p, p, square)
+	g.fma(z, p, z)
+	g.constant(t, math.Pi/2)
+	g.arith('-', t, t, z)
+	g.choose(z, above, t)
+	g.bitwise('|', x, x, z)
 }
 
 // power: exp(y·log x), with log x as the sum of two numbers.
