@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -198,6 +200,50 @@ func (c *mapCase) check(t *testing.T, tier Tier, o, x, y []float32) {
 			t.Fatalf("element %d: f(%v) = %v, want %v", i, a, got, w)
 		}
 	}
+}
+
+// TestSweep says how far the functions of one number that PTE_SWEEP matches are from float64, over float32 of all sizes.
+func TestSweep(t *testing.T) {
+	match := os.Getenv("PTE_SWEEP")
+	if match == "" {
+		t.Skip("PTE_SWEEP=NAME sweeps a function")
+	}
+	for _, tier := range tiers() {
+		for i := range mapCases {
+			if c := &mapCases[i]; regexp.MustCompile("^(" + match + ")$").MatchString(c.name) {
+				if worst, at := c.sweep(t, tier); worst > 0 {
+					t.Logf("%v: %s: within %.3f ulp, the worst at %v", tier, c.name, worst, at)
+				}
+			}
+		}
+	}
+}
+
+// sweep is the largest error, in units in the last place, and where it is.
+func (c *mapCase) sweep(t *testing.T, tier Tier) (worst float64, at float32) {
+	const lines, step = 8 << 10, 1021 // 1021 is prime
+	x, o := make([]float32, 512), make([]float32, 512)
+	for n := range uint32(lines) {
+		for i := range x {
+			x[i] = math.Float32frombits((n*uint32(len(x)) + uint32(i)) * step)
+		}
+		if !c.run(tier, o, x, x) {
+			t.Logf("%v: %s has no kernel", tier, c.name)
+			return 0, 0
+		}
+		for i, v := range x {
+			want, got := c.want(float64(v), float64(v)), float64(o[i])
+			if r := float64(float32(want)); math.IsInf(r, 0) || r == 0 {
+				want = r
+			}
+			if (want != want) != (got != got) || math.IsInf(want, 0) != math.IsInf(got, 0) {
+				t.Errorf("%v: %s(%v) = %v, want %v", tier, c.name, v, got, want)
+			} else if d := math.Abs(got-want) / ulps(1)(0, want); d > worst {
+				worst, at = d, v
+			}
+		}
+	}
+	return worst, at
 }
 
 func TestMapsAllocateNothing(t *testing.T) {
