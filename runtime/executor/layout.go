@@ -166,8 +166,9 @@ func (l *layout) call(def *op.Def, sig *op.Signature, list []int32) {
 	case def.Tags&op.Pointwise != 0 && len(outs) == 1:
 		l.pointwise(args, outs[0])
 	case pools[sig.Name] && l.vals[args[0]].Tensor != nil && l.vals[args[0]].Tensor.Rank() == 4:
-		for _, v := range outs {
-			l.pooled = append(l.pooled, flow{args[0], v})
+		l.pooled = append(l.pooled, flow{args[0], outs[0]})
+		for _, v := range outs[1:] {
+			l.join(outs[0], v) // a kernel writes the places as the elements lie
 		}
 	case !anyOrder[sig.Name]:
 		for _, v := range args {

@@ -110,3 +110,18 @@ func TestLayoutOfPools(t *testing.T) {
 	}
 	runCalls(t, p, "testdata/images", z.Rtol, append(calls, calls...))
 }
+
+// TestLayoutOfPlaces looks at a pool whose places somebody sees: its elements lie as they do.
+func TestLayoutOfPlaces(t *testing.T) {
+	const pooled, places, sliced = 165, 166, 2 // values, and an output
+	p := changedProgram(t, "images", func(plan *pte.ExecutionPlan) {
+		chain := &plan.Chains[0]
+		chain.Instructions = chain.Instructions[:len(chain.Instructions)-2] // the view of the image, and a slice of that
+		plan.Outputs = append(slices.Delete(slices.Clone(plan.Outputs), sliced, sliced+1), places)
+	})
+	for _, v := range []int{pooled, places} {
+		if order := p.methods[0].vals[v].Tensor.DimOrder; order != nil {
+			t.Errorf("value %d lies in the order %v", v, order)
+		}
+	}
+}
