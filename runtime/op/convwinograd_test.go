@@ -38,9 +38,9 @@ func gauss(r *rand.Rand, sizes ...tensor.Dim) *tensor.Tensor {
 	return t
 }
 
-// TestWinograd holds results of every tier against float64, those of several threads and of further calls against those of one,
+// TestConvWinograd holds results of every tier against float64, those of several threads and of further calls against those of one,
 // and counts what a call allocates.
-func TestWinograd(t *testing.T) {
+func TestConvWinograd(t *testing.T) {
 	for _, c := range winogradCases {
 		t.Run(c.name, func(t *testing.T) {
 			r := rand.New(rand.NewSource(1))
@@ -112,8 +112,8 @@ func checkWinograd(t *testing.T, tier kernel.Tier, v *Invoker, huge bool) {
 	}
 }
 
-// TestWinogradOdd holds that numbers which are not finite spoil no results but those that see them.
-func TestWinogradOdd(t *testing.T) {
+// TestConvWinogradOdd holds that numbers which are not finite spoil no results but those that see them.
+func TestConvWinogradOdd(t *testing.T) {
 	for _, bounds := range []*[2]float32{nil, {-1, 3}} {
 		for _, odd := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 3e38} {
 			r := rand.New(rand.NewSource(1))
@@ -134,8 +134,8 @@ func TestWinogradOdd(t *testing.T) {
 	}
 }
 
-// TestWinogradChosen holds for which convolutions weights are packed so.
-func TestWinogradChosen(t *testing.T) {
+// TestConvWinogradChosen holds for which convolutions weights are packed so.
+func TestConvWinogradChosen(t *testing.T) {
 	tier := kernel.Best()
 	if tier == kernel.Scalar {
 		t.Skip("the scalar tier has no transforms")
