@@ -140,6 +140,7 @@ func (m *Method) bind() error {
 		return err
 	}
 	m.restrict()
+	m.calls = make([]call, 0, len(m.m.steps))
 	for i := range m.m.steps {
 		c, err := m.bindStep(&m.m.steps[i])
 		if err != nil {
@@ -183,13 +184,14 @@ func (m *Method) allocArenas() (err error) {
 // bindValues copies the method's values and gives the tensors their memory.
 func (m *Method) bindValues() error {
 	m.vals = append([]op.Value(nil), m.m.vals...)
+	made := newTensors(m.m.plan)
 	for i := range m.vals {
 		v := &m.vals[i]
 		if m.m.varies[i] {
 			m.varying = append(m.varying, int32(i))
 		}
 		if v.Kind == op.Tensor && m.m.place[i] != constant {
-			if err := m.bindTensor(i); err != nil {
+			if err := m.bindTensor(i, made); err != nil {
 				return err
 			}
 		}
@@ -207,12 +209,11 @@ func (m *Method) bindValues() error {
 	return nil
 }
 
-func (m *Method) bindTensor(i int) error {
-	d := m.m.plan.Values[i].Tensor
-	t := &tensor.Tensor{Meta: m.vals[i].Tensor.Meta.Clone()}
-	if len(t.DimOrder) == 0 {
-		t.DimOrder = nil
-	}
+func (m *Method) bindTensor(i int, made *tensors) error {
+	d, from := m.m.plan.Values[i].Tensor, m.vals[i].Tensor
+	t := made.tensor(len(from.Sizes))
+	t.DType, t.DimOrder = from.DType, append([]uint8(nil), from.DimOrder...)
+	copy(t.Sizes, from.Sizes)
 	m.vals[i].Tensor = t
 	if m.m.place[i] == owned {
 		m.owned[t] = nil

@@ -70,7 +70,11 @@ func (m *method) outsAndReads(in *pte.Instruction) (outs, reads []int32) {
 func (m *method) loadSteps(missing *missingList) error {
 	m.markVarying()
 	m.layOut()
-	base := 0
+	count, base := 0, 0
+	for _, chain := range m.plan.Chains {
+		count += len(chain.Instructions)
+	}
+	m.steps = make([]step, 0, count)
 	for k, chain := range m.plan.Chains {
 		for i := range chain.Instructions {
 			s, err := m.loadStep(&chain.Instructions[i], missing)

@@ -43,6 +43,32 @@ type method struct {
 	guards     []guard
 }
 
+// tensors are the tensors of a method's values, in two pieces of memory.
+type tensors struct {
+	list  []tensor.Tensor
+	sizes []tensor.Dim
+}
+
+// newTensors is memory for the tensors among a plan's values.
+func newTensors(plan *pte.ExecutionPlan) *tensors {
+	count, dims := 0, 0
+	for i := range plan.Values {
+		if t := plan.Values[i].Tensor; t != nil {
+			count++
+			dims += len(t.Sizes)
+		}
+	}
+	return &tensors{make([]tensor.Tensor, count), make([]tensor.Dim, dims)}
+}
+
+// tensor takes a tensor of this rank, whose sizes are 0.
+func (s *tensors) tensor(rank int) *tensor.Tensor {
+	t := &s.list[0]
+	t.Sizes = s.sizes[:rank:rank]
+	s.list, s.sizes = s.list[1:], s.sizes[rank:]
+	return t
+}
+
 // loadValues makes vals and place of the plan's values.
 func (m *method) loadValues() error {
 	n := len(m.plan.Values)
@@ -52,8 +78,9 @@ func (m *method) loadValues() error {
 		m.isInput[v] = true
 	}
 	m.sharedArena = make([]bool, len(m.plan.NonConstBufferSizes))
+	made := newTensors(m.plan)
 	for i := range m.plan.Values {
-		if err := m.loadValue(i); err != nil {
+		if err := m.loadValue(i, made); err != nil {
 			return wrap(pte.InvalidProgram, "load value "+itoa(i), err)
 		}
 	}
@@ -65,7 +92,7 @@ func (m *method) loadValues() error {
 	return m.loadGuards()
 }
 
-func (m *method) loadValue(i int) error {
+func (m *method) loadValue(i int, made *tensors) error {
 	e, v := &m.plan.Values[i], &m.vals[i]
 	switch e.Type {
 	case pte.Int:
@@ -81,7 +108,7 @@ func (m *method) loadValue(i int) error {
 	case pte.DoubleList:
 		v.Kind, v.Floats = op.Floats, e.Doubles
 	case pte.TensorValue:
-		return m.loadTensor(i, e.Tensor)
+		return m.loadTensor(i, e.Tensor, made)
 	}
 	return nil
 }
@@ -119,13 +146,13 @@ func (m *method) loadList(i int) error {
 }
 
 // loadTensor checks a tensor's description and finds its place.
-func (m *method) loadTensor(i int, d *pte.Tensor) error {
-	t := &tensor.Tensor{Meta: tensor.Meta{DType: d.ScalarType}}
-	m.vals[i] = op.Value{Kind: op.Tensor, Tensor: t}
+func (m *method) loadTensor(i int, d *pte.Tensor, made *tensors) error {
 	if !d.ScalarType.Valid() || d.StorageOffset != 0 || len(d.Sizes) > tensor.MaxRank || d.Layout != 0 {
 		return fail(pte.NotSupported, "tensor of an element type, offset, rank or layout that is not supported")
 	}
-	t.Sizes = make([]tensor.Dim, len(d.Sizes))
+	t := made.tensor(len(d.Sizes))
+	t.DType = d.ScalarType
+	m.vals[i] = op.Value{Kind: op.Tensor, Tensor: t}
 	for j, n := range d.Sizes {
 		t.Sizes[j] = tensor.Dim(n)
 	}

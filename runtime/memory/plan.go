@@ -73,42 +73,68 @@ func cmpInt64(a, b int64) int {
 // size. It tries upstream's greedy and several orders of best fit, and keeps the smallest; the
 // result depends on nothing but items.
 func Plan(items []Item) (offsets []int64, total int64, err error) {
-	var sum int64
-	for _, it := range items {
-		if it.Size < 0 || it.Size > MaxTotal || it.Align > MaxTotal || sum > MaxTotal {
-			return nil, 0, ErrTooLarge
-		}
-		sum += align(it.Size, it.Align)
+	if err := checkSum(items); err != nil {
+		return nil, 0, err
 	}
 	offsets, total = greedy(items)
-	bound := LowerBound(items)
-	for _, less := range orders {
-		if total <= bound {
-			break
-		}
-		if o, t := repair(items, ordered(items, less)); t < total {
-			offsets, total = o, t
-		}
+	if enough := LowerBound(items); total > enough {
+		offsets, total = improve(items, offsets, total, enough)
 	}
 	return offsets, total, nil
 }
 
-// PlanWithin is Plan, but takes the first plan that it finds of an arena of at most limit bytes.
+// PlanWithin is Plan, but takes the first plan that it finds of an arena of at most limit bytes, and any one if there is none.
 func PlanWithin(items []Item, limit int64) (offsets []int64, total int64, err error) {
-	if offsets, total = bestFitWithin(items, ordered(items, orders[0]), NoLimit); total <= limit {
+	if err := checkSum(items); err != nil {
+		return nil, 0, err
+	}
+	offsets, total = bestFitWithin(items, ordered(items, orders[0]), NoLimit)
+	if total <= limit || LowerBound(items) > limit {
 		return offsets, total, nil
 	}
-	return Plan(items)
+	if o, t := greedy(items); t < total {
+		offsets, total = o, t
+	}
+	if total > limit {
+		offsets, total = improve(items, offsets, total, limit)
+	}
+	return offsets, total, nil
+}
+
+// checkSum is ErrTooLarge for items that no arena holds, even one after another.
+func checkSum(items []Item) error {
+	var sum int64
+	for _, it := range items {
+		if it.Size < 0 || it.Size > MaxTotal || it.Align > MaxTotal || sum > MaxTotal {
+			return ErrTooLarge
+		}
+		sum += align(it.Size, it.Align)
+	}
+	return nil
+}
+
+// improve tries the orders of best fit until a plan has at most enough bytes, and gives the smallest one, that of total bytes included.
+func improve(items []Item, offsets []int64, total, enough int64) ([]int64, int64) {
+	for _, less := range orders {
+		if o, t := repair(items, ordered(items, less), enough); t < total {
+			offsets, total = o, t
+		}
+		if total <= enough {
+			break
+		}
+	}
+	return offsets, total
 }
 
 // repairs is how often an order is changed that gave a plan above the bound.
 const repairs = 8
 
-// repair plans by best fit in this order, and again with the items first that ended last; the smallest plan is kept.
-func repair(items []Item, order []int) (offsets []int64, total int64) {
+// repair plans by best fit in this order, and again with the items first that ended last, until a plan has at most enough bytes; the
+// smallest plan is kept.
+func repair(items []Item, order []int, enough int64) (offsets []int64, total int64) {
 	offsets, total = bestFitWithin(items, order, NoLimit)
 	last, size := offsets, total
-	for range repairs {
+	for i := 0; i < repairs && total > enough; i++ {
 		order = lastFirst(items, last, size, order)
 		if last, size = bestFitWithin(items, order, NoLimit); size < total {
 			offsets, total = last, size

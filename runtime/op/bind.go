@@ -104,6 +104,13 @@ func inPlaceArgs(sig *Signature) []int {
 
 // castConstants is args with constants in the type that Run wants.
 func (p *Plan) castConstants(args []Value, pack PackFunc) []Value {
+	casts := false
+	for i := range args {
+		casts = casts || p.castsArg(i, &args[i])
+	}
+	if !casts {
+		return args
+	}
 	args = append([]Value(nil), args...)
 	for i := range args {
 		args[i].Tensor = p.castConstant(i, args[i].Tensor, pack)

@@ -66,6 +66,7 @@ type reader struct {
 	// constants and mutables are the sizes that tensors give to buffers.
 	constants, mutables map[uint32]uint64
 	plan                int
+	at                  accessors
 	err                 *Error
 }
 
@@ -299,19 +300,19 @@ func (r *reader) instruction(i int, in *fb.Instruction) Instruction {
 	}
 	switch out.Type {
 	case KernelCall:
-		c := as[fb.KernelCall](t)
+		c := as(&r.at.kernelCall, t)
 		out.A, out.Args = c.OpIndex(), numbers(r, c.ArgsLength(), c.Args)
 	case DelegateCall:
-		c := as[fb.DelegateCall](t)
+		c := as(&r.at.delegateCall, t)
 		out.A, out.Args = c.DelegateIndex(), numbers(r, c.ArgsLength(), c.Args)
 	case MoveCall:
-		c := as[fb.MoveCall](t)
+		c := as(&r.at.moveCall, t)
 		out.A, out.B = c.MoveFrom(), c.MoveTo()
 	case JumpFalseCall:
-		c := as[fb.JumpFalseCall](t)
+		c := as(&r.at.jumpFalseCall, t)
 		out.A, out.B = c.CondValueIndex(), c.DestinationInstruction()
 	case FreeCall:
-		out.A = as[fb.FreeCall](t).ValueIndex()
+		out.A = as(&r.at.freeCall, t).ValueIndex()
 	}
 	return out
 }

@@ -9,12 +9,30 @@ import (
 
 type table = flatbuffers.Table
 
-// as is the table t as type T.
-func as[T any, P interface {
-	*T
+// accessors read one table after another: each kind has one, since a new one for each table would lie on the heap.
+type accessors struct {
+	kernelCall         fb.KernelCall
+	delegateCall       fb.DelegateCall
+	moveCall           fb.MoveCall
+	jumpFalseCall      fb.JumpFalseCall
+	freeCall           fb.FreeCall
+	int                fb.Int
+	bool               fb.Bool
+	double             fb.Double
+	string             fb.String
+	tensor             fb.Tensor
+	intList            fb.IntList
+	doubleList         fb.DoubleList
+	boolList           fb.BoolList
+	tensorList         fb.TensorList
+	optionalTensorList fb.OptionalTensorList
+	allocation         fb.AllocationDetails
+}
+
+// as is p, set to the table t.
+func as[P interface {
 	Init([]byte, flatbuffers.UOffsetT)
-}](t table) P {
-	p := P(new(T))
+}](p P, t table) P {
 	p.Init(t.Bytes, t.Pos)
 	return p
 }
@@ -35,15 +53,15 @@ func (r *reader) value(i int, v *fb.EValue) EValue {
 	switch out.Type {
 	case Null:
 	case Int:
-		out.Int = as[fb.Int](t).IntVal()
+		out.Int = as(&r.at.int, t).IntVal()
 	case Bool:
-		out.Int = bit(as[fb.Bool](t).BoolVal())
+		out.Int = bit(as(&r.at.bool, t).BoolVal())
 	case Double:
-		out.Double = as[fb.Double](t).DoubleVal()
+		out.Double = as(&r.at.double, t).DoubleVal()
 	case String:
-		out.String = r.string(as[fb.String](t).StringVal())
+		out.String = r.string(as(&r.at.string, t).StringVal())
 	case TensorValue:
-		out.Tensor = r.tensor(i, as[fb.Tensor](t))
+		out.Tensor = r.tensor(i, as(&r.at.tensor, t))
 	case NoValue:
 		r.bad("value", i, "no type")
 	default:
@@ -66,19 +84,19 @@ func (r *reader) list(i int, t table, out *EValue) {
 	}
 	switch out.Type {
 	case IntList:
-		l := as[fb.IntList](t)
+		l := as(&r.at.intList, t)
 		out.Items = integers(r, l.ItemsLength(), l.Items)
 	case DoubleList:
-		l := as[fb.DoubleList](t)
+		l := as(&r.at.doubleList, t)
 		out.Doubles = numbers(r, l.ItemsLength(), l.Items)
 	case BoolList:
-		l := as[fb.BoolList](t)
+		l := as(&r.at.boolList, t)
 		out.Items = numbers(r, l.ItemsLength(), func(j int) int64 { return bit(l.Items(j)) })
 	case TensorList:
-		l := as[fb.TensorList](t)
+		l := as(&r.at.tensorList, t)
 		out.Items = integers(r, l.ItemsLength(), l.Items)
 	case OptionalTensorList:
-		l := as[fb.OptionalTensorList](t)
+		l := as(&r.at.optionalTensorList, t)
 		out.Items = integers(r, l.ItemsLength(), l.Items)
 	}
 }
@@ -102,7 +120,7 @@ func (r *reader) tensor(i int, t *fb.Tensor) *Tensor {
 		RequiresGrad: t.RequiresGrad(), DataBufferIdx: t.DataBufferIdx(),
 		Layout: t.Layout(), Dynamism: Dynamism(t.ShapeDynamism()),
 	}
-	if a := t.AllocationInfo(nil); a != nil {
+	if a := t.AllocationInfo(&r.at.allocation); a != nil {
 		out.Allocation = &Allocation{a.MemoryId(), uint64(a.MemoryOffsetHigh())<<32 | uint64(a.MemoryOffsetLow())}
 	}
 	if e := t.ExtraTensorInfo(nil); e != nil {
