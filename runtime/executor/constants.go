@@ -25,7 +25,7 @@ type constants struct {
 	least  int // the least size of a chunk
 }
 
-// chunk is a piece of memory of which the first used bytes are given out, and the first ready ones have pages.
+// chunk is a piece of memory of which the first used bytes are given out, and the first ready ones have been prepared.
 type chunk struct {
 	data        []byte
 	used, ready int
@@ -57,20 +57,14 @@ func newChunk(n int) chunk {
 	return chunk{data: op.AlignedBytes(n)}
 }
 
-// prepare asks for large pages where what was taken since the last time fills them, and gives the rest its pages.
+// prepare asks for large pages where what was taken since the last time fills them.
 func (s *constants) prepare() {
 	for i := range s.chunks {
 		c := &s.chunks[i]
-		if c.unmap == nil || c.used == c.ready {
-			continue
-		}
-		from := min((c.ready+hugePage-1)&^(hugePage-1), c.used)
-		until := max(c.used&^(hugePage-1), from)
-		if until > from {
+		from, until := (c.ready+hugePage-1)&^(hugePage-1), c.used&^(hugePage-1)
+		if c.unmap != nil && until > from {
 			useHugePages(c.data[from:until])
 		}
-		populate(c.data[c.ready:from])
-		populate(c.data[until:c.used])
 		c.ready = c.used
 	}
 }
@@ -85,7 +79,7 @@ func (s *constants) close() {
 }
 
 // populateLeast is from how many bytes on a job's pages come before it runs; the system gives the others' one by one.
-const populateLeast = 128 << 10
+const populateLeast = 32 << 10
 
 // packAll runs jobs on the threads of pool, the large ones first.
 func packAll(pool *parallel.Pool, jobs []backend.Packing) {

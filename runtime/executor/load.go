@@ -49,7 +49,7 @@ type LoadOptions struct {
 	Threads int
 	// Alloc makes the memory of arenas, of tensors outside of them, and of temporaries: n bytes of any content, at a
 	// multiple of the element size of what is n bytes long. It has to stay until the program is closed. Nil means Go's
-	// heap, at multiples of 64.
+	// heap, at multiples of 64, and the system for large arenas, which it takes back when the instance is closed.
 	Alloc func(n int) []byte
 	// Seed starts the random numbers of every instance.
 	Seed uint64

@@ -14,6 +14,23 @@ func TestPlanNeverOverlaps(t *testing.T) {
 			items[i] = Item{Size: int64(r.Intn(100)), First: first, Last: first + r.Intn(6), Align: 1 << r.Intn(5)}
 		}
 		check(t, items)
+		checkWithin(t, items)
+	}
+}
+
+// checkWithin plans within what is enough, and within less than any plan takes.
+func checkWithin(t *testing.T, items []Item) {
+	t.Helper()
+	_, smallest, _ := Plan(items)
+	for _, limit := range []int64{smallest, smallest + 20, LowerBound(items) - 1} {
+		offsets, total, err := PlanWithin(items, limit)
+		if err != nil || limit >= smallest && total > limit {
+			t.Fatalf("PlanWithin(%d) = %d, %v; there is a plan of %d", limit, total, err, smallest)
+		}
+		checkPlan(t, items, offsets, total)
+	}
+	if _, _, err := PlanWithin([]Item{{Size: MaxTotal}, {Size: 1}, {Size: 1}}, NoLimit); err == nil {
+		t.Error("PlanWithin of more than MaxTotal: no error")
 	}
 }
 
@@ -23,6 +40,11 @@ func check(t *testing.T, items []Item) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkPlan(t, items, offsets, total)
+}
+
+func checkPlan(t *testing.T, items []Item, offsets []int64, total int64) {
+	t.Helper()
 	if total < LowerBound(items) {
 		t.Fatalf("total %d below the bound %d", total, LowerBound(items))
 	}
