@@ -42,6 +42,7 @@ type Plan struct {
 	inPlace []int // for each out the argument that it is, or -1
 	consts  map[*tensor.Tensor]*tensor.Tensor
 	bounds  *[2]float32
+	order   []uint8 // what the result is computed in where it lies in row-major order; nil for that
 }
 
 // Options say how calls are prepared. The zero value packs for one plan alone, and gives the same
@@ -68,10 +69,36 @@ func Prepare(k *Kernel, sig *Signature, args []Value, outs []tensor.Meta, opts O
 	if k.Prepare == nil {
 		return p, nil
 	}
+	if p.order = turned(k.Def, args, outs, opts.Tier); p.order != nil {
+		outs = []tensor.Meta{{DType: outs[0].DType, Sizes: outs[0].Sizes, DimOrder: p.order}}
+	}
 	prep := Prep{Args: args, Out: outs, Pack: pack, Tier: opts.Tier}
 	state, err := k.Prepare(&prep)
 	p.state, p.scratch = state, prep.Scratch
 	return p, err
+}
+
+// fewPositions is how many positions an image has at most that has its channels innermost for a kernel that prefers that,
+// and is turned then: they are too few for vectors along them.
+const fewPositions = 8
+
+// turned is the order with the channels innermost for a row-major result of few positions, nil for others.
+func turned(def *Def, args []Value, outs []tensor.Meta, t kernel.Tier) []uint8 {
+	if def.Inner == nil || len(outs) != 1 || outs[0].Rank() < 3 || !outs[0].Contiguous() || channelsInner(&outs[0], outs[0].Rank()-2) {
+		return nil
+	}
+	m := outs[0]
+	m.DimOrder = []uint8{0}
+	positions := 1
+	for d := 2; d < m.Rank(); d++ {
+		m.DimOrder = append(m.DimOrder, uint8(d))
+		positions *= int(m.Sizes[d])
+	}
+	m.DimOrder = append(m.DimOrder, 1)
+	if positions > fewPositions || !def.Inner(args, &m, t) {
+		return nil
+	}
+	return m.DimOrder
 }
 
 // Within is p with these bounds of the results; nil unless its kernel Clamps in Float and has none yet.
@@ -445,10 +472,13 @@ func (v *Invoker) placeOuts() error {
 		want := v.plan.runType(natural.DType)
 		arg := v.plan.inPlaceArg(i)
 		order := natural.DimOrder
-		if arg >= 0 {
+		switch {
+		case arg >= 0:
 			order = t.DimOrder
+		case v.plan.order != nil:
+			order = v.plan.order
 		}
-		if (want == t.DType || !natural.DType.Valid()) && (arg >= 0 || sameOrder(t, order) || v.inner(t)) {
+		if v.plan.order == nil && (want == t.DType || !natural.DType.Valid()) && (arg >= 0 || sameOrder(t, order) || v.inner(t)) {
 			v.call.Out[i] = t
 			continue
 		}
