@@ -1,8 +1,11 @@
 package executor
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -190,6 +193,40 @@ func TestMissingKernels(t *testing.T) {
 	if CodeOf(err) != pte.OperatorMissing || !strings.Contains(err.Error(), "aten::copy_ (float32)") ||
 		!strings.Contains(err.Error(), "aten::add.out (float32)") {
 		t.Errorf("Load = %v", err)
+	}
+}
+
+// TestEachMissingKernel loads programs without one of their kernels each: whatever Load makes of the others, it names that one.
+func TestEachMissingKernel(t *testing.T) {
+	files, err := filepath.Glob("testdata/*/portable.pte")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no programs: %v", err)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		missing := 0
+		seen := map[*op.Def]bool{}
+		for _, k := range op.Kernels {
+			name, _, _ := strings.Cut(k.Def.Schema, "(")
+			base, _, _ := strings.Cut(name, ".")
+			if seen[k.Def] || !bytes.Contains(src, []byte(base+"\x00")) {
+				continue
+			}
+			seen[k.Def] = true
+			switch _, err := Load(src, LoadOptions{Kernels: kernelsBut(name, nil)}); {
+			case err == nil: // another overload is called
+			case CodeOf(err) != pte.OperatorMissing || !strings.Contains(err.Error(), name+" "):
+				t.Errorf("%s without %s: %v", file, name, err)
+			default:
+				missing++
+			}
+		}
+		if missing == 0 {
+			t.Errorf("%s: no kernel is missed", file)
+		}
 	}
 }
 

@@ -52,13 +52,13 @@ func (m *method) fuseIntegers() {
 		q.each(q.steps[i].outs, func(v int32) { q.writes[v]++ })
 	}
 	for j := len(q.steps) - 1; j >= 0; j-- { // what quantizes twice comes before what it reads
-		if q.steps[j].name == quantizeName && !q.gone[j] {
+		if q.steps[j].name == quantizeName && q.steps[j].plan != nil && !q.gone[j] {
 			q.static(j)
 		}
 	}
 	found := slices.Contains(q.gone, true)
 	for i := range q.steps {
-		if !q.gone[i] && products[q.steps[i].name] {
+		if !q.gone[i] && q.steps[i].plan != nil && products[q.steps[i].name] {
 			found = q.dynamic(i) || found
 		}
 	}
