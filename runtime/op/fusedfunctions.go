@@ -22,16 +22,16 @@ func (f *fused) simplify() {
 
 // hardswish makes link k x·clamp(x+3, 0, 6)/6, if it ends that. It gives the links that nobody needs any more.
 func (f *fused) hardswish(k int) (parts []int) {
-	m := f.maker(k, 0, &Mul)
-	if !f.is(k, &DivScalar) || f.number(k, 1) != 6 || m < 0 {
+	m := f.maker(k, 0, "aten::mul.Tensor")
+	if !f.is(k, "aten::div.Scalar") || f.number(k, 1) != 6 || m < 0 {
 		return nil
 	}
 	for i := range 2 {
-		c := f.maker(m, 1-i, &Clamp, &Hardtanh)
+		c := f.maker(m, 1-i, "aten::clamp", "aten::hardtanh")
 		if c < 0 || f.number(c, 1) != 0 || f.number(c, 2) != 6 {
 			continue
 		}
-		a := f.maker(c, 0, &AddScalar)
+		a := f.maker(c, 0, "aten::add.Scalar")
 		if a >= 0 && f.number(a, 1) == 3 && f.number(a, 2) == 1 && f.links[a].From[0] == f.links[m].From[i] {
 			f.become(k, hardswishTo, &f.links[a].Link, 0, &f.links[a].Link, 0)
 			return []int{a, c, m}
@@ -42,8 +42,8 @@ func (f *fused) hardswish(k int) (parts []int) {
 
 // prelu makes link k x if x > 0, else slope·x, if it ends that. It gives the links that nobody needs any more.
 func (f *fused) prelu(k int) (parts []int) {
-	g, m := f.maker(k, 0, &GtScalar), f.maker(k, 2, &Mul)
-	if !f.is(k, &WhereSelf) || g < 0 || m < 0 || f.number(g, 1) != 0 || f.links[g].From[0] != f.links[k].From[1] {
+	g, m := f.maker(k, 0, "aten::gt.Scalar"), f.maker(k, 2, "aten::mul.Tensor")
+	if !f.is(k, "aten::where.self") || g < 0 || m < 0 || f.number(g, 1) != 0 || f.links[g].From[0] != f.links[k].From[1] {
 		return nil
 	}
 	for i := range 2 {
@@ -55,14 +55,14 @@ func (f *fused) prelu(k int) (parts []int) {
 	return nil
 }
 
-// is reports whether link k is this operator, in Float.
-func (f *fused) is(k int, def *Def) bool {
+// is reports whether link k is the operator of this functional name, in Float. To name its Def would link the row of it.
+func (f *fused) is(k int, name string) bool {
 	l := &f.links[k]
-	return l.function == nil && l.Plan.Kernel.Def == def && l.Out.DType == tensor.Float
+	return l.function == nil && l.Plan.Kernel.Def.Functional == name && l.Out.DType == tensor.Float
 }
 
 // maker is the link whose result link k alone reads as argument i, if it is one of these operators in Float; else -1.
-func (f *fused) maker(k, i int, defs ...*Def) int {
+func (f *fused) maker(k, i int, names ...string) int {
 	l := &f.links[k]
 	if i >= len(l.From) || l.Args[i].Tensor == nil || l.From[i] >= 0 {
 		return -1
@@ -77,7 +77,7 @@ func (f *fused) maker(k, i int, defs ...*Def) int {
 		})
 	}
 	m := &f.links[made]
-	if reads != 1 || m.function != nil || m.Plan.Kernel.DType != tensor.Float || !slices.Contains(defs, m.Plan.Kernel.Def) {
+	if reads != 1 || m.function != nil || m.Plan.Kernel.DType != tensor.Float || !slices.Contains(names, m.Plan.Kernel.Def.Functional) {
 		return -1
 	}
 	return made
