@@ -112,9 +112,35 @@ func TestInputErrors(t *testing.T) {
 		"input 1 is a nil tensor":          {good[0], TensorOf(nil)},
 		"input 1 has 0 bytes":              {good[0], TensorOf(&tensor.Tensor{Meta: good[0].Tensor.Meta})},
 	} {
+		if _, err := inst.Method("forward").Run(context.Background(), good); err != nil { // what the next inputs are compared with
+			t.Fatal(err)
+		}
 		_, err := inst.Method("forward").Run(context.Background(), ins)
 		if err == nil || !strings.Contains(err.Error(), want) || CodeOf(err) != pte.InvalidArgument {
 			t.Errorf("Run = %v, want %q", err, want)
+		}
+	}
+}
+
+// TestInputWithoutRoom runs with an input for which there is no room; then with one that fits, and with the first again.
+func TestInputWithoutRoom(t *testing.T) {
+	x, out := tensorValue(1), tensorValue(1)
+	x.Tensor.Dynamism, out.Tensor.Dynamism = pte.DynamicUnbound, pte.DynamicUnbound
+	p := plan([]pte.EValue{x, {Type: pte.Int, Int: 1}, out}, []int64{0, 0}, pte.Instruction{Type: pte.KernelCall, Args: []int32{0, 0, 1, 2, 2}})
+	p.Plans[0].Operators = []pte.Operator{{Name: "aten::add", Overload: "out"}}
+	p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0}, []int32{2}
+	m := methodOf(t, p, op.Kernels)
+	m.inst.prog.opts.MaxMemory = 1 << 10
+	misaligned := func(n int) []Value {
+		return []Value{TensorOf(&tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{int64(n)}}, Data: make([]byte, 4*n+4)[1 : 4*n+1]})}
+	}
+	for _, n := range []int{8, 250, 250, 8, 250} {
+		outs, err := m.Run(context.Background(), misaligned(n))
+		switch {
+		case n == 8 && (err != nil || outs[0].Tensor.Sizes[0] != 8 || len(outs[0].Tensor.Data) != 32):
+			t.Fatalf("Run = %v, %v", outs, err)
+		case n == 250 && (CodeOf(err) != pte.MemoryAllocationFailed || strings.Contains(err.Error(), "instruction")):
+			t.Errorf("Run with %d numbers = %v", n, err)
 		}
 	}
 }

@@ -128,8 +128,11 @@ func sameNumber(a, b *Value) bool {
 }
 
 func (m *Method) setTensor(i, v int, in *tensor.Tensor) error {
-	from, t := m.m.vals[v].Tensor, m.vals[v].Tensor
-	dynamism := m.m.plan.Values[v].Tensor.Dynamism
+	t := m.vals[v].Tensor
+	if like(in, t) {
+		return m.takeBytes(i, v, in, t, len(t.Data), true)
+	}
+	from, dynamism := m.m.vals[v].Tensor, m.m.plan.Values[v].Tensor.Dynamism
 	if in.DType != from.DType {
 		return fail(pte.InvalidArgument, "input ", itoa(i), " has dtype ", in.DType.String(), ", want ", from.DType.String())
 	}
@@ -144,12 +147,18 @@ func (m *Method) setTensor(i, v int, in *tensor.Tensor) error {
 		return fail(pte.InvalidArgument, "input ", itoa(i), " has ", itoa(len(in.Data)), " bytes, want ", itoa(n))
 	}
 	copy(t.Sizes, in.Sizes)
-	return m.takeBytes(i, v, in, t, int(n))
+	t.Data = t.Data[:0] // which they are not the sizes of, should there be no room
+	return m.takeBytes(i, v, in, t, int(n), sameOrder(&in.Meta, &t.Meta))
 }
 
-// takeBytes copies an input's bytes to t, or shares them where nothing is planned for t.
-func (m *Method) takeBytes(i, v int, in, t *tensor.Tensor, n int) error {
-	same := sameOrder(&in.Meta, &t.Meta)
+// like reports whether an input has the type, the sizes and the order of the last one, which t still has, and the bytes for
+// them: then it is as right as that one was.
+func like(in, t *tensor.Tensor) bool {
+	return in.DType == t.DType && len(t.Data) > 0 && len(in.Data) >= len(t.Data) && slices.Equal(in.Sizes, t.Sizes) && slices.Equal(in.DimOrder, t.DimOrder)
+}
+
+// takeBytes copies an input's n bytes to t, or shares them where nothing is planned for t; same says that their order is that of t.
+func (m *Method) takeBytes(i, v int, in, t *tensor.Tensor, n int, same bool) error {
 	if m.m.place[v] == owned && same && isAligned(in.Data, t.DType) {
 		t.Data = in.Data[:n:n]
 		return nil

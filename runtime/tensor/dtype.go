@@ -45,7 +45,12 @@ func (t ScalarType) info() typeInfo {
 func (t ScalarType) Valid() bool { return t.info().size != 0 }
 
 // Size is the bytes of an element; 0 for a type that is not Valid.
-func (t ScalarType) Size() int { return int(t.info().size) }
+func (t ScalarType) Size() int {
+	if t < 0 || int(t) >= len(typeInfos) {
+		return 0
+	}
+	return int(typeInfos[t].size)
+}
 
 // String is PyTorch's name without "torch.", such as "float32".
 func (t ScalarType) String() string { return t.info().name }
