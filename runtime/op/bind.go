@@ -87,14 +87,11 @@ func turned(def *Def, args []Value, outs []tensor.Meta, t kernel.Tier) []uint8 {
 	if def.Inner == nil || len(outs) != 1 || outs[0].Rank() < 3 || !outs[0].Contiguous() || channelsInner(&outs[0], outs[0].Rank()-2) {
 		return nil
 	}
-	m := outs[0]
-	m.DimOrder = []uint8{0}
-	positions := 1
-	for d := 2; d < m.Rank(); d++ {
-		m.DimOrder = append(m.DimOrder, uint8(d))
-		positions *= int(m.Sizes[d])
+	m, positions := outs[0], 1
+	for _, n := range m.Sizes[2:] {
+		positions *= int(n)
 	}
-	m.DimOrder = append(m.DimOrder, 1)
+	m.DimOrder = appendInner(nil, m.Rank(), m.Rank()-2)
 	if positions > fewPositions || !def.Inner(args, &m, t) {
 		return nil
 	}

@@ -49,6 +49,7 @@ type conv struct {
 	inPer, outPer         int // channels a group
 	// channelsInner says that the taps are the outer part of a row of the unfolded input.
 	channelsInner bool
+	transformed   bool // the weights are packed by packWinograd
 	tiling
 }
 
@@ -400,10 +401,7 @@ func runConvolution[T number](call *Call, s State) error {
 		return err
 	}
 	if s, ok := s.(*packed[T]); ok {
-		if s.winograd {
-			j := jobOf(call, &c, x, s.data)
-			return convWinograd(call, &j)
-		}
+		c.transformed = s.winograd
 		return convolve(call, &c, x, s.data)
 	}
 	if c.packed(w) {
@@ -424,24 +422,28 @@ func convAgain[T number](call *Call, s State) (bool, error) {
 	}
 	switch k := call.kept.(type) {
 	case *kept[segments[T]]:
-		if err := k.job.take(call); err != nil {
-			return true, err
-		}
-		return true, k.job.compute(call, k.run)
+		return true, takeAndCompute(call, &k.job, k.run)
 	case *kept[winograd[T]]:
-		if err := k.job.take(call); err != nil {
-			return true, err
-		}
-		return true, k.job.compute(call, k.run)
+		return true, takeAndCompute(call, &k.job, k.run)
 	case *kept[lines[T]]:
 		if k.job.channelsInner {
-			if err := k.job.take(call); err != nil {
-				return true, err
-			}
-			return true, k.job.compute(call, k.run)
+			return true, takeAndCompute(call, &k.job, k.run)
 		}
 	}
 	return false, nil
+}
+
+// laidOut is a convolution but for the places of its images.
+type laidOut interface {
+	take(call *Call) error
+	compute(call *Call, run func(lo, hi int)) error
+}
+
+func takeAndCompute(call *Call, j laidOut, run func(lo, hi int)) error {
+	if err := j.take(call); err != nil {
+		return err
+	}
+	return j.compute(call, run)
 }
 
 // take sets the images and the bias of a call, which lie as those of the last one.
@@ -463,6 +465,8 @@ func convolve[T number](call *Call, c *conv, x, w []T) error {
 	switch {
 	case len(j.y) == 0:
 		return nil
+	case c.transformed:
+		return convWinograd(call, &j)
 	case c.depthwise():
 		return convDepthwise(call, &j)
 	case c.byRows():
