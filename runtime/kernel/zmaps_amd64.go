@@ -225,7 +225,7 @@ func ExpF32(t Tier, o, x []float32) bool {
 			}
 		}
 	case AVX2:
-		for c.next(2) {
+		for c.next(3) {
 			l.x, l.xStep = c.from(0, x, xs)
 			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
@@ -262,7 +262,7 @@ func SigmoidF32(t Tier, o, x []float32) bool {
 			}
 		}
 	case AVX2:
-		for c.next(2) {
+		for c.next(4) {
 			l.x, l.xStep = c.from(0, x, xs)
 			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
@@ -373,7 +373,7 @@ func GeluF32(t Tier, o, x []float32) bool {
 			}
 		}
 	case AVX2:
-		for c.next(2) {
+		for c.next(3) {
 			l.x, l.xStep = c.from(0, x, xs)
 			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {
@@ -410,7 +410,7 @@ func GeluTanhF32(t Tier, o, x []float32) bool {
 			}
 		}
 	case AVX2:
-		for c.next(2) {
+		for c.next(3) {
 			l.x, l.xStep = c.from(0, x, xs)
 			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {

@@ -188,7 +188,7 @@ func SigmoidF32(t Tier, o, x []float32) bool {
 	x, xs := c.operand(0, x)
 	switch t.float() {
 	case WASM:
-		for c.next(2) {
+		for c.next(4) {
 			l.x, l.xStep = c.from(0, x, xs)
 			l.out, l.blocks = c.to(o), uintptr(c.blocks)
 			if c.single {

@@ -12,15 +12,13 @@ const (
 
 // simple are functions that have an instruction, or nearly so.
 var simple = []mapped{
-	{name: "Hardswish", doc: "x·clamp(x+3, 0, 6)/6, within 2 ulp", operands: 1, registers: 4, emit: func(g *maps, r []vec) {
-		g.constant(r[1], 3)
-		g.arith('+', r[1], r[0], r[1])
+	{name: "Hardswish", doc: "x·clamp(x+3, 0, 6)/6, within 2 ulp", operands: 1, registers: 4, constants: 3, emit: func(g *maps, r []vec) {
+		g.with('+', r[1], r[0], 3, r[3])
 		g.constant(r[2], 0)
 		g.constant(r[3], 6)
 		g.clamp(r[1], r[2], r[3])
 		g.arith('*', r[0], r[0], r[1])
-		g.constant(r[1], 1.0/6)
-		g.arith('*', r[0], r[0], r[1])
+		g.with('*', r[0], r[0], 1.0/6, r[3])
 	}},
 	{name: "PRelu", doc: "x if x > 0, else y·x", operands: 2, registers: 4, emit: func(g *maps, r []vec) {
 		g.bits(r[2], 0)

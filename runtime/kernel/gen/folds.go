@@ -7,6 +7,8 @@ type fold struct {
 	name, doc string
 	// registers is how many vectors an element needs at a time, the first one holds it.
 	registers int
+	// constants, if not 0, is the one of them that has nothing but constants, unless horner moves.
+	constants int
 	// writes says that it writes what the first register holds.
 	writes bool
 	// join adds x to a sum, or sums to each other.
@@ -26,7 +28,7 @@ var foldKinds = []fold{
 		f.arith('-', r[0], r[0], f.number())
 		f.fma(sum, r[0], r[0])
 	}},
-	{name: "Exp", doc: "sum + exp(x-number), which it writes", registers: 6, writes: true, join: foldSum, emit: func(f *folds, sum vec, r []vec) {
+	{name: "Exp", doc: "sum + exp(x-number), which it writes", registers: softRegisters, constants: softConstants, writes: true, join: foldSum, emit: func(f *folds, sum vec, r []vec) {
 		f.arith('-', r[0], r[0], f.number())
 		(&maps{f.machine}).expNormal(r)
 		foldSum(f, sum, r[0])
@@ -68,7 +70,7 @@ func foldsF32(m machine) {
 }
 
 // block is how many vectors are taken at a time, each with a sum of its own.
-func (f *folds) block() int { return min(4, (f.vectors()-1)/(f.registers+1)) }
+func (f *folds) block() int { return besides(f, f.vectors()-1, f.registers+1, f.constants) }
 
 func (f *folds) sum(j int) vec { return vec(j) }
 func (f *folds) number() vec   { return vec(f.block()) }
@@ -111,10 +113,7 @@ func (f *folds) write() {
 // vectorsOf takes n vectors.
 func (f *folds) vectorsOf(n int) {
 	f.beside(n, func(j int) {
-		r := make([]vec, f.registers)
-		for i := range r {
-			r[i] = vec(f.block() + 1 + j*f.registers + i)
-		}
+		r := registersOf(f, vec(f.block()+1), j, f.registers, f.constants)
 		f.load(r[0], foldX, j*f.width())
 		f.emit(f, f.sum(j), r)
 		if f.writes {

@@ -127,7 +127,7 @@ func (s *source) begin(name, arg string) {
 }
 
 // beside takes instructions in turn, so that a machine finds some that do not wait for each other, unless they are of
-// different numbers or use a register of which there is only one.
+// different numbers or use a register of which there is only one. What all of them load into one register is loaded once.
 func (s *source) beside(n int, emit func(i int)) {
 	start := s.Len()
 	var lines [][]string
@@ -145,7 +145,9 @@ func (s *source) beside(n int, emit func(i int)) {
 	s.Truncate(start)
 	for k := range lines[0] {
 		for i := range lines {
-			s.WriteString(lines[i][k])
+			if i == 0 || lines[i][k] != lines[0][k] || !strings.Contains(lines[i][k], "VBROADCASTSS") {
+				s.WriteString(lines[i][k])
+			}
 		}
 	}
 }

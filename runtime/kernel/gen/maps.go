@@ -14,6 +14,8 @@ type mapped struct {
 	// registers is how many vectors an element of the result needs at a time; the operands lie in the first ones,
 	// and the result in the first.
 	registers int
+	// constants, if not 0, is the one of them that has nothing but constants, unless horner moves.
+	constants int
 	// numbers says that it takes two numbers p, which kernel.line has as low and high.
 	numbers bool
 	// once says that it is as exact as said only where fma rounds once.
@@ -34,27 +36,31 @@ var arithmetics = []mapped{
 		g.broadcast(r[2], args, lineHigh)
 		g.clamp(r[0], r[1], r[2])
 	}},
-	{name: "Exp", doc: "exp(x), within 2 ulp", operands: 1, registers: 6, emit: (*maps).exp},
-	{name: "Sigmoid", doc: "1/(1+exp(-x)), within 3 ulp down to x = -87, then 0", operands: 1, registers: 6, emit: func(g *maps, r []vec) {
-		g.expOf(r, -1)
-		g.with('+', r[0], r[0], 1, r[1])
+	{name: "Exp", doc: "exp(x), within 2 ulp", operands: 1, registers: 6, constants: 3, emit: (*maps).exp},
+	{name: "Sigmoid", doc: "1/(1+exp(-x)), within 3 ulp down to x = -87, then 0", operands: 1, registers: 4, constants: 3, emit: func(g *maps, r []vec) {
+		if g.saturates() {
+			g.expOf(r, -1)
+		} else {
+			g.expShifted(r, -1)
+		}
+		g.with('+', r[0], r[0], 1, r[3])
 		g.inverse(r[1], r[0], r[2], lineTable, g.number(1))
 		g.copy(r[0], r[1])
 	}},
-	{name: "Tanh", doc: "tanh(x), within 6 ulp", operands: 1, registers: 5, emit: (*maps).tanh},
-	{name: "Erf", doc: "erf(x), within 1e-6 of the result", operands: 1, registers: 5, emit: (*maps).erf},
-	{name: "Gelu", doc: "x/2 · (1+erf(x/√2)), within 3e-7·(1+|x|)", operands: 1, registers: 6, emit: func(g *maps, r []vec) {
+	{name: "Tanh", doc: "tanh(x), within 6 ulp", operands: 1, registers: 5, constants: 4, emit: (*maps).tanh},
+	{name: "Erf", doc: "erf(x), within 1e-6 of the result", operands: 1, registers: 5, constants: 4, emit: (*maps).erf},
+	{name: "Gelu", doc: "x/2 · (1+erf(x/√2)), within 3e-7·(1+|x|)", operands: 1, registers: 6, constants: 4, emit: func(g *maps, r []vec) {
 		g.copy(r[5], r[0])
 		g.erfOf(r, math.Sqrt2/2, false)
 		g.halfPlus(r)
 	}},
-	{name: "GeluTanh", doc: "x/2 · (1+tanh(√(2/π)·(x+0.044715x³))), within 5e-7·(1+|x|)", operands: 1, registers: 6, emit: func(g *maps, r []vec) {
+	{name: "GeluTanh", doc: "x/2 · (1+tanh(√(2/π)·(x+0.044715x³))), within 5e-7·(1+|x|)", operands: 1, registers: 6, constants: 4, emit: func(g *maps, r []vec) {
 		g.copy(r[5], r[0])
 		g.arith('*', r[1], r[0], r[0])
 		g.constant(r[2], 1)
-		g.plus(r[2], r[1], 0.044715, r[3])
+		g.plus(r[2], r[1], 0.044715, r[4])
 		g.arith('*', r[0], r[0], r[2])
-		g.with('*', r[0], r[0], math.Sqrt(2/math.Pi), r[1])
+		g.with('*', r[0], r[0], math.Sqrt(2/math.Pi), r[4])
 		g.tanhOf(r, false)
 		g.halfPlus(r)
 	}},
@@ -113,7 +119,15 @@ func mapsF32(m machine) {
 }
 
 // blockOf is how many vectors of f are computed side by side.
-func blockOf(m machine, f *mapped) int { return min(4, m.vectors()/f.registers) }
+func blockOf(m machine, f *mapped) int { return besides(m, m.vectors(), f.registers, f.constants) }
+
+// besides is how many vectors are computed side by side in so many registers, of which each takes some, with one for constants, or 0.
+func besides(m machine, registers, each, constants int) int {
+	if constants > 0 && m.sharesNumbers() {
+		return min(4, (registers-1)/(each-1))
+	}
+	return min(4, registers/each)
+}
 
 func (g *maps) function(f *mapped, nv int) {
 	g.begin(kernelName(f, nv > 1, g), "line")
@@ -129,7 +143,7 @@ func (g *maps) function(f *mapped, nv int) {
 	g.label("block")
 	width := g.lanes() * float32Size
 	for j := range nv {
-		r := registers(f, j)
+		r := g.registers(f, j)
 		g.load(r[0], lineX, j*width)
 		if nv > 1 {
 			g.prefetchSoon(lineX, j*width+prefetchAhead)
@@ -138,9 +152,9 @@ func (g *maps) function(f *mapped, nv int) {
 			g.load(r[1], lineY, j*width)
 		}
 	}
-	g.beside(nv, func(j int) { f.emit(g, registers(f, j)) })
+	g.beside(nv, func(j int) { f.emit(g, g.registers(f, j)) })
 	for j := range nv {
-		g.store(lineOut, j*width, registers(f, j)[0])
+		g.store(lineOut, j*width, g.registers(f, j)[0])
 	}
 	g.addPtr(lineX, lineXStep)
 	if f.operands == 2 {
@@ -155,10 +169,25 @@ func (g *maps) function(f *mapped, nv int) {
 const prefetchAhead = 1024
 
 // registers are those of vector j of a block.
-func registers(f *mapped, j int) []vec {
-	r := make([]vec, f.registers)
+func (g *maps) registers(f *mapped, j int) []vec {
+	return registersOf(g, 0, j, f.registers, f.constants)
+}
+
+// registersOf are the n registers of vector j of those that are computed side by side, from first on, one of them for constants, or 0:
+// where a machine shares that, it is the last of the machine.
+func registersOf(m machine, first vec, j, n, constants int) []vec {
+	shared := constants > 0 && m.sharesNumbers()
+	r, next := make([]vec, n), first+vec(j*n)
+	if shared {
+		next -= vec(j)
+	}
 	for i := range r {
-		r[i] = vec(j*f.registers + i)
+		if shared && i == constants {
+			r[i] = vec(m.vectors() - 1)
+			continue
+		}
+		r[i] = next
+		next++
 	}
 	return r
 }
@@ -194,7 +223,7 @@ func (g *maps) reduceAny(sign, low float64, x, n, p, q vec) {
 		g.constant(q, max(sign*low, sign*89))
 		g.clamp(x, p, q)
 	}
-	g.parts(sign, x, n, p)
+	g.parts(sign, x, n, q)
 	if g.saturates() {
 		g.boundNumber(x, lineTable, g.number(0.5))
 	}
@@ -218,38 +247,57 @@ func (g *maps) expOf(r []vec, sign float64) {
 	x, n, p, q := r[0], r[1], r[2], r[3]
 	g.reduceAny(sign, expZero, x, n, p, q)
 	g.expPolynomial(sign, p, q, x)
-	g.bits(q, 127)
-	g.scale(p, n, [2]vec{r[4], r[5]}, q)
+	if g.saturates() {
+		g.scale(p, n, [2]vec{}, q)
+	} else {
+		g.bits(q, 127)
+		g.scale(p, n, [2]vec{r[4], r[5]}, q)
+	}
 	g.copy(x, p)
 }
 
 func (g *maps) expPolynomial(sign float64, p, q, x vec) {
-	if g.arch() == "wasm" { // its sums round more often: degree 6 (Cephes, expf.c)
-		g.polynomial(p, q, x, sign*1.9875691500e-4, 1.3981999507e-3, sign*8.3334519073e-3, 4.1665795894e-2, sign*1.6666665459e-1, 5.0000001201e-1, sign, 1)
-		return
-	}
-	g.polynomial(p, q, x, sign*0x1.0f9f9cp-7, 0x1.573a1ap-5, sign*0x1.555a80p-3, 0x1.fffdc6p-2, sign*0x1.fffff6p-1, 1)
+	g.polynomial(p, q, x, g.expCoefficients(sign)...)
 }
 
-// expNormal is exp without denormals, which take machines a long time: 0 below -125.5·ln 2. exp(+Inf) may be NaN.
-func (g *maps) expNormal(r []vec) {
-	x, n, p, q := r[0], r[1], r[2], r[3]
-	if g.saturates() {
-		g.parts(1, x, n, p)
-	} else {
-		g.reduce(-87, x, n, p, q)
+// expCoefficients are those of exp(sign·x), |x| ≤ ln 2/2.
+func (g *maps) expCoefficients(sign float64) []float64 {
+	if g.arch() == "wasm" { // its sums round more often: degree 6 (Cephes, expf.c)
+		return []float64{sign * 1.9875691500e-4, 1.3981999507e-3, sign * 8.3334519073e-3, 4.1665795894e-2, sign * 1.6666665459e-1, 5.0000001201e-1, sign, 1}
 	}
-	g.expPolynomial(1, p, q, x)
-	if g.saturates() {
-		g.scaleAbove(p, n, lineTable, g.number(-125.5))
-		g.copy(x, p)
+	return []float64{sign * 0x1.0f9f9cp-7, 0x1.573a1ap-5, sign * 0x1.555a80p-3, 0x1.fffdc6p-2, sign * 0x1.fffff6p-1, 1}
+}
+
+// expNormal is exp without denormals, which take machines a long time: 0 below -125.5·ln 2. exp(+Inf) may be NaN. It takes 4
+// registers, the last one for constants.
+func (g *maps) expNormal(r []vec) {
+	if !g.saturates() {
+		g.expShifted(r, 1)
 		return
 	}
-	g.constant(q, -125.5)
-	g.compare('<', x, n, q)
-	g.bits(q, 127)
-	g.scale(p, n, [2]vec{r[4], r[5]}, q)
-	g.bitwise('\\', x, p, x)
+	x, n, p, q := r[0], r[1], r[2], r[3]
+	g.parts(1, x, n, p)
+	g.expPolynomial(1, p, q, x)
+	g.scaleAbove(p, n, lineTable, g.number(-125.5))
+	g.copy(x, p)
+}
+
+// expShifted is exp of sign·x without denormals, as expNormal has it. The last bits of n and a number whose last digit is 1 are n, and
+// 126 more than that is the exponent of 2^(n-1), which is 0 where n is -126; so the polynomial is twice exp.
+func (g *maps) expShifted(r []vec, sign float64) {
+	const magic, low, high = 0x1.8p23 + 126, -87.2, 89
+	x, n, power, q := r[0], r[1], r[2], r[3]
+	g.constant(n, min(sign*low, sign*high))
+	g.constant(q, max(sign*low, sign*high))
+	g.clamp(x, n, q)
+	g.constant(n, magic)
+	g.plus(n, x, sign*math.Log2E, q)
+	g.shift('<', power, n, 23)
+	g.with('-', n, n, magic, q)
+	g.plus(x, n, -sign*0.693359375, q)
+	g.plus(x, n, sign*2.12194440e-4, q)
+	g.polynomial(n, q, x, multiplied(2, g.expCoefficients(sign))...)
+	g.arith('*', x, n, power)
 }
 
 // tanh: a rational function (Eigen, ptanh_float), of odd numerator and even denominator.
@@ -271,6 +319,14 @@ func (g *maps) erfOf(r []vec, factor float64, nan bool) {
 		ofMultiple(factor, 1, -1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02))
 }
 
+// multiplied are the numbers c times x.
+func multiplied(x float64, c []float64) []float64 {
+	for i := range c {
+		c[i] *= x
+	}
+	return c
+}
+
 // ofMultiple are the coefficients, the last one first, of times·Σ c[i]·(factor·x)^(2i) as a polynomial in x².
 func ofMultiple(factor, times float64, c ...float64) []float64 {
 	for i := len(c) - 1; i >= 0; i-- {
@@ -283,9 +339,9 @@ func ofMultiple(factor, times float64, c ...float64) []float64 {
 // rational computes x·p(x²)/q(x²) for x bounded by limit, the result by 1; of NaN it need not be NaN unless nan.
 func (g *maps) rational(r []vec, limit float64, nan bool, p, q []float64) {
 	x, square, t, u, v := r[0], r[1], r[2], r[3], r[4]
-	g.within(x, limit, nan, t, u)
+	g.within(x, limit, nan, t, v)
 	g.arith('*', square, x, x)
-	g.polynomial(t, u, square, p...)
+	g.polynomial(t, v, square, p...)
 	g.polynomial(u, v, square, q...)
 	g.quotient(square, t, u, v) // about 1 for small x, where x·p would be too small
 	g.arith('*', x, x, square)

@@ -28,6 +28,8 @@ type numbers interface {
 	// scaleAbove: scale, or 0 where n is less than the number.
 	boundNumber(v vec, p ptr, off int)
 	scaleAbove(v, n vec, p ptr, off int)
+	// sharesNumbers says that vectors which are computed side by side have a register for numbers in common.
+	sharesNumbers() bool
 	// prefetchSoon is prefetch into the nearest cache.
 	prefetchSoon(p ptr, off int)
 }
@@ -136,6 +138,9 @@ func (m *x86) scaleAbove(v, n vec, p ptr, off int) {
 	m.line("VSCALEFPS.Z %s, %s, %s, %[2]s", m.v(n), m.v(v), mask)
 }
 
+// sharesNumbers: AVX-512 takes them from memory.
+func (m *x86) sharesNumbers() bool { return !m.wide }
+
 func (m *x86) prefetchSoon(p ptr, off int)  { m.line("PREFETCHT0 %d(%s)", off, m.p(p)) }
 func (m *neon) prefetchSoon(p ptr, off int) { m.line("PRFM %d(%s), PLDL1KEEP", off, m.p(p)) }
 func (m *wasm) prefetchSoon(ptr, int)       {}
@@ -157,6 +162,7 @@ func (m *neon) inverse(to, y, _ vec, p ptr, off int) { inMemory{m}.inverse(to, y
 func (m *neon) saturates() bool                      { return false }
 func (m *neon) boundNumber(vec, ptr, int)            {}
 func (m *neon) scaleAbove(vec, vec, ptr, int)        {}
+func (m *neon) sharesNumbers() bool                  { return false }
 
 func (m *wasm) arithNumber(op byte, to, x vec, p ptr, off int, t vec) {
 	inMemory{m}.arithNumber(op, to, x, p, off, t)
@@ -172,6 +178,7 @@ func (m *wasm) inverse(to, y, _ vec, p ptr, off int) { inMemory{m}.inverse(to, y
 func (m *wasm) saturates() bool                      { return false }
 func (m *wasm) boundNumber(vec, ptr, int)            {}
 func (m *wasm) scaleAbove(vec, vec, ptr, int)        {}
+func (m *wasm) sharesNumbers() bool                  { return false }
 
 func (m inMemory) arithNumber(op byte, to, x vec, p ptr, off int, t vec) {
 	m.broadcast(t, p, off)

@@ -76,20 +76,16 @@ func (s softs) write() {
 func (s softs) width() int { return s.lanes() * float32Size }
 
 // block is how many vectors are taken at a time; each has a sum, and registers of its own.
-func (s softs) block() int { return min(4, (s.vectors()-2)/(softRegisters+1)) }
+func (s softs) block() int { return besides(s.machine, s.vectors()-2, softRegisters+1, softConstants) }
 
-// softRegisters is how many vectors an exponential needs.
-const softRegisters = 6
+// softRegisters is how many vectors an exponential needs, and softConstants the one of them that has constants.
+const softRegisters, softConstants = 4, 3
 
 func (s softs) sum(j int) vec { return vec(j) }
 func (s softs) shift() vec    { return vec(s.block()) }
 func (s softs) scale() vec    { return vec(s.block() + 1) }
 func (s softs) registers(j int) []vec {
-	r := make([]vec, softRegisters)
-	for i := range r {
-		r[i] = vec(s.block() + 2 + j*softRegisters + i)
-	}
-	return r
+	return registersOf(s.machine, vec(s.block()+2), j, softRegisters, softConstants)
 }
 
 // row writes emit for all vectors of a row, in blocks and one by one, with pointers to where they are and go.
