@@ -137,6 +137,12 @@ func window3By1F32AVX2(a *Window)
 func window3By2F32AVX2(a *Window)
 
 //go:noescape
+func window5By1F32AVX2(a *Window)
+
+//go:noescape
+func window5By2F32AVX2(a *Window)
+
+//go:noescape
 func blockAddAVX2(a *line)
 
 //go:noescape

@@ -150,6 +150,18 @@ func window3By2F32WASMImport(a unsafe.Pointer)
 
 func window3By2F32WASM(a *Window) { window3By2F32WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte window5By1F32WASM
+//go:noescape
+func window5By1F32WASMImport(a unsafe.Pointer)
+
+func window5By1F32WASM(a *Window) { window5By1F32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte window5By2F32WASM
+//go:noescape
+func window5By2F32WASMImport(a unsafe.Pointer)
+
+func window5By2F32WASM(a *Window) { window5By2F32WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte blockAddWASM
 //go:noescape
 func blockAddWASMImport(a unsafe.Pointer)

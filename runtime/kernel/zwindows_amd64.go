@@ -18,6 +18,8 @@ func windowGroup(t Tier, size int) int {
 		switch size {
 		case 3:
 			return 3
+		case 5:
+			return 7
 		}
 	}
 	return 0
@@ -50,6 +52,12 @@ func (w *Window) run(t Tier, size, by int) {
 				window3By2F32AVX2(w)
 			} else {
 				window3By1F32AVX2(w)
+			}
+		case 5:
+			if by == 2 {
+				window5By2F32AVX2(w)
+			} else {
+				window5By1F32AVX2(w)
 			}
 		}
 	}

@@ -35,6 +35,7 @@ const (
 	windowGroupsAt  = 128
 	windowBackAt    = 136
 	windowRestAt    = 144
+	windowHeldAt    = 152
 )
 
 // windowSizes are the heights and widths of windows that have kernels.
@@ -44,34 +45,59 @@ var windowSizes = []int{3, 5}
 // overlap and are read once.
 var windowSteps = []int{1, 2}
 
-// groupMost is how many positions a group has at most: enough that reading takes no longer than computing.
-const groupMost = 4
+// groupMost is how many positions a group has at most: enough that reading takes no longer than computing. rowsMost is that
+// of windows whose weights are read for each group: a divisor of the widths that images of most models have.
+const (
+	groupMost = 4
+	rowsMost  = 7
+)
 
-// window writes a depthwise convolution with the weights of a vector of channels in registers.
+// window writes a depthwise convolution with the weights of a vector of channels in registers; where these are too few, with
+// those of a row of the window, which come from a copy in kernel.Window.
 type window struct {
 	machine
 	size, step int
 }
 
-// windowF32 writes the windows whose weights fit into registers.
+// windowF32 writes the windows.
 func windowF32(m machine) {
 	for _, size := range windowSizes {
 		for _, step := range windowSteps {
-			if w := (&window{m, size, step}); w.group() > 0 {
-				w.write()
-			}
+			(&window{m, size, step}).write()
 		}
 	}
 }
 
 func (w *window) width() int    { return w.lanes() * float32Size }
 func (w *window) taps() int     { return w.size * w.size }
-func (w *window) start() vec    { return vec(w.taps()) }
-func (w *window) input() vec    { return w.start() + 1 }
-func (w *window) low() vec      { return w.start() + 2 }
-func (w *window) high() vec     { return w.start() + 3 }
-func (w *window) sum(i int) vec { return w.start() + 4 + vec(i) }
-func (w *window) group() int    { return min(groupMost, w.vectors()-int(w.sum(0))) }
+func (w *window) input() vec    { return vec(w.weights()) }
+func (w *window) low() vec      { return w.input() + 1 }
+func (w *window) high() vec     { return w.input() + 2 }
+func (w *window) sum(i int) vec { return w.input() + 3 + vec(i) }
+
+// held reports whether all weights, and what sums start from, are in registers.
+func (w *window) held() bool { return w.taps()+1+4 <= w.vectors() }
+
+// weights is how many registers have weights.
+func (w *window) weights() int {
+	if w.held() {
+		return w.taps() + 1
+	}
+	return w.size
+}
+
+// group is how many positions are computed together.
+func (w *window) group() int {
+	most := rowsMost
+	if w.held() {
+		most = groupMost
+	}
+	return min(most, w.vectors()-int(w.sum(0)))
+}
+
+// copyAt is where the copy of the weights of tap t lies; that of what sums start from is behind the last tap.
+func (w *window) copyAt(t int) int { return windowHeldAt + t*w.width() }
+
 func (w *window) row(i int) ptr { return windowRow + ptr(i) }
 
 func (w *window) write() {
@@ -119,12 +145,45 @@ func (w *window) write() {
 func (w *window) loadWeights() {
 	w.get(windowAt, args, windowFromAt)
 	w.get(windowCount, args, windowStartAt)
-	w.loadAt(w.start(), windowCount, windowAt, 0)
+	w.loadWeight(w.taps(), windowCount)
 	w.get(windowCount, args, windowWeightsAt)
 	w.get(w.row(0), args, windowTapAt)
 	for t := range w.taps() {
-		w.loadAt(vec(t), windowCount, windowAt, 0)
+		w.loadWeight(t, windowCount)
 		w.addPtr(windowCount, w.row(0))
+	}
+}
+
+// loadWeight loads what lies at p into register t, or into the copy.
+func (w *window) loadWeight(t int, p ptr) {
+	if w.held() {
+		w.loadAt(vec(t), p, windowAt, 0)
+		return
+	}
+	w.loadAt(0, p, windowAt, 0)
+	w.store(args, w.copyAt(t), 0)
+}
+
+// begins lets sum p start.
+func (w *window) begins(p int) {
+	if w.held() {
+		w.copy(w.sum(p), vec(w.taps()))
+		return
+	}
+	w.load(w.sum(p), args, w.copyAt(w.taps()))
+}
+
+// weight is the register of tap j of row i; rowWeights loads those of the row before.
+func (w *window) weight(i, j int) vec {
+	if w.held() {
+		return vec(i*w.size + j)
+	}
+	return vec(j)
+}
+
+func (w *window) rowWeights(i int) {
+	for j := 0; j < w.size && !w.held(); j++ {
+		w.load(vec(j), args, w.copyAt(i*w.size+j))
 	}
 }
 
@@ -133,9 +192,10 @@ func (w *window) loadWeights() {
 func (w *window) positions() {
 	n := w.group()
 	for p := range n {
-		w.copy(w.sum(p), w.start())
+		w.begins(p)
 	}
 	for i := range w.size {
+		w.rowWeights(i)
 		for c := range (n-1)*w.step + w.size {
 			if c > 0 {
 				w.addPtr(w.row(i), windowStride)
@@ -143,7 +203,7 @@ func (w *window) positions() {
 			w.load(w.input(), w.row(i), 0)
 			for p := range n {
 				if j := c - p*w.step; j >= 0 && j < w.size {
-					w.fma(w.sum(p), w.input(), vec(i*w.size+j))
+					w.fma(w.sum(p), w.input(), w.weight(i, j))
 				}
 			}
 		}
@@ -156,11 +216,12 @@ func (w *window) positions() {
 
 // position computes the sums of one position.
 func (w *window) position() {
-	w.copy(w.sum(0), w.start())
-	for t := range w.taps() {
-		w.fmaColumn(w.sum(0), vec(t), w.row(t/w.size), windowStride, windowTriple, t%w.size, w.input())
-	}
+	w.begins(0)
 	for i := range w.size {
+		w.rowWeights(i)
+		for j := range w.size {
+			w.fmaColumn(w.sum(0), w.weight(i, j), w.row(i), windowStride, windowTriple, j, w.input())
+		}
 		w.addPtr(w.row(i), windowStep)
 	}
 	w.finish(0)
@@ -195,10 +256,8 @@ func eachWindow(b *bytes.Buffer, arch string, f func(w *window)) {
 	for _, m := range machinesOf(arch) {
 		fmt.Fprintf(b, "case %s:\nswitch size {\n", m.tier())
 		for _, size := range windowSizes {
-			if w := (&window{m, size, 1}); w.group() > 0 {
-				fmt.Fprintf(b, "case %d:\n", size)
-				f(w)
-			}
+			fmt.Fprintf(b, "case %d:\n", size)
+			f(&window{m, size, 1})
 		}
 		b.WriteString("}\n")
 	}
