@@ -10,6 +10,7 @@ import (
 
 func runBench(e *env, args []string) error {
 	var o runcmd.BenchOptions
+	o.Stderr = e.stderr
 	f := newFlags()
 	o.Define(f.FlagSet)
 	rest, err := f.parse(args)

@@ -9,6 +9,7 @@ import (
 
 func runRun(e *env, args []string) error {
 	var o runcmd.Options
+	o.Stderr = e.stderr
 	f := newFlags()
 	o.Define(f.FlagSet)
 	rest, err := f.parse(args)

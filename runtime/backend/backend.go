@@ -118,9 +118,12 @@ type InitContext struct {
 	// Release says that a constant's bytes, which lie in the program's file or its named data, are not needed any more, as they were
 	// packed: their memory goes back to the system if the file is mapped, and is read anew if they are used again. It may be nil.
 	Release func(b []byte)
-	// Constants gives n zero bytes, 64-byte aligned, for what Share makes: they last as long as the program, count against its
-	// memory limit, and going over that is an error. It may be nil.
-	Constants func(n int) ([]byte, error)
+	// Constants gives n bytes, 64-byte aligned, for what Share makes: they last as long as the program, count against its
+	// memory limit, and going over that is an error. They are zeros; or, if packed is true, they are what was written there when
+	// a program was loaded before, with a weight cache, and nobody writes them. key says in which layout the backend writes
+	// there, before the first Execute, what it makes of the constants from, with a version if the layout can change. The
+	// same key and the same bytes of from have the same result. Under "" nothing is kept. Constants may be nil.
+	Constants func(n int, key string, from ...[]byte) (b []byte, packed bool, err error)
 	// Pack lets jobs run that write packed constants, on several threads: after Init and before the first Execute. A backend
 	// runs them itself where it is nil.
 	Pack func(jobs []Packing)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -259,5 +260,65 @@ func TestShareNests(t *testing.T) {
 		if v != 42 || err != nil || made != 1 {
 			t.Errorf("share = %v, %v after making %d times", v, err, made)
 		}
+	}
+}
+
+// listed are Weights that note what is asked for.
+type listed struct {
+	taken []PackedWeight
+	kept  int
+	ended int
+}
+
+func (l *listed) Take(w PackedWeight, alloc func(n int) []byte) ([]byte, bool) {
+	l.taken = append(l.taken, w)
+	return alloc(w.Bytes), false
+}
+
+func (l *listed) Keep()  { l.kept++ }
+func (l *listed) Close() { l.ended++ }
+
+// TestWeights names named data whose key is the SHA-256 of its content, and keeps nothing once an instance has failed.
+func TestWeights(t *testing.T) {
+	l := new(listed)
+	sha := strings.Repeat("0f", 32)
+	named := []pte.NamedData{{Key: sha, Data: []byte{1, 2, 3}}, {Key: "other", Data: []byte{4, 5}}}
+	n := newNegator()
+	p, err := Load(delegated(t), LoadOptions{Backends: []backend.Backend{n}, NamedData: named,
+		WeightCache: func(kernel.Tier) Weights { return l }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst, err := p.NewInstance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst.Close()
+	if l.kept != 1 {
+		t.Errorf("kept %d times, want 1", l.kept)
+	}
+	if b, packed, err := p.backendConstants(70, "rows", named[0].Data[:2], named[1].Data); len(b) != 70 || packed || err != nil {
+		t.Errorf("%d bytes, packed: %v, %v", len(b), packed, err)
+	}
+	if _, _, err := p.backendConstants(7, "", named[0].Data); err != nil {
+		t.Error(err)
+	}
+	if len(l.taken) != 1 || l.taken[0].Bytes != 70 || l.taken[0].Key != "rows "+sha+"+2" || len(l.taken[0].From) != 1 || &l.taken[0].From[0][0] != &named[1].Data[0] {
+		t.Errorf("took %v", l.taken)
+	}
+	p.later([]backend.Packing{{Run: func() { panic("no weights") }}})
+	if _, err := p.NewInstance(); err == nil {
+		t.Error("no error")
+	}
+	p.packing = nil
+	if inst, err = p.NewInstance(); err != nil {
+		t.Fatal(err)
+	}
+	inst.Close()
+	if l.kept != 1 {
+		t.Errorf("kept %d times, want 1", l.kept)
+	}
+	if p.Close(); l.ended != 1 {
+		t.Errorf("closed %d times", l.ended)
 	}
 }

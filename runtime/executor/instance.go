@@ -82,6 +82,8 @@ func (p *Program) NewInstance() (inst *Instance, err error) {
 	}()
 	p.making.Lock()
 	defer p.making.Unlock()
+	made := false
+	defer func() { p.spoiled = p.spoiled || !made }()
 	in.take(p.packed)
 	for _, m := range p.methods {
 		im := &Method{inst: in, m: m, owned: make(map[*tensor.Tensor][]byte), delegates: make(map[int32]*delegate),
@@ -94,6 +96,8 @@ func (p *Program) NewInstance() (inst *Instance, err error) {
 	if err := p.fill(); err != nil {
 		return nil, wrap(pte.Internal, "make instance", err)
 	}
+	made = true
+	p.keepWeights()
 	return in, nil
 }
 

@@ -53,6 +53,8 @@ type LoadOptions struct {
 	Alloc func(n int) []byte
 	// Seed starts the random numbers of every instance.
 	Seed uint64
+	// WeightCache keeps packed constants for the next load; nil for none.
+	WeightCache WeightCache
 }
 
 // Program is a loaded file. It is safe for concurrent use.
@@ -71,11 +73,13 @@ type Program struct {
 
 	making  sync.Mutex // held while an instance is made, since what it packs is shared
 	packing error      // why packing failed
+	spoiled bool       // making an instance has failed
 
 	mu        sync.Mutex
 	packs     map[packKey][]byte
 	packed    int64 // bytes of constants that were packed or copied
 	constants constants
+	weights   Weights           // nil without a WeightCache
 	fills     []backend.Packing // what is left to pack before the program or an instance is complete
 	shared    map[string]*sharedEntry
 }
@@ -127,9 +131,11 @@ func load(src []byte, mapped mapping, opts LoadOptions) (*Program, error) {
 		return nil, err
 	}
 	p.pool = parallel.New(opts.Threads)
+	if opts.WeightCache != nil {
+		p.weights = opts.WeightCache(p.tier)
+	}
 	if err := p.loadMethods(); err != nil {
-		p.pool.Close()
-		p.constants.close()
+		p.free()
 		return nil, err
 	}
 	p.users.Store(1)
@@ -214,9 +220,17 @@ func (p *Program) enter() bool {
 
 func (p *Program) leave() {
 	if p.users.Add(-1) == 0 {
-		p.pool.Close()
-		p.constants.close()
+		p.free()
 		p.mapped.close()
+	}
+}
+
+// free gives back what a program holds, the file aside.
+func (p *Program) free() {
+	p.pool.Close()
+	p.constants.close()
+	if p.weights != nil {
+		p.weights.Close()
 	}
 }
 
@@ -351,33 +365,29 @@ func (p *Program) packOf(t *tensor.Tensor, how op.Packing) []byte {
 	if err := p.charge(max(4*int64(t.Numel()), int64(len(t.Data)))); err != nil {
 		panic(err)
 	}
-	b := p.takeConstants(how.Bytes)
+	b, packed := p.take(how.Bytes, layoutKey(t, &how), [][]byte{t.Data})
 	p.packs[key] = b
 	fill := func() {
 		how.Fill(b)
 		p.release(t.Data)
 	}
-	if how.Now {
+	switch {
+	case packed:
+	case how.Now:
 		fill()
-	} else {
+	default:
 		p.fills = append(p.fills, backend.Packing{Bytes: how.Bytes, Into: b, Run: fill})
 	}
 	return b
 }
 
-// takeConstants is n zero bytes for constants.
-func (p *Program) takeConstants(n int) []byte {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.constants.take(n)
-}
-
 // backendConstants is backend.InitContext.Constants.
-func (p *Program) backendConstants(n int) ([]byte, error) {
+func (p *Program) backendConstants(n int, key string, from ...[]byte) (b []byte, packed bool, err error) {
 	if err := p.charge(int64(n)); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return p.takeConstants(n), nil
+	b, packed = p.take(n, key, from)
+	return b, packed, nil
 }
 
 // later is backend.InitContext.Pack.

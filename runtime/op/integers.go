@@ -90,7 +90,7 @@ type integers struct {
 	spatial int
 	base    []int32
 	groups  int
-	data    []byte // the packed weights, and behind them the sums of their rows
+	data    []byte // the packed weights
 	once    sync.Once
 }
 
@@ -151,28 +151,24 @@ func (s *integers) tapRows(w *tensor.Tensor) []int8 {
 	return o
 }
 
-// factors are how many packed factors there are, and the rows and the depth of each.
-func (s *integers) factors() (count, rows, depth int) {
+// factors are the packed factors.
+func (s *integers) factors() quant.Factors {
 	if s.Blocks > 1 {
-		return s.Blocks, s.Rows, s.Depth / s.Blocks
+		return quant.Factors{Tier: s.Tier, Count: s.Blocks, Rows: s.Rows, Depth: s.Depth / s.Blocks}
 	}
-	return s.groups, s.Rows / s.groups, s.Depth
+	return quant.Factors{Tier: s.Tier, Count: s.groups, Rows: s.Rows / s.groups, Depth: s.Depth}
 }
 
-// pack packs the weights, and the sums of their rows behind them.
+// pack packs the weights.
 func (s *integers) pack(w *tensor.Tensor, keep PackFunc) {
 	if keep == nil {
 		keep = packNew
 	}
-	count, rows, depth := s.factors()
-	size := quant.PackedBytes(s.Tier, rows, depth)
-	layout := "integers " + strconv.Itoa(count) + "x" + strconv.Itoa(rows)
-	s.data = keep(w, Packing{Layout: layout, Bytes: count*size + 4*count*rows, Fill: func(dst []byte) {
-		x, sums := s.channelsLast(w), sliceOf[int32](dst[count*size:], count*rows)
-		for i := range count {
-			part := quant.Pack(s.Tier, elementsAs[int8](dst[i*size:(i+1)*size:(i+1)*size]), s.factor(x, i), rows, depth)
-			copy(sums[i*rows:], part.Sums)
-		}
+	f := s.factors()
+	layout := "integers " + strconv.Itoa(f.Count) + "x" + strconv.Itoa(f.Rows)
+	s.data = keep(w, Packing{Layout: layout, Bytes: f.Bytes(), Fill: func(dst []byte) {
+		x := s.channelsLast(w)
+		f.Pack(dst, func(i int) []int8 { return s.factor(x, i) })
 	}})
 }
 
@@ -196,7 +192,8 @@ func (s *integers) channelsLast(w *tensor.Tensor) []int8 {
 
 // factor are the rows of packed factor i.
 func (s *integers) factor(x []int8, i int) []int8 {
-	count, rows, depth := s.factors()
+	f := s.factors()
+	count, rows, depth := f.Count, f.Rows, f.Depth
 	if s.Blocks == 1 {
 		return x[i*rows*depth : (i+1)*rows*depth]
 	}
@@ -210,12 +207,7 @@ func (s *integers) factor(x []int8, i int) []int8 {
 // ready makes what follows from packed weights, which are there when the first call comes.
 func (s *integers) ready() {
 	if s.Depthwise == nil {
-		count, rows, depth := s.factors()
-		size := quant.PackedBytes(s.Tier, rows, depth)
-		sums := sliceOf[int32](s.data[count*size:], count*rows)
-		for i := range count {
-			s.Weights = append(s.Weights, quant.Packed(s.Tier, elementsAs[int8](s.data[i*size:(i+1)*size]), sums[i*rows:(i+1)*rows], depth))
-		}
+		s.Weights = s.factors().Weights(s.data)
 	}
 	if s.Quantized.Static {
 		s.SetStatic(&s.Quantization, s.Scales, s.base)

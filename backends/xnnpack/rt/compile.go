@@ -327,42 +327,53 @@ func (c *compiler) tensorOf(o *operand) *tensor.Tensor {
 
 // sharedBytes are bytes that the programs of a file share, and what writes them.
 type sharedBytes struct {
-	data []byte
-	once sync.Once
+	data   []byte
+	packed bool // they were written when the file was loaded before
+	once   sync.Once
+}
+
+// write runs fill, which packs the constant raw, unless that has been done.
+func (c *compiler) write(s *sharedBytes, raw []byte, fill func(dst []byte)) {
+	s.once.Do(func() {
+		if !s.packed {
+			fill(s.data)
+			c.release(raw)
+		}
+	})
+}
+
+// shared are n bytes that the programs of a file share under key, for layout, which is made of the constants from.
+func (c *compiler) shared(key string, n int, layout string, from ...[]byte) (*sharedBytes, error) {
+	made, err := c.ctx.Share(key, func() (any, error) {
+		if c.ctx.Constants == nil {
+			return &sharedBytes{data: op.AlignedBytes(n)}, nil
+		}
+		b, packed, err := c.ctx.Constants(n, "xnnpack "+layout, from...)
+		return &sharedBytes{data: b, packed: packed}, err
+	})
+	if err != nil {
+		c.failWith(err)
+		return nil, err
+	}
+	return made.(*sharedBytes), nil
 }
 
 // pack is op.Options.Pack: what is made of a constant is shared in the program.
 func (c *compiler) pack(t *tensor.Tensor, how op.Packing) []byte {
-	key := "xnnpack packed " + address(t.Data) + " " + how.Layout + " " + op.SizesText(t.Sizes) + string(t.DimOrder)
-	made, err := c.ctx.Share(key, func() (any, error) {
-		b, err := c.constants(how.Bytes)
-		return &sharedBytes{data: b}, err
-	})
+	layout := how.Layout + " " + t.DType.String() + op.SizesText(t.Sizes) + string(t.DimOrder)
+	s, err := c.shared("xnnpack packed "+address(t.Data)+" "+layout, how.Bytes, layout, t.Data)
 	if err != nil {
-		c.failWith(err)
 		return make([]byte, how.Bytes)
 	}
-	s := made.(*sharedBytes)
-	fill := func() {
-		s.once.Do(func() {
-			how.Fill(s.data)
-			c.release(t.Data)
-		})
-	}
-	if how.Now {
+	fill := func() { c.write(s, t.Data, how.Fill) }
+	switch {
+	case s.packed:
+	case how.Now:
 		fill()
-	} else {
+	default:
 		c.jobs = append(c.jobs, backend.Packing{Bytes: how.Bytes, Into: s.data, Run: fill})
 	}
 	return s.data
-}
-
-// constants are n zero bytes that stay as long as the program.
-func (c *compiler) constants(n int) ([]byte, error) {
-	if c.ctx.Constants == nil {
-		return op.AlignedBytes(n), nil
-	}
-	return c.ctx.Constants(n)
 }
 
 // runJobs packs what was left for later.

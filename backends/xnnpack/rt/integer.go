@@ -1,8 +1,6 @@
 package rt
 
 import (
-	"sync"
-
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
@@ -103,13 +101,6 @@ func (c *compiler) addBias(p *product, n *blob.Node, x, w *value) bool {
 	return true
 }
 
-// sharedWeights are packed weights that the programs of a file share.
-type sharedWeights struct {
-	data []byte
-	once sync.Once
-	list []*quant.Weights
-}
-
 // packWeights says how p is to pack its weights, once for all programs of the file.
 func (c *compiler) packWeights(p *product, n *blob.Node, w *value) {
 	raw := c.bytesOf(w.Constant, w.Bytes())
@@ -127,32 +118,23 @@ func (c *compiler) packWeights(p *product, n *blob.Node, w *value) {
 	if n.Type == blob.Conv2d {
 		groups = n.Conv().Groups
 	}
-	count, rows, depth := groups, p.Rows/groups, p.Depth
+	f := quant.Factors{Tier: p.Tier, Count: groups, Rows: p.Rows / groups, Depth: p.Depth}
 	if p.Blocks > 1 {
-		count, rows, depth = p.Blocks, p.Rows, p.Depth/p.Blocks
+		f.Count, f.Rows, f.Depth = p.Blocks, p.Rows, p.Depth/p.Blocks
 	}
-	size := quant.PackedBytes(p.Tier, rows, depth)
-	key := "xnnpack integers " + address(raw) + " " + w.Type.String() + " " + dimsText(w.Dims) + itoa(uint32(groups)) + " " + itoa(uint32(p.Blocks))
-	made, err := c.ctx.Share(key, func() (any, error) {
-		b, err := c.constants(count * size)
-		return &sharedWeights{data: b}, err
-	})
+	layout := "integers " + w.Type.String() + " " + dimsText(w.Dims) + itoa(uint32(groups)) + " " + itoa(uint32(p.Blocks))
+	s, err := c.shared("xnnpack "+layout+" "+address(raw), f.Bytes(), layout, raw)
 	if err != nil {
-		c.failWith(err)
 		return
 	}
-	s := made.(*sharedWeights)
 	p.weigh = func() {
-		s.once.Do(func() {
-			s.list = p.pack(sliceOf[int8](s.data, len(s.data)), raw, w.Value, rows)
-			c.release(raw)
-		})
-		p.Weights = s.list
+		c.write(s, raw, func(dst []byte) { p.pack(dst, f, raw, w.Value) })
+		p.Weights = f.Weights(s.data)
 	}
 }
 
-// pack packs to dst the weights of each group of rows rows or, of all rows, each block.
-func (p *product) pack(dst []int8, raw []byte, v *blob.Value, rows int) []*quant.Weights {
+// pack packs the weights of each group or, of all rows, each block.
+func (p *product) pack(dst []byte, f quant.Factors, raw []byte, v *blob.Value) {
 	w := sliceOf[int8](raw, len(raw))
 	if v.Type.Bits() == 4 {
 		w = make([]int8, p.Rows*p.Depth)
@@ -160,27 +142,17 @@ func (p *product) pack(dst []int8, raw []byte, v *blob.Value, rows int) []*quant
 			w[i] = int8(integerAt(raw, v.Type, i, p.Depth))
 		}
 	}
-	var list []*quant.Weights
-	add := func(w []int8, depth int) {
-		n := quant.PackedBytes(p.Tier, rows, depth)
-		list = append(list, quant.Pack(p.Tier, dst[:n:n], w, rows, depth))
-		dst = dst[n:]
-	}
 	if p.Blocks == 1 {
-		for at := 0; at < p.Rows; at += rows {
-			add(w[at*p.Depth:(at+rows)*p.Depth], p.Depth)
-		}
-		return list
+		f.Pack(dst, func(i int) []int8 { return w[i*f.Rows*f.Depth : (i+1)*f.Rows*f.Depth] })
+		return
 	}
-	size := p.Depth / p.Blocks
-	block := make([]int8, rows*size)
-	for b := range p.Blocks {
-		for r := range rows {
-			copy(block[r*size:(r+1)*size], w[r*p.Depth+b*size:])
+	block := make([]int8, f.Rows*f.Depth)
+	f.Pack(dst, func(i int) []int8 {
+		for r := range f.Rows {
+			copy(block[r*f.Depth:(r+1)*f.Depth], w[r*p.Depth+i*f.Depth:])
 		}
-		add(block, size)
-	}
-	return list
+		return block
+	})
 }
 
 // setStatic is SetStatic of node n, which makes out of x.

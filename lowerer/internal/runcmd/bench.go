@@ -29,6 +29,7 @@ type BenchOptions struct {
 // Define adds the flags to f.
 func (o *BenchOptions) Define(f *flag.FlagSet) {
 	o.defineCalls(f)
+	o.defineCache(f)
 	f.IntVar(&o.Runs, "runs", 0, "how many `calls` to time; by default about a second's, and three at least")
 	f.StringVar(&o.HTML, "html", "", "a `file` for a page with the roofline of the kernels")
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/executor/npy"
 	"github.com/rules-pte/rules_pte/runtime/executor/runner"
+	"github.com/rules-pte/rules_pte/runtime/executor/weightcache"
 )
 
 // Options are what the command line of "pte run" says.
@@ -29,6 +30,9 @@ type Options struct {
 	Bench, Threads                 int
 	MaxMemory                      int64
 	JSON, Check                    bool
+	// WeightCache is the file for weightcache.File, or ""; what goes wrong with it goes to Stderr.
+	WeightCache string
+	Stderr      io.Writer
 	// Trace is where the trace goes, DebugBuffer the tensors that it refers to; Debug is the program's debug file.
 	Trace, DebugBuffer, Debug string
 }
@@ -36,6 +40,7 @@ type Options struct {
 // Define adds the flags to f.
 func (o *Options) Define(f *flag.FlagSet) {
 	o.defineCalls(f)
+	o.defineCache(f)
 	f.StringVar(&o.Output, "output", "", "a `folder` for the outputs as .npy files")
 	f.IntVar(&o.Bench, "bench", 0, "also time `N` calls")
 	f.BoolVar(&o.Check, "check", false, "hold the results of --case against its file")
@@ -59,6 +64,11 @@ func (o *Options) defineCalls(f *flag.FlagSet) {
 	f.IntVar(&o.Threads, "threads", 0, "how many `threads` kernels use; by default one for each CPU")
 	f.Int64Var(&o.MaxMemory, "max-memory", executor.DefaultMaxMemory, "the most `bytes` that the program may take; by default 4 GiB")
 	f.BoolVar(&o.JSON, "json", false, "print JSON")
+}
+
+// defineCache adds the flag for a command that loads one program.
+func (o *Options) defineCache(f *flag.FlagSet) {
+	f.StringVar(&o.WeightCache, "weight-cache", "", "a `file` that keeps packed weights for the next load; it is written if it does not fit")
 }
 
 // Conflict says what is wrong with o as a command line, or nothing.
@@ -145,6 +155,9 @@ func (r *run) load(load executor.LoadOptions) error {
 	load.Threads, load.MaxMemory = r.Threads, r.MaxMemory
 	if r.gen != nil {
 		load.Tracer = r.gen
+	}
+	if r.WeightCache != "" {
+		load.WeightCache = weightcache.File(r.WeightCache, func(err error) { fmt.Fprintln(r.Stderr, "warning: "+err.Error()) })
 	}
 	start := time.Now()
 	var err error

@@ -68,16 +68,20 @@ func (w *Nibbles) panelBytes() int { return w.tiles.PanelBytes(w.size, w.blocks)
 // Columns is the number of rows in whole panels.
 func (w *Nibbles) Columns() int { return ceil(w.Rows, w.Panel) * w.Panel }
 
-// Pack packs weights with the scales that NibblesOf has seen into dst, PackedBytes bytes, which stay in use. Rows of raw are whole
-// bytes, with two weights in each, the low half first, and each 8 more than the weight.
-func (w *Nibbles) Pack(dst, raw []byte, scales []float32) {
-	w.data, w.columnScales = dst, make([]float32, w.Columns())
+// Use sets the weights to what Pack writes to packed, with the scales that NibblesOf has seen.
+func (w *Nibbles) Use(packed []byte, scales []float32) {
+	w.data, w.columnScales = packed, make([]float32, w.Columns())
 	for i := range w.columnScales {
 		w.columnScales[i] = 1
 	}
 	if !w.grouped {
 		copy(w.columnScales, scales)
 	}
+}
+
+// Pack packs weights with the scales that NibblesOf has seen into dst, PackedBytes bytes. Rows of raw are whole
+// bytes, with two weights in each, the low half first, and each 8 more than the weight.
+func (w *Nibbles) Pack(dst, raw []byte, scales []float32) {
 	stride := ceil(w.Depth, 2)
 	var bits [kernel.MaxColsS4]uint32
 	for row := 0; row < w.Rows; row += w.Panel {

@@ -79,7 +79,9 @@ func TestNibbles(t *testing.T) {
 
 func (c *nibbleCase) check(t *testing.T, w *Nibbles) {
 	const low, high = -200, 150
-	w.Pack(make([]byte, w.PackedBytes()), c.raw, c.scales)
+	packed := make([]byte, w.PackedBytes())
+	w.Pack(packed, c.raw, c.scales)
+	w.Use(packed, c.scales)
 	d := &DynamicRows{Left: w.Load(make([]byte, c.m*w.RowBytes()), c.x, c.m), Rows: c.dynamic,
 		Linear: Linear{append(c.bias, make([]float32, w.Columns()-c.rows)...), low, high}, Partial: make([]float32, kernel.MaxRowsS4*kernel.MaxColsS4)}
 	got := make([]float32, c.m*c.rows)
