@@ -49,6 +49,12 @@ func (s *constants) take(n int) []byte {
 	return c.data[at : at+n : at+n]
 }
 
+// add keeps c, which is full, until the others are given back.
+func (s *constants) add(c chunk) {
+	c.used, c.ready = len(c.data), len(c.data)
+	s.chunks = slices.Insert(s.chunks, 0, c)
+}
+
 // newChunk is a chunk of n bytes.
 func newChunk(n int) chunk {
 	if data, unmap := mapMemory(n); unmap != nil {
@@ -70,12 +76,16 @@ func (s *constants) prepare() {
 }
 
 func (s *constants) close() {
-	for _, c := range s.chunks {
-		if c.unmap != nil {
-			c.unmap()
-		}
+	for i := range s.chunks {
+		s.chunks[i].close()
 	}
 	s.chunks = nil
+}
+
+func (c *chunk) close() {
+	if c.unmap != nil {
+		c.unmap()
+	}
 }
 
 // populateLeast is from how many bytes on a job's pages come before it runs; the system gives the others' one by one.

@@ -33,12 +33,15 @@ type affine struct {
 	low, high int64
 }
 
-// quantizer finds what is computed in Float between an operator that dequantizes and one that quantizes, and can be
-// computed in integers.
-type quantizer struct {
+// writers knows which step gives each value.
+type writers struct {
 	pairs
 	writes []int // how many steps write each value
 }
+
+// quantizer finds what is computed in Float between an operator that dequantizes and one that quantizes, and can be
+// computed in integers.
+type quantizer struct{ writers }
 
 // fuseIntegers lets products and convolutions of dequantized numbers, whose results are quantized, compute in integers. Such a step
 // runs where its last instruction was, and has its handle; memory is planned anew, in an arena that is not larger.
@@ -47,10 +50,7 @@ func (m *method) fuseIntegers() {
 	if m.prog.tracesIntermediates() || !slices.ContainsFunc(m.steps, integers) || !m.inLine() {
 		return
 	}
-	q := quantizer{pairs: pairs{spans: m.findSpans(), steps: slices.Clone(m.steps), gone: make([]bool, len(m.steps))}, writes: make([]int, len(m.vals))}
-	for i := range q.steps {
-		q.each(q.steps[i].outs, func(v int32) { q.writes[v]++ })
-	}
+	q := quantizer{m.findWriters()}
 	for j := len(q.steps) - 1; j >= 0; j-- { // what quantizes twice comes before what it reads
 		if q.steps[j].name == quantizeName && q.steps[j].plan != nil && !q.gone[j] {
 			q.static(j)
@@ -71,8 +71,17 @@ func (m *method) fuseIntegers() {
 	}
 }
 
+// findWriters finds which steps write values.
+func (m *method) findWriters() writers {
+	q := writers{pairs: pairs{spans: m.findSpans(), steps: slices.Clone(m.steps), gone: make([]bool, len(m.steps))}, writes: make([]int, len(m.vals))}
+	for i := range q.steps {
+		q.each(q.steps[i].outs, func(v int32) { q.writes[v]++ })
+	}
+	return q
+}
+
 // writer is the step that alone writes v before anybody reads it, if nothing shares bytes with v.
-func (q *quantizer) writer(v int32) (int, bool) {
+func (q *writers) writer(v int32) (int, bool) {
 	i := q.first[v]
 	if q.vals[v].Kind != op.Tensor || i == never || i < 0 || q.writes[v] != 1 || !q.alone(v) || slices.Contains(q.plan.Outputs, v) {
 		return 0, false

@@ -82,6 +82,14 @@ type Program struct {
 	weights   Weights           // nil without a WeightCache
 	fills     []backend.Packing // what is left to pack before the program or an instance is complete
 	shared    map[string]*sharedEntry
+
+	// While the program is loaded: the bytes of the arenas; constants that instructions give, and those that others than
+	// these read by their first byte; memory that they have left; and whether such instructions are left alone.
+	arenas   int64
+	folds    []*folded
+	foldAt   map[*byte]*folded
+	spare    []chunk
+	unfolded bool
 }
 
 // sharedEntry is what backends share under one key.
@@ -124,8 +132,8 @@ func load(src []byte, mapped mapping, opts LoadOptions) (*Program, error) {
 		return nil, err
 	}
 	opts.setDefaults()
-	p := &Program{file: file, opts: opts, tier: kernel.Best(), table: op.TableOf(opts.Kernels), packs: make(map[packKey][]byte),
-		constants: newConstants(len(src)), shared: make(map[string]*sharedEntry), named: make(map[string]*pte.NamedData), mapped: mapped}
+	p := &Program{file: file, opts: opts, tier: kernel.Best(), table: op.TableOf(opts.Kernels), shared: make(map[string]*sharedEntry),
+		named: make(map[string]*pte.NamedData), mapped: mapped}
 	p.tracer, _ = opts.Tracer.(EventTracer)
 	if err := p.mergeNamed(file.NamedData, opts.NamedData); err != nil {
 		return nil, err
@@ -134,7 +142,12 @@ func load(src []byte, mapped mapping, opts LoadOptions) (*Program, error) {
 	if opts.WeightCache != nil {
 		p.weights = opts.WeightCache(p.tier)
 	}
-	if err := p.loadMethods(); err != nil {
+	err = p.loadMethods(len(src))
+	if err != nil && p.folds != nil { // the error, if it is an instruction's, is that of Run
+		p.unfolded, p.spoiled = true, true
+		err = p.loadMethods(len(src))
+	}
+	if err != nil {
 		p.free()
 		return nil, err
 	}
@@ -234,9 +247,10 @@ func (p *Program) free() {
 	}
 }
 
-// loadMethods builds all methods, lists every missing kernel and backend in one error, and sums the memory.
-func (p *Program) loadMethods() error {
+// loadMethods builds all methods of a file of n bytes, lists every missing kernel and backend in one error, and sums the memory.
+func (p *Program) loadMethods(n int) error {
 	var missing missingList
+	p.reset(n)
 	for _, plan := range p.file.Plans {
 		m := &method{plan: plan, prog: p}
 		if err := m.loadValues(); err != nil {
@@ -257,7 +271,20 @@ func (p *Program) loadMethods() error {
 		return err
 	}
 	p.packs = nil
-	return p.fill()
+	p.keepFolded()
+	if err := p.fill(); err != nil {
+		return err
+	}
+	p.dropFolded()
+	return nil
+}
+
+// reset begins to load a file of n bytes.
+func (p *Program) reset(n int) {
+	p.clearFolded()
+	p.constants.close()
+	p.methods, p.fills, p.packing, p.packed = nil, nil, nil, 0
+	p.packs, p.constants, p.foldAt = make(map[packKey][]byte), newConstants(n), make(map[*byte]*folded)
 }
 
 // fill packs the constants. After an error of it the program has no instances.
@@ -293,6 +320,7 @@ func (p *Program) sumMemory() error {
 			total += n
 		}
 	}
+	p.arenas = total - p.packed
 	return nil
 }
 
@@ -365,11 +393,22 @@ func (p *Program) packOf(t *tensor.Tensor, how op.Packing) []byte {
 	if err := p.charge(max(4*int64(t.Numel()), int64(len(t.Data)))); err != nil {
 		panic(err)
 	}
-	b, packed := p.take(how.Bytes, layoutKey(t, &how), [][]byte{t.Data})
+	name, c := layoutKey(t, &how), p.foldAt[&t.Data[0]]
+	if c != nil { // whose bytes are not known yet
+		name = ""
+		c.users.Add(1)
+	}
+	b, packed := p.take(how.Bytes, name, [][]byte{t.Data})
 	p.packs[key] = b
 	fill := func() {
+		if c == nil {
+			how.Fill(b)
+			p.release(t.Data)
+			return
+		}
+		c.compute()
 		how.Fill(b)
-		p.release(t.Data)
+		c.drop()
 	}
 	switch {
 	case packed:

@@ -104,6 +104,9 @@ func (m *method) loadSteps(missing *missingList) error {
 	}
 	m.fuse()
 	m.fuseIntegers()
+	if err := m.fold(); err != nil {
+		return err
+	}
 	m.fuseKernels()
 	return nil
 }

@@ -41,6 +41,7 @@ type Plan struct {
 	promote bool
 	inPlace []int // for each out the argument that it is, or -1
 	consts  map[*tensor.Tensor]*tensor.Tensor
+	packed  uint32 // Prep.Packed, and the constants that are cast
 	bounds  *[2]float32
 	order   []uint8 // what the result is computed in where it lies in row-major order; nil for that
 }
@@ -74,9 +75,12 @@ func Prepare(k *Kernel, sig *Signature, args []Value, outs []tensor.Meta, opts O
 	}
 	prep := Prep{Args: args, Out: outs, Pack: pack, Tier: opts.Tier}
 	state, err := k.Prepare(&prep)
-	p.state, p.scratch = state, prep.Scratch
+	p.state, p.scratch, p.packed = state, prep.Scratch, p.packed|prep.Packed
 	return p, err
 }
+
+// Packed reports whether calls read no element of argument i, a constant that was packed.
+func (p *Plan) Packed(i int) bool { return p.packed>>i&1 != 0 }
 
 // fewPositions is how many positions an image has at most that has its channels innermost for a kernel that prefers that,
 // and is turned then: they are too few for vectors along them.
@@ -137,7 +141,11 @@ func (p *Plan) castConstants(args []Value, pack PackFunc) []Value {
 	}
 	args = append([]Value(nil), args...)
 	for i := range args {
-		args[i].Tensor = p.castConstant(i, args[i].Tensor, pack)
+		t := args[i].Tensor
+		args[i].Tensor = p.castConstant(i, t, pack)
+		if p.consts[t] == args[i].Tensor && t != nil {
+			p.packed |= 1 << i
+		}
 		if len(args[i].Tensors) > 0 {
 			list := append([]*tensor.Tensor(nil), args[i].Tensors...)
 			for j, t := range list {

@@ -377,6 +377,7 @@ func prepareConvolution[T number](p *Prep) (State, error) {
 		s.winograd = true
 		return s, nil
 	}
+	p.Packed = 1 << convWeight
 	layout := c.convLayout() + " of groups of " + strconv.Itoa(c.outPer)
 	s := packOf(p, w, layout, c.convPacked(), func(dst []T) { packConv(dst, &c, w) })
 	s.depthwise = c.depthwise()

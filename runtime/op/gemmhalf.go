@@ -34,6 +34,7 @@ func prepareHalf(p *Prep, i int, transposed bool) (State, error) {
 	if t == nil || t.Data == nil || t.Rank() != 2 {
 		return nil, nil
 	}
+	p.Packed = 1 << i
 	h := half{t, transposed}
 	layout := "panels of " + t.DType.String()
 	if transposed {

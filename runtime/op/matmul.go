@@ -96,11 +96,14 @@ func inferLinear(c *Infer) error {
 	return nil
 }
 
-// matrixOf views the 2-dimensional t, transposed if so said.
+// matrixOf views the 2-dimensional t, transposed if so said. One that was packed may have no elements.
 func matrixOf[T number](t *tensor.Tensor, transposed bool) matrix[T] {
 	var s [tensor.MaxRank]int
 	stridesOf(&t.Meta, &s)
-	m := matrix[T]{elems[T](t), int(t.Sizes[0]), int(t.Sizes[1]), s[0], s[1]}
+	m := matrix[T]{rows: int(t.Sizes[0]), cols: int(t.Sizes[1]), rs: s[0], cs: s[1]}
+	if t.Data != nil {
+		m.data = elems[T](t)
+	}
 	if transposed {
 		m.rows, m.cols, m.rs, m.cs = m.cols, m.rows, m.cs, m.rs
 	}
@@ -114,8 +117,9 @@ type packed[T number] struct {
 	winograd  bool // they are the weights of one by Winograd's algorithm
 }
 
-// preparePacked packs the constant t.
-func preparePacked[T number](p *Prep, t *tensor.Tensor, transposed bool) (State, error) {
+// preparePacked packs argument i, if it is a constant.
+func preparePacked[T number](p *Prep, i int, transposed bool) (State, error) {
+	t := p.Args[i].Tensor
 	if t == nil || t.Data == nil || t.Rank() != 2 {
 		return nil, nil
 	}
@@ -123,6 +127,7 @@ func preparePacked[T number](p *Prep, t *tensor.Tensor, transposed bool) (State,
 	if transposed {
 		layout = "panels of rows"
 	}
+	p.Packed = 1 << i
 	b, tiling := matrixOf[T](t, transposed), tilingOf[T](p.Tier)
 	return packOf(p, t, layout, tiling.len(b.rows, b.cols), func(dst []T) { pack(dst, b, tiling) }), nil
 }
@@ -139,13 +144,9 @@ func packOf[T number](p *Prep, t *tensor.Tensor, layout string, n int, fill func
 	}}), n)}
 }
 
-func prepareMm[T number](p *Prep) (State, error) { return preparePacked[T](p, p.Args[1].Tensor, false) }
-func prepareAddmm[T number](p *Prep) (State, error) {
-	return preparePacked[T](p, p.Args[2].Tensor, false)
-}
-func prepareLinear[T number](p *Prep) (State, error) {
-	return preparePacked[T](p, p.Args[1].Tensor, true)
-}
+func prepareMm[T number](p *Prep) (State, error)     { return preparePacked[T](p, 1, false) }
+func prepareAddmm[T number](p *Prep) (State, error)  { return preparePacked[T](p, 2, false) }
+func prepareLinear[T number](p *Prep) (State, error) { return preparePacked[T](p, 1, true) }
 
 // panels are the packed elements of b: those of the State or, without one, packed now.
 func panels[T number](c *Call, s State, b matrix[T]) ([]T, error) {
