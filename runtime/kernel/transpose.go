@@ -16,7 +16,7 @@ type transposition struct {
 
 // transposeBlock is how many rows of the result are written together: so many lines of the cache are in use, and not
 // many more.
-const transposeBlock = 256
+const transposeBlock = 64
 
 // moveTier is the tier whose kernels move elements; all give the same bits.
 var moveTier = sync.OnceValue(Best)

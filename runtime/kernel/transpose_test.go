@@ -64,16 +64,17 @@ func testTranspose[T uint8 | uint32 | float32 | float64](t *testing.T, sides []i
 }
 
 func BenchmarkTranspose(b *testing.B) {
-	const n = 512
-	src, dst := make([]float32, n*n), make([]float32, n*n)
-	for _, tier := range tiers() {
-		b.Run(tier.String(), func(b *testing.B) {
-			b.SetBytes(2 * 4 * n * n)
-			for b.Loop() {
-				for at := 0; at < n; at += 32 {
-					transposeBy(squareSides(tier), dst[at*n:], src[at*n:], n, 32, 32, n)
+	for _, c := range []struct{ n, m, columns int }{{512, 512, 32}, {1024, 1024, 1024}, {3136, 64, 64}, {64, 3136, 3136}} {
+		src, dst := make([]float32, c.n*c.m), make([]float32, c.n*c.m)
+		for _, tier := range tiers() {
+			b.Run(fmt.Sprintf("%v/%dx%d by %d", tier, c.n, c.m, c.columns), func(b *testing.B) {
+				b.SetBytes(int64(2 * 4 * len(src)))
+				for b.Loop() {
+					for at := 0; at < c.m; at += c.columns {
+						transposeBy(squareSides(tier), dst[at:], src[at*c.n:], c.n, c.columns, c.m, c.n)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }

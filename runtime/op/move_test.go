@@ -311,3 +311,31 @@ func TestMoveAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestReadInOrder holds which moves copy runs in the order in which they are read: those whose runs are long, and read once.
+func TestReadInOrder(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		size, src, order []int // of dimensions: sizes, steps where they are read, and the steps in the order of the move
+	}{
+		{"heads", []int{12, 197, 64}, []int{64, 768, 1}, []int{768, 64, 1}},
+		{"three outside", []int{2, 3, 4, 32}, []int{32, 64, 192, 1}, []int{192, 64, 32, 1}},
+		{"short runs", []int{12, 197, 8}, []int{8, 96, 1}, []int{8, 96, 1}},
+		{"broadcast", []int{12, 5, 64}, []int{0, 128, 1}, []int{0, 128, 1}},
+		{"backwards", []int{12, 5, 64}, []int{-64, 768, 1}, []int{-64, 768, 1}},
+	} {
+		var v strided
+		dst := 1
+		for i := range c.size {
+			dst *= c.size[i]
+		}
+		for i, n := range c.size {
+			dst /= n
+			v.add(n, c.src[i], dst)
+		}
+		v.ready()
+		if got := v.src[:v.n]; !slices.Equal(got, c.order) {
+			t.Errorf("%s: reads by steps of %v, want %v", c.name, got, c.order)
+		}
+	}
+}

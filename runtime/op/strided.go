@@ -92,7 +92,24 @@ func (v *strided) ready() rows {
 	if v.n == 0 {
 		return rows{}
 	}
+	v.readInOrder()
 	return v.takeRows()
+}
+
+// runLeast is how many elements a run has at least for the order of runs to be that in which they are read.
+const runLeast = 16
+
+// readInOrder orders dimensions outside of runs by where they read: a machine waits for what it reads, not for what it writes.
+func (v *strided) readInOrder() {
+	last := v.n - 1
+	if v.dst[last] != 1 || v.src[last] != 1 || v.size[last] < runLeast {
+		return
+	}
+	for i := 1; i < last; i++ {
+		for j := i; j > 0 && v.src[j] > v.src[j-1] && v.src[j-1] > 0; j-- {
+			v.swap(j, j-1)
+		}
+	}
 }
 
 // moveReady is moveStrided for a move that is ready.
