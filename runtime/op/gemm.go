@@ -78,6 +78,9 @@ func pack[T number](dst []T, b matrix[T], t tiling) {
 			}
 			continue
 		}
+		if b.cs == 1 && n == width && copyRows(part, b.data[j:], b.rows, n, b.rs) {
+			continue
+		}
 		for i := range b.rows {
 			at, row := i*b.rs+j*b.cs, part[i*width:][:width]
 			if b.cs == 1 {
@@ -89,6 +92,29 @@ func pack[T number](dst []T, b matrix[T], t tiling) {
 			}
 			clear(row[n:])
 		}
+	}
+}
+
+// copyRows copies rows of n elements, which are stride apart in src, one after another to dst, if n is the width of a panel of vectors: a
+// call of copy takes longer than what it copies.
+func copyRows[T number](dst, src []T, rows, n, stride int) bool {
+	switch n {
+	case 8:
+		copyArrays[[8]T](dst, src, rows, n, stride)
+	case 16:
+		copyArrays[[16]T](dst, src, rows, n, stride)
+	case 32:
+		copyArrays[[32]T](dst, src, rows, n, stride)
+	default:
+		return false
+	}
+	return true
+}
+
+// copyArrays is copyRows for rows that are an A each.
+func copyArrays[A, T any](dst, src []T, rows, n, stride int) {
+	for i := range rows {
+		*(*A)(unsafe.Pointer(unsafe.SliceData(dst[i*n : (i+1)*n]))) = *(*A)(unsafe.Pointer(unsafe.SliceData(src[i*stride : i*stride+n])))
 	}
 }
 
