@@ -23,8 +23,8 @@ type Window struct {
 	groups    uintptr // of positions that are computed together
 	back      uintptr // bytes from the last column of a group to the first of the next
 	rest      uintptr // positions after the groups
-	// held are the weights of a vector of channels, and what their sums start from, for kernels that have no registers for them.
-	held [(5*5 + 1) * 8]float32
+	// The weights of a vector of channels, and what their sums start from, for kernels that have no registers for them.
+	_ [(5*5 + 1) * 8]float32
 }
 
 // windowMost is how many sums one call of a kernel makes at most, so that the garbage collector need not wait for long.

@@ -35,7 +35,7 @@ const (
 	windowGroupsAt  = 128
 	windowBackAt    = 136
 	windowRestAt    = 144
-	windowHeldAt    = 152
+	windowCopyAt    = 152
 )
 
 // windowSizes are the heights and widths of windows that have kernels.
@@ -96,7 +96,7 @@ func (w *window) group() int {
 }
 
 // copyAt is where the copy of the weights of tap t lies; that of what sums start from is behind the last tap.
-func (w *window) copyAt(t int) int { return windowHeldAt + t*w.width() }
+func (w *window) copyAt(t int) int { return windowCopyAt + t*w.width() }
 
 func (w *window) row(i int) ptr { return windowRow + ptr(i) }
 
