@@ -62,7 +62,7 @@ func parseHeader(b []byte) (buf, data []byte, err error) {
 		return nil, nil, &Error{"header", "length " + itoa(n) + ", want " + itoa(headerLength)}
 	}
 	from, n, at := u32(b[10:]), u32(b[14:]), u32(b[18:])
-	count := u32(b[22:]) | u32(b[26:])<<32
+	count := flatbuffers.GetUint64(b[22:])
 	switch {
 	case from < headerLength || n == 0 || from+n > size:
 		return nil, nil, &Error{"header", "flatbuffer of " + itoa(n) + " bytes at byte " + itoa(from) + " of " + itoa(size)}
@@ -72,9 +72,7 @@ func parseHeader(b []byte) (buf, data []byte, err error) {
 	return b[from : from+n], b[at : at+count], nil
 }
 
-func u32(b []byte) uint64 {
-	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24
-}
+func u32(b []byte) uint64 { return uint64(flatbuffers.GetUint32(b)) }
 
 func itoa[T int | int32 | uint16 | uint32 | uint64](n T) string {
 	return strconv.FormatInt(int64(n), 10)

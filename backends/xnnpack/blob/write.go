@@ -17,11 +17,10 @@ func Write(g *Graph) ([]byte, error) {
 	out := make([]byte, at, at+len(w.data))
 	copy(out[4:], headerMagic)
 	out[8] = headerLength
-	put32(out[10:], headerPadded)
-	put32(out[14:], uint32(len(buf)))
-	put32(out[18:], uint32(at))
-	put32(out[22:], uint32(len(w.data)))
-	put32(out[26:], uint32(uint64(len(w.data))>>32))
+	flatbuffers.WriteUint32(out[10:], headerPadded)
+	flatbuffers.WriteUint32(out[14:], uint32(len(buf)))
+	flatbuffers.WriteUint32(out[18:], uint32(at))
+	flatbuffers.WriteUint64(out[22:], uint64(len(w.data)))
 	copy(out[headerPadded:], buf)
 	out = append(out, w.data...)
 	if _, err := Read(out); err != nil {
@@ -31,10 +30,6 @@ func Write(g *Graph) ([]byte, error) {
 }
 
 func align16(n int) int { return (n + 15) &^ 15 }
-
-func put32(b []byte, v uint32) {
-	b[0], b[1], b[2], b[3] = byte(v), byte(v>>8), byte(v>>16), byte(v>>24)
-}
 
 // writer encodes one graph; data is its inline constants.
 type writer struct {

@@ -3,6 +3,8 @@ package weightcache
 import (
 	"errors"
 	"hash/crc32"
+
+	flatbuffers "github.com/google/flatbuffers/go"
 )
 
 // A file has a head, and then the weights, each at a multiple of align, where the file ends, too. All numbers are little-endian:
@@ -34,18 +36,18 @@ type piece struct {
 func head(machine string, list []piece) []byte {
 	b := make([]byte, fixed)
 	copy(b, magic)
-	put64(b[summed:], uint64(len(machine)))
-	put64(b[countAt:], uint64(len(list)))
+	flatbuffers.WriteUint64(b[summed:], uint64(len(machine)))
+	flatbuffers.WriteUint64(b[countAt:], uint64(len(list)))
 	b = append(b, machine...)
 	for i := range list {
 		var row [perRow]byte
-		put64(row[:], uint64(len(list[i].data)))
-		put64(row[8:], uint64(len(list[i].key)))
+		flatbuffers.WriteUint64(row[:], uint64(len(list[i].data)))
+		flatbuffers.WriteUint64(row[8:], uint64(len(list[i].key)))
 		b = append(append(b, row[:]...), list[i].key...)
 	}
 	b = append(b, padding(len(b))...)
-	put64(b[8:], uint64(len(b)))
-	put32(b[sumAt:], crc32.ChecksumIEEE(b[summed:]))
+	flatbuffers.WriteUint64(b[8:], uint64(len(b)))
+	flatbuffers.WriteUint32(b[sumAt:], crc32.ChecksumIEEE(b[summed:]))
 	return b
 }
 
@@ -59,12 +61,12 @@ func parse(file []byte) (machine string, list []piece, err error) {
 	if len(file) < fixed || string(file[:len(magic)]) != magic {
 		return "", nil, errors.New("it is no weight cache; weights are packed anew")
 	}
-	n := u64(file[8:])
-	if n < fixed || n > uint64(len(file)) || n%align != 0 || u32(file[sumAt:]) != crc32.ChecksumIEEE(file[summed:n]) || u32(file[sumAt+4:]) != 0 {
+	n := flatbuffers.GetUint64(file[8:])
+	if n < fixed || n > uint64(len(file)) || n%align != 0 || flatbuffers.GetUint32(file[sumAt:]) != crc32.ChecksumIEEE(file[summed:n]) || flatbuffers.GetUint32(file[sumAt+4:]) != 0 {
 		return "", nil, errDamaged
 	}
 	r := reader{b: file[fixed:n]}
-	machine, count := string(r.bytes(u64(file[summed:]))), u64(file[countAt:])
+	machine, count := string(r.bytes(flatbuffers.GetUint64(file[summed:]))), flatbuffers.GetUint64(file[countAt:])
 	if count > n/perRow {
 		return "", nil, errDamaged
 	}
@@ -101,24 +103,7 @@ func (r *reader) bytes(n uint64) []byte {
 
 func (r *reader) u64() uint64 {
 	if b := r.bytes(8); b != nil {
-		return u64(b)
+		return flatbuffers.GetUint64(b)
 	}
 	return 0
-}
-
-func u32(b []byte) uint32 {
-	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
-}
-
-func u64(b []byte) uint64 { return uint64(u32(b)) | uint64(u32(b[4:]))<<32 }
-
-func put32(b []byte, x uint32) {
-	for i := range 4 {
-		b[i] = byte(x >> (8 * i))
-	}
-}
-
-func put64(b []byte, x uint64) {
-	put32(b, uint32(x))
-	put32(b[4:], uint32(x>>32))
 }
