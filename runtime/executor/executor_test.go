@@ -126,10 +126,7 @@ func TestInputErrors(t *testing.T) {
 func TestInputWithoutRoom(t *testing.T) {
 	x, out := tensorValue(1), tensorValue(1)
 	x.Tensor.Dynamism, out.Tensor.Dynamism = pte.DynamicUnbound, pte.DynamicUnbound
-	p := plan([]pte.EValue{x, {Type: pte.Int, Int: 1}, out}, []int64{0, 0}, pte.Instruction{Type: pte.KernelCall, Args: []int32{0, 0, 1, 2, 2}})
-	p.Plans[0].Operators = []pte.Operator{{Name: "aten::add", Overload: "out"}}
-	p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0}, []int32{2}
-	m := methodOf(t, p, op.Kernels)
+	m := sumOf(t, x, out)
 	m.inst.prog.opts.MaxMemory = 1 << 10
 	misaligned := func(n int) []Value {
 		return []Value{TensorOf(&tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{int64(n)}}, Data: make([]byte, 4*n+4)[1 : 4*n+1]})}
@@ -494,14 +491,20 @@ func methodOf(t testing.TB, p *pte.Program, kernels []*op.Kernel) *Method {
 	return inst.Method("forward")
 }
 
+// sumOf is a method that gives out, its input x added to itself.
+func sumOf(t testing.TB, x, out pte.EValue) *Method {
+	t.Helper()
+	p := plan([]pte.EValue{x, {Type: pte.Int, Int: 1}, out}, []int64{0, 0}, pte.Instruction{Type: pte.KernelCall, Args: []int32{0, 0, 1, 2, 2}})
+	p.Plans[0].Operators = []pte.Operator{{Name: "aten::add", Overload: "out"}}
+	p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0}, []int32{2}
+	return methodOf(t, p, op.Kernels)
+}
+
 // TestStaticSizesStay runs an addition whose result would not have the sizes that the file gives it.
 func TestStaticSizesStay(t *testing.T) {
 	x, out := tensorValue(4), tensorValue(4)
 	x.Tensor.Dynamism = pte.DynamicBound
-	p := plan([]pte.EValue{x, {Type: pte.Int, Int: 1}, out}, []int64{0, 0}, pte.Instruction{Type: pte.KernelCall, Args: []int32{0, 0, 1, 2, 2}})
-	p.Plans[0].Operators = []pte.Operator{{Name: "aten::add", Overload: "out"}}
-	p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0}, []int32{2}
-	m := methodOf(t, p, op.Kernels)
+	m := sumOf(t, x, out)
 	for n, want := range map[tensor.Dim]bool{4: true, 3: false} {
 		in := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{n}}, Data: make([]byte, 16)}
 		_, err := m.Run(context.Background(), []Value{TensorOf(in)})
@@ -515,10 +518,7 @@ func TestStaticSizesStay(t *testing.T) {
 func TestDynamicSizes(t *testing.T) {
 	x, out := tensorValue(4), tensorValue(4)
 	x.Tensor.Dynamism, out.Tensor.Dynamism = pte.DynamicBound, pte.DynamicBound
-	p := plan([]pte.EValue{x, {Type: pte.Int, Int: 1}, out}, []int64{0, 0}, pte.Instruction{Type: pte.KernelCall, Args: []int32{0, 0, 1, 2, 2}})
-	p.Plans[0].Operators = []pte.Operator{{Name: "aten::add", Overload: "out"}}
-	p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0}, []int32{2}
-	m := methodOf(t, p, op.Kernels)
+	m := sumOf(t, x, out)
 	for _, n := range []tensor.Dim{4, 4, 2, 2, 0, 3, 4} {
 		in := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{n}}, Data: make([]byte, 4*n)}
 		outs, err := m.Run(context.Background(), []Value{TensorOf(in)})

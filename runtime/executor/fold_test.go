@@ -229,22 +229,9 @@ func TestFoldSizes(t *testing.T) {
 // TestFoldFails runs an instruction on constants that fails: nothing but its Run does.
 func TestFoldFails(t *testing.T) {
 	fails := func(*op.Call, op.State) error { return errors.New("no weights") }
-	b, err := pte.Marshal(weightsProgram())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := Load(b, LoadOptions{Kernels: kernelsBut(dequantizeName, fails)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	inst, err := p.NewInstance()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer inst.Close()
+	m := methodOf(t, weightsProgram(), kernelsBut(dequantizeName, fails))
 	x := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{2, 3}}, Data: make([]byte, 24)}
-	_, err = inst.Method("forward").Run(context.Background(), Values(x))
+	_, err := m.Run(context.Background(), Values(x))
 	if want := "instruction 0 (" + dequantizeName; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "no weights") {
 		t.Errorf("got %v, want an error at %s", err, want)
 	}
