@@ -35,14 +35,14 @@ var typeInfos = [...]typeInfo{
 }
 
 func (t ScalarType) info() typeInfo {
-	if t < 0 || int(t) >= len(typeInfos) || typeInfos[t].size == 0 {
+	if !t.Valid() {
 		return typeInfo{"undefined", "?", 0}
 	}
 	return typeInfos[t]
 }
 
 // Valid reports whether t is one of the types above.
-func (t ScalarType) Valid() bool { return t.info().size != 0 }
+func (t ScalarType) Valid() bool { return t.Size() != 0 }
 
 // Size is the bytes of an element; 0 for a type that is not Valid.
 func (t ScalarType) Size() int {
