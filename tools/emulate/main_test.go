@@ -1,5 +1,7 @@
 package main
 
+//bazel:data //runtime/kernel:avx512
+
 import (
 	"go/parser"
 	"go/token"
