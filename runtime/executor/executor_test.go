@@ -471,6 +471,37 @@ func TestSizesThatFollowFromValues(t *testing.T) {
 	}
 }
 
+// TestSizesThatAKernelFinds runs a nonzero, whose kernel gives its result the size, and a sum of that.
+func TestSizesThatAKernelFinds(t *testing.T) {
+	x, found, one, sum := tensorValue(4), tensorValue(4, 1), pte.EValue{Type: pte.Int, Int: 1}, tensorValue(4, 1)
+	found.Tensor.ScalarType, sum.Tensor.ScalarType = tensor.Long, tensor.Long
+	found.Tensor.Dynamism, sum.Tensor.Dynamism = pte.DynamicBound, pte.DynamicBound
+	p := plan([]pte.EValue{x, found, one, sum}, []int64{0, 0},
+		pte.Instruction{Type: pte.KernelCall, Args: []int32{0, 1, 1}},
+		pte.Instruction{Type: pte.KernelCall, A: 1, Args: []int32{1, 1, 2, 3, 3}})
+	p.Plans[0].Operators = []pte.Operator{{Name: "aten::nonzero", Overload: "out"}, {Name: "aten::add", Overload: "out"}}
+	p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0}, []int32{1, 3}
+	m := methodOf(t, p, op.Kernels)
+	for _, n := range []int{2, 4, 1, 1, 4, 3} { // 4 is what is inferred
+		in := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{4}}, Data: make([]byte, 16)}
+		for i := range n {
+			in.Data[4*i+3] = 1
+		}
+		outs, err := m.Run(context.Background(), []Value{TensorOf(in)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range outs {
+			if got := outs[i].Tensor.Sizes[0]; got != int64(n) {
+				t.Errorf("output %d has %d elements, want %d", i, got, n)
+			}
+		}
+		if last := outs[1].Tensor.Data[8*(n-1)]; int(last) != 2*(n-1) {
+			t.Errorf("the last of %d sums is %d, want %d", n, last, 2*(n-1))
+		}
+	}
+}
+
 // methodOf is method forward of an instance of p.
 func methodOf(t testing.TB, p *pte.Program, kernels []*op.Kernel) *Method {
 	t.Helper()

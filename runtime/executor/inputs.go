@@ -147,6 +147,7 @@ func (m *Method) setTensor(i, v int, in *tensor.Tensor) error {
 		return fail(pte.InvalidArgument, "input ", itoa(i), " has ", itoa(len(in.Data)), " bytes, want ", itoa(n))
 	}
 	copy(t.Sizes, in.Sizes)
+	m.resizes++
 	t.Data = t.Data[:0] // which they are not the sizes of, should there be no room
 	return m.takeBytes(i, v, in, t, int(n), sameOrder(&in.Meta, &t.Meta))
 }

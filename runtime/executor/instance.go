@@ -44,6 +44,7 @@ type Method struct {
 	restricted map[*tensor.Tensor]restriction
 	// delegates are the initialized delegates of the plan, by index.
 	delegates map[int32]*delegate
+	resizes   uint64 // changes of sizes, of whatever tensor
 	pc        int
 }
 
@@ -166,7 +167,15 @@ func (m *Method) resizeForDelegate(t *tensor.Tensor, sizes []tensor.Dim) error {
 	case r&noResize != 0 && !slices.Equal(t.Sizes, sizes):
 		return errors.New("output has the static sizes " + op.SizesText(t.Sizes) + ", want " + op.SizesText(sizes))
 	}
-	return op.Resize(t, sizes, m.grow)
+	return m.resize(t, sizes, m.grow)
+}
+
+// resize is op.Resize of a tensor of the method.
+func (m *Method) resize(t *tensor.Tensor, sizes []tensor.Dim, grow func(*tensor.Tensor, int) error) error {
+	if !slices.Equal(t.Sizes, sizes) {
+		m.resizes++
+	}
+	return op.Resize(t, sizes, grow)
 }
 
 func (m *Method) allocArenas() (err error) {
@@ -355,7 +364,7 @@ func (m *Method) pointers(list []int32) []*op.Value {
 
 func (m *Method) bindKernel(s *step) (call, error) {
 	env := m.inst.env
-	env.Grow = m.grow
+	env.Grow, env.Resizes = m.grow, &m.resizes
 	var c call
 	outs, static := make([]*tensor.Tensor, 0, len(s.outs)), make([]bool, 0, len(s.outs))
 	for i, v := range s.args {

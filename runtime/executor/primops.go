@@ -277,7 +277,10 @@ func etView(m *Method, a []*op.Value) error {
 	if !ok || int(n) != self.Nbytes() || m.staticResult() && !slices.Equal(view.Sizes, out.Sizes) {
 		return errors.New("view " + op.SizesText(a[1].Ints) + " of a tensor of sizes " + op.SizesText(self.Sizes) + " as one of sizes " + op.SizesText(out.Sizes))
 	}
-	copy(out.Sizes, view.Sizes)
+	if !slices.Equal(out.Sizes, view.Sizes) {
+		copy(out.Sizes, view.Sizes)
+		m.resizes++
+	}
 	out.Data = self.Data
 	return nil
 }
@@ -313,7 +316,7 @@ func etCopyIndex(m *Method, a []*op.Value) error {
 	sizes[0] = i + 1
 	copy(sizes[1:], src.Sizes)
 	n, held := src.Nbytes(), dst.Data
-	if err := op.Resize(dst, sizes[:len(dst.Sizes)], m.growLoop); err != nil {
+	if err := m.resize(dst, sizes[:len(dst.Sizes)], m.growLoop); err != nil {
 		return err
 	}
 	if i > 0 && n > 0 && len(held) > 0 && &held[0] != &dst.Data[0] {

@@ -22,6 +22,9 @@ type Env struct {
 	Rand *Generator
 	// Grow gives t at least n bytes of Data, or an error if its place is fixed; nil: every place is fixed.
 	Grow func(t *tensor.Tensor, n int) error
+	// Resizes counts how often sizes of a tensor of the method have changed, by calls of invokers, which count theirs, or
+	// otherwise; nil if nobody counts the others.
+	Resizes *uint64
 
 	alloc func(n int) ([]byte, error)
 }
@@ -241,6 +244,7 @@ type Invoker struct {
 	seen     []tensor.Dim     // the sizes of tensors after it
 	direct   bool             // what is inferred stays, and neither arguments nor outs need temporaries
 	known    bool             // the kernel has run with what is inferred
+	resizes  uint64           // if Stable, env.Resizes when tensors had the sizes in seen
 }
 
 // Bind makes an invoker; it keeps the slices.
@@ -320,6 +324,7 @@ func (v *Invoker) place() error {
 			return err
 		}
 		v.inferred = true
+		v.sawSizes()
 	}
 	if !v.direct {
 		if err := v.castArgs(); err != nil {
@@ -345,6 +350,7 @@ func (v *Invoker) run() error {
 	v.call.same = v.direct && v.known
 	if err := v.plan.Kernel.Run(&v.call, v.plan.state); err != nil {
 		v.known = false
+		v.resized() // perhaps
 		return err
 	}
 	if v.known = v.direct; v.known {
@@ -366,7 +372,7 @@ func (v *Invoker) resize() error {
 		if err := v.checkStatic(i, t.Sizes, sizes); err != nil {
 			return err
 		}
-		if err := Resize(t, sizes, v.env.Grow); err != nil {
+		if err := v.setSizes(t, sizes); err != nil {
 			return err
 		}
 	}
@@ -395,8 +401,18 @@ func (v *Invoker) watch() {
 	}
 }
 
+// sawSizes notes that all tensors have the sizes of the last inference.
+func (v *Invoker) sawSizes() {
+	if n := v.env.Resizes; n != nil {
+		v.resizes = *n
+	}
+}
+
 // sameSizes reports whether all tensors, whose ranks never change, have the sizes that they had after the last inference.
 func (v *Invoker) sameSizes() bool {
+	if n := v.env.Resizes; n != nil && *n == v.resizes {
+		return true
+	}
 	seen := v.seen
 	for _, t := range v.tensors {
 		n := len(t.Sizes)
@@ -407,7 +423,23 @@ func (v *Invoker) sameSizes() bool {
 		}
 		seen = seen[n:]
 	}
+	v.sawSizes()
 	return true
+}
+
+// setSizes is Resize of an out.
+func (v *Invoker) setSizes(t *tensor.Tensor, sizes []tensor.Dim) error {
+	if !slices.Equal(t.Sizes, sizes) {
+		v.resized()
+	}
+	return Resize(t, sizes, v.env.Grow)
+}
+
+// resized counts a change of sizes.
+func (v *Invoker) resized() {
+	if v.env.Resizes != nil {
+		*v.env.Resizes++
+	}
 }
 
 // checkStatic refuses other sizes for an out that is static.
@@ -542,16 +574,21 @@ func (v *Invoker) takeOuts() error {
 	for i, t := range v.Outs {
 		got := v.call.Out[i]
 		if got == t {
-			if err := v.checkStatic(i, v.infer.Out[i].Sizes, t.Sizes); err != nil {
-				copy(t.Sizes, v.infer.Out[i].Sizes)
+			inferred := v.infer.Out[i].Sizes
+			if slices.Equal(inferred, t.Sizes) {
+				continue
+			}
+			if err := v.checkStatic(i, inferred, t.Sizes); err != nil {
+				copy(t.Sizes, inferred)
 				return err
 			}
+			v.resized()
 			continue
 		}
 		if err := v.checkStatic(i, t.Sizes, got.Sizes); err != nil {
 			return err
 		}
-		if err := Resize(t, got.Sizes, v.env.Grow); err != nil {
+		if err := v.setSizes(t, got.Sizes); err != nil {
 			return err
 		}
 		if sameOrder(t, got.DimOrder) {
