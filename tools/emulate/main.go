@@ -1,8 +1,9 @@
 // Command emulate runs go with the kernels for AVX-512 interpreted, so that their tests run on any amd64 with AVX2:
 //
-//	PTE_ISA=avx512vnni go run ./tools/emulate test ./runtime/kernel/...
+//	go run ./tools/emulate test ./runtime/kernel -skip 'Pauses|AllocateNothing'
 //
-// It runs in the root of the repository. Package kernel is built as it is but for the assembly, which package avx512 reads.
+// It runs in the root of the repository. Package kernel is built as it is but for the assembly, which is text there that package avx512
+// interprets.
 package main
 
 import (
@@ -77,18 +78,24 @@ func overlay(folder string) (map[string]string, error) {
 		return nil, fmt.Errorf("no assembly for AVX-512 in %s", folder)
 	}
 	files := make(map[string]string)
+	// The text is in the source of the package, not read when that starts: so go's cache knows that it changed.
+	var texts strings.Builder
 	for _, s := range sources {
+		b, err := os.ReadFile(s)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&texts, "\t%q,\n", b)
 		files[s] = "//go:build ignore\n"
 		path := strings.TrimSuffix(s, ".s") + ".go"
-		b, err := os.ReadFile(path)
-		if err != nil {
+		if b, err = os.ReadFile(path); err != nil {
 			return nil, err
 		}
 		text := declaration.ReplaceAllString(string(b), "func $1(a $2) { emulated.Run(\"$1\", unsafe.Pointer(a)) }\n")
 		files[path] = strings.Replace(text, "package kernel\n", "package kernel\n\nimport \"unsafe\"\n", 1)
 	}
 	files[filepath.Join(folder, "zemulated_amd64.go")] = fmt.Sprintf("package kernel\n\nimport emulator \"github.com/rules-pte/rules_pte/tools/emulate/avx512\"\n\n"+
-		"var emulated = emulator.MustRead(%#v...)\n", sources)
+		"var emulated = emulator.Parse(\n%s)\n", texts.String())
 	tiers := filepath.Join(folder, "tiers_amd64.go")
 	b, err := os.ReadFile(tiers)
 	if err != nil {

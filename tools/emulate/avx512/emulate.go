@@ -4,7 +4,6 @@ package avx512
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -30,20 +29,7 @@ type step func(c *cpu) int
 
 const done = -1
 
-// MustRead parses files. It panics if it cannot read them.
-func MustRead(files ...string) *Program {
-	var sources []string
-	for _, name := range files {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			panic(err)
-		}
-		sources = append(sources, string(b))
-	}
-	return Parse(sources...)
-}
-
-// Parse reads sources.
+// Parse reads the text of assembly files.
 func Parse(sources ...string) *Program {
 	p := &Program{make(map[string]*function)}
 	for _, s := range sources {
