@@ -263,7 +263,10 @@ func integerStep(op string, o []operand) func(c *cpu) {
 	case "TESTQ":
 		return func(c *cpu) { c.last = int64(c.r[o[0].n] & c.r[o[1].n]) }
 	case "XORL":
-		return func(c *cpu) { c.r[o[1].n] = uint64(uint32(c.r[o[0].n] ^ c.r[o[1].n])) }
+		return func(c *cpu) {
+			x := uint32(c.r[o[0].n] ^ c.r[o[1].n])
+			c.r[o[1].n], c.last = uint64(x), int64(int32(x))
+		}
 	}
 	return nil
 }

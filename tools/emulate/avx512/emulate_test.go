@@ -32,6 +32,7 @@ func TestInstructions(t *testing.T) {
 		{"VMAXPS Z1, Z0, Z2", f(nan, 2, 1), f(1, 1, 3), f(1, 2, 3)},
 		{"VMINPS Z1, Z0, Z2", f(nan, 2, 1), f(1, 1, 3), f(1, 1, 1)},
 		{"VFMADD231PS Z1, Z0, Z2", f(3), f(2), f(6)},
+		{"VMOVAPS Z1, Z2\n\tVFMADD231PS Z0, Z1, Z2", f((1-0x1p-23)*0x1p-24, 0x1p-60, -0x1p-60, inf, nan), f(1+0x1p-23, 1, 1, 1, 1), f(1+0x1p-23, 1, 1, inf, nan)},
 		{"VMOVAPS Z0, Z2\n\tVFNMADD231PS Z1, Z0, Z2", f(3), f(2), f(-3)},
 		{"VMOVAPS Z0, Z2\n\tVFMADD213PS Z1, Z1, Z2", f(3), f(2), f(8)},
 		{"VSCALEFPS Z1, Z0, Z2", f(3, nan, nan, 1), f(2.9, -inf, inf, -1), f(12, 0, inf, 0.5)},
@@ -41,6 +42,7 @@ func TestInstructions(t *testing.T) {
 		{"VRNDSCALEPS $11, Z0, Z2", f(2.5, -1.5), vec{}, f(2, -1)},
 		{"VCVTPS2DQ Z0, Z2", f(2.5, -1.5, 3e9), vec{}, vec{2, math.MaxUint32 - 1, 1 << 31}},
 		{"VRCP14PS Z0, Z2", all(-4), vec{}, all(-0.25)},
+		{"VRCP14PS Z0, Z2", all(3), vec{}, all(0x1.5554p-2)},
 		{"VANDNPS Z1, Z0, Z2", vec{0b0101}, vec{0b0011}, vec{0b0010}},
 		{"VMOVAPS Z0, Z2\n\tVPTERNLOGD $0xb8, Z1, Z1, Z2", vec{0b0101}, vec{0b0011}, vec{0b0111}},
 		{"VPSRAD $1, Z0, Z2", vec{1 << 31, 4}, vec{}, vec{3 << 30, 2}},
@@ -56,6 +58,7 @@ func TestInstructions(t *testing.T) {
 		{"VPERMILPS $0x4e, Z0, Z2", vec{1, 2, 3, 4}, vec{}, vec{3, 4, 1, 2}},
 		{"VINSERTF32X4 $1, 64(DI), Z0, Z2", vec{1, 2}, vec{3, 4}, vec{0: 1, 1: 2, 4: 3, 5: 4}},
 		{"VCVTPH2PS 64(DI), Z2", vec{}, vec{0x4000_3c00}, f(1, 2)},
+		{"VCVTPS2PH $0, Z0, 128(DI)\n\tVMOVUPS 128(DI), Z2", vec{0x3f80_0000, 0xffc0_2000, 0x7f80_0001, 0xff80_0000}, vec{}, vec{0xfe01_3c00, 0xfc00_7e00}},
 		{"VPMOVSXBW 64(DI), Z2", vec{}, vec{0x0000_02ff}, vec{0x0002_ffff}},
 		{"VPMOVZXBD 64(DI), Z2", vec{}, vec{0x0000_02ff}, vec{255, 2}},
 		{"VCVTPS2PD 0(DI), Z2", f(1), vec{}, vec{1: 0x3ff0_0000}},
@@ -79,6 +82,18 @@ func TestLoop(t *testing.T) {
 		"\tSUBQ $1, R8\n\tJMP more\nend:\n\tMOVQ R9, 8(DI)\n\tRET\n").Run("f", unsafe.Pointer(&x))
 	if x[1] != 6 {
 		t.Errorf("the sum is %d, want 6", x[1])
+	}
+}
+
+// TestFlags wants jumps to look at the result of the instruction before them.
+func TestFlags(t *testing.T) {
+	for _, code := range []string{"SUBQ $7, R8", "XORL R8, R8", "TESTQ R9, R9"} {
+		x := uint64(7)
+		Parse("TEXT ·f(SB), NOSPLIT, $0-8\n\tMOVQ a+0(FP), DI\n\tMOVQ 0(DI), R8\n\tXORL R9, R9\n\tADDQ $1, R8\n\tSUBQ $1, R8\n\t"+code+
+			"\n\tJNZ end\n\tMOVQ R9, 0(DI)\nend:\n\tRET\n").Run("f", unsafe.Pointer(&x))
+		if x != 0 {
+			t.Errorf("%s: the result is not 0", code)
+		}
 	}
 }
 

@@ -12,8 +12,23 @@ import (
 func float(x uint32) float32 { return math.Float32frombits(x) }
 func bits(x float32) uint32  { return math.Float32bits(x) }
 
-// fma is x·y + z, rounded to float64 and then to float32.
-func fma(x, y, z float32) float32 { return float32(math.FMA(float64(x), float64(y), float64(z))) }
+// fma is x·y + z, rounded once. The product is a float64; so that its sum with z is not rounded to the nearest one twice, it is rounded to
+// the odd one of the two float64 beside it first.
+func fma(x, y, z float32) float32 {
+	p, q := float64(x)*float64(y), float64(z)
+	sum := p + q
+	part := sum - p
+	rest := p - (sum - part) + (q - part) // what the sum lacks; NaN if the sum is no finite number
+	if b := math.Float64bits(sum); b&1 == 0 {
+		switch {
+		case rest > 0 && sum > 0, rest < 0 && sum < 0:
+			sum = math.Float64frombits(b + 1)
+		case rest > 0 && sum < 0, rest < 0 && sum > 0:
+			sum = math.Float64frombits(b - 1)
+		}
+	}
+	return float32(sum)
+}
 
 // floats2 are the instructions on two vectors of float32, the second operand first as Intel's manual has them.
 var floats2 = map[string]func(x, y float32) float32{
@@ -110,7 +125,7 @@ var words1 = map[string]func(x uint32) uint32{
 		if f := float(r); f != f || math.IsInf(float64(f), 0) {
 			return r
 		}
-		return r + 1<<8&^(1<<9-1)
+		return (r + 1<<8) &^ (1<<9 - 1)
 	},
 }
 
@@ -158,7 +173,15 @@ var narrows = map[string]struct {
 }{
 	"VPMOVDB":   {1, func(x uint32) uint32 { return x }},
 	"VPMOVDW":   {2, func(x uint32) uint32 { return x }},
-	"VCVTPS2PH": {2, func(x uint32) uint32 { return uint32(tensor.Float32ToHalf(float(x))) }},
+	"VCVTPS2PH": {2, half},
+}
+
+// half is a float32 as a float16; NaN keeps the upper bits of its payload, and is quiet.
+func half(x uint32) uint32 {
+	if f := float(x); f == f {
+		return uint32(tensor.Float32ToHalf(f))
+	}
+	return x>>16&0x8000 | 0x7e00 | x>>13&0x3ff
 }
 
 // compares are the comparisons by their number.
