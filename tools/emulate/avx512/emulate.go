@@ -3,7 +3,6 @@
 package avx512
 
 import (
-	"fmt"
 	"runtime"
 	"strconv"
 	"strings"
@@ -132,8 +131,8 @@ func parseOperand(s string) operand {
 		ok, o.n = ok && err == nil, n
 	}
 	base, rest, _ := strings.Cut(rest, ")")
-	b, isRegister := register(base)
-	if !ok || !isRegister {
+	b, _ := register(base)
+	if !ok || b.kind != 'r' {
 		panic("avx512: operand " + s)
 	}
 	o.base = b.n
@@ -141,13 +140,26 @@ func parseOperand(s string) operand {
 		return o
 	}
 	name, factor, _ := strings.Cut(strings.Trim(rest, "()"), "*")
-	x, ok := register(name)
+	x, _ := register(name)
 	n, err := strconv.Atoi(factor)
-	if !ok || err != nil {
+	if x.kind != 'r' || err != nil {
 		panic("avx512: operand " + s)
 	}
 	o.index, o.factor = x.n, uint64(n)
 	return o
+}
+
+// fits reports whether operands have a form: the kind of each, or v for a vector register, a vector in memory, or a number there for all words.
+func fits(form string, o []operand) bool {
+	if len(o) != len(form) {
+		return false
+	}
+	for i := range o {
+		if k := o[i].kind; k != form[i] && (form[i] != 'v' || k != 'z' && k != 'm' && k != 'b') {
+			return false
+		}
+	}
+	return true
 }
 
 // address is where memory lies.
@@ -205,7 +217,11 @@ func (f *function) decode() {
 				o = append(o, parseOperand(s))
 			}
 		}
-		f.code = append(f.code, decode(op, o, next))
+		do := decode(op, o, next)
+		if do == nil {
+			panic("avx512: instruction " + strings.TrimSpace(line) + " is unknown, or not on such operands")
+		}
+		f.code = append(f.code, do)
 	}
 }
 
@@ -229,7 +245,7 @@ func jump(op string, to, next int) step {
 	}
 }
 
-// decode makes a step of an instruction that is no jump.
+// decode makes a step of an instruction that is no jump; nil if it is unknown.
 func decode(op string, o []operand, next int) step {
 	do := integerStep(op, o)
 	if do == nil {
@@ -239,7 +255,7 @@ func decode(op string, o []operand, next int) step {
 	case op == "RET":
 		return func(*cpu) int { return done }
 	case do == nil:
-		panic(fmt.Sprintf("avx512: instruction %s %v", op, o))
+		return nil
 	}
 	return func(c *cpu) int {
 		do(c)
@@ -247,22 +263,24 @@ func decode(op string, o []operand, next int) step {
 	}
 }
 
-// integerStep is an instruction on integer registers, or one that does nothing; nil if op is another one.
+// integerStep is an instruction on integer registers, or one that does nothing; nil if op is another one, or not on such operands.
 func integerStep(op string, o []operand) func(c *cpu) {
-	switch op {
-	case "VZEROUPPER", "PREFETCHT0", "PREFETCHT1":
+	is := func(form string) bool { return fits(form, o) }
+	number := is("rr") || is("$r")
+	switch {
+	case op == "VZEROUPPER" && is(""), (op == "PREFETCHT0" || op == "PREFETCHT1") && is("m"):
 		return func(*cpu) {}
-	case "MOVQ":
-		return moveStep(o[0], o[1])
-	case "LEAQ":
+	case op == "MOVQ":
+		return moveStep(o)
+	case op == "LEAQ" && is("mr"):
 		return func(c *cpu) { c.r[o[1].n] = c.address(&o[0]) }
-	case "ADDQ":
+	case op == "ADDQ" && number:
 		return func(c *cpu) { c.r[o[1].n] += c.integer(&o[0]); c.last = int64(c.r[o[1].n]) }
-	case "SUBQ":
+	case op == "SUBQ" && number:
 		return func(c *cpu) { c.r[o[1].n] -= c.integer(&o[0]); c.last = int64(c.r[o[1].n]) }
-	case "TESTQ":
+	case op == "TESTQ" && is("rr"):
 		return func(c *cpu) { c.last = int64(c.r[o[0].n] & c.r[o[1].n]) }
-	case "XORL":
+	case op == "XORL" && is("rr"):
 		return func(c *cpu) {
 			x := uint32(c.r[o[0].n] ^ c.r[o[1].n])
 			c.r[o[1].n], c.last = uint64(x), int64(int32(x))
@@ -279,14 +297,17 @@ func (c *cpu) integer(o *operand) uint64 {
 	return c.r[o.n]
 }
 
-func moveStep(from, to operand) func(c *cpu) {
+// moveStep is an instruction that copies a word; nil if it has other operands.
+func moveStep(o []operand) func(c *cpu) {
 	switch {
-	case from.kind == 'a':
-		return func(c *cpu) { c.r[to.n] = c.arg }
-	case from.kind == 'm':
-		return func(c *cpu) { c.r[to.n] = *pointerTo[uint64](c.address(&from)) }
-	case to.kind == 'm':
-		return func(c *cpu) { *pointerTo[uint64](c.address(&to)) = c.r[from.n] }
+	case fits("ar", o):
+		return func(c *cpu) { c.r[o[1].n] = c.arg }
+	case fits("mr", o):
+		return func(c *cpu) { c.r[o[1].n] = *pointerTo[uint64](c.address(&o[0])) }
+	case fits("rm", o):
+		return func(c *cpu) { *pointerTo[uint64](c.address(&o[1])) = c.r[o[0].n] }
+	case fits("rr", o):
+		return func(c *cpu) { c.r[o[1].n] = c.r[o[0].n] }
 	}
-	return func(c *cpu) { c.r[to.n] = c.r[from.n] }
+	return nil
 }

@@ -99,11 +99,22 @@ func TestFlags(t *testing.T) {
 
 func TestUnknown(t *testing.T) {
 	for code, want := range map[string]string{
-		"VPABSD Z0, Z1":         "instruction VPABSD",
-		"VCMPPS $3, Z0, Z1, K1": "instruction VCMPPS",
-		"JCC more\nmore:":       "instruction JCC",
-		"MOVQ R8, (R9)(R10)":    "operand (R9)(R10)",
-		"MOVQ Q8, R9":           "operand Q8",
+		"VPABSD Z0, Z1":              "instruction VPABSD",
+		"VPADDD Z1, Z0, K1, Z2":      "instruction VPADDD Z1, Z0, K1, Z2 is unknown, or not on such operands",
+		"VFMADD231PS Z1, Z0, K2, Z2": "instruction VFMADD231PS Z1, Z0, K2, Z2 is unknown, or not on such operands",
+		"VMOVUPS Z0, Z2":             "instruction VMOVUPS Z0, Z2 is unknown, or not on such operands",
+		"MOVQ $5, R8":                "instruction MOVQ $5, R8 is unknown, or not on such operands",
+		"VRNDSCALEPS $24, Z0, Z2":    "instruction VRNDSCALEPS $24, Z0, Z2 is unknown, or not on such operands",
+		"VADDPS X1, X0, X2":          "instruction VADDPS X1, X0, X2 is unknown, or not on such operands",
+		"VRNDSCALEPS Z0, Z2":         "instruction VRNDSCALEPS Z0, Z2 is unknown, or not on such operands",
+		"VADDPS.BCST Z1, Z0, Z2":     "instruction VADDPS.BCST Z1, Z0, Z2 is unknown, or not on such operands",
+		"VCVTPS2PH $1, Z0, 0(DI)":    "instruction VCVTPS2PH $1, Z0, 0(DI) is unknown, or not on such operands",
+		"ADDQ 0(DI), R8":             "instruction ADDQ 0(DI), R8 is unknown, or not on such operands",
+		"MOVQ 8(Z1), R9":             "operand 8(Z1)",
+		"VCMPPS $3, Z0, Z1, K1":      "instruction VCMPPS",
+		"JCC more\nmore:":            "instruction JCC",
+		"MOVQ R8, (R9)(R10)":         "operand (R9)(R10)",
+		"MOVQ Q8, R9":                "operand Q8",
 	} {
 		func() {
 			defer func() {

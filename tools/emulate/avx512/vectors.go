@@ -3,6 +3,7 @@ package avx512
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -192,30 +193,32 @@ var compares = map[int]func(x, y float32) bool{
 	0x15: func(x, y float32) bool { return !(x < y) },
 }
 
-// vectorStep is an instruction on vectors; nil if op is none. The assembler has operands in the order opposite to the manual's.
+// vectorStep is an instruction on vectors; nil if op is none, or none on such operands. The assembler has operands in the order opposite to
+// the manual's.
 func vectorStep(op string, o []operand) func(c *cpu) {
 	if plain, ok := strings.CutSuffix(op, ".BCST"); ok {
 		op = plain
-		for i := range o {
-			if o[i].kind == 'm' {
-				o[i].kind = 'b'
-			}
+		at := slices.IndexFunc(o, func(o operand) bool { return o.kind == 'm' })
+		if at < 0 {
+			return nil
 		}
+		o[at].kind = 'b'
 	}
-	number := 0
+	number, all := 0, o
+	is := func(form string) bool { return fits(form, all) }
 	if len(o) > 0 && o[0].kind == '$' {
 		number, o = o[0].n, o[1:]
 	}
-	for _, make := range []func(op string, number int, o []operand) func(c *cpu){lanesStep, sumsStep, placesStep, memoryStep, masksStep, doublesStep} {
-		if do := make(op, number, o); do != nil {
+	for _, make := range []func(op string, is func(form string) bool, number int, o []operand) func(c *cpu){lanesStep, sumsStep, placesStep, memoryStep, masksStep, doublesStep} {
+		if do := make(op, is, number, o); do != nil {
 			return do
 		}
 	}
 	return nil
 }
 
-// lanesStep is an instruction that computes word by word.
-func lanesStep(op string, number int, o []operand) func(c *cpu) {
+// lanesStep is an instruction that computes word by word; is reports whether its operands have a form that fits knows.
+func lanesStep(op string, is func(form string) bool, number int, o []operand) func(c *cpu) {
 	last := len(o) - 1
 	one := func(f func(x uint32) uint32) func(c *cpu) {
 		return func(c *cpu) {
@@ -233,17 +236,20 @@ func lanesStep(op string, number int, o []operand) func(c *cpu) {
 			}
 		}
 	}
-	if f := words1[op]; f != nil {
+	if f := words1[op]; f != nil && is("vz") {
 		return one(f)
 	}
-	if f := wordsN[op]; f != nil {
+	if f := wordsN[op]; f != nil && is("$vz") && (op != "VRNDSCALEPS" || number>>2 == 2) {
 		return one(func(x uint32) uint32 { return f(number, x) })
 	}
-	if f := words2[op]; f != nil {
+	if f := words2[op]; f != nil && is("vzz") {
 		return two(f)
 	}
-	if f := floats2[op]; f != nil && len(o) == 3 {
+	if f := floats2[op]; f != nil && is("vzz") {
 		return two(func(x, y uint32) uint32 { return bits(f(float(x), float(y))) })
+	}
+	if !is("$vzz") {
+		return nil
 	}
 	switch op {
 	case "VRANGEPS": // the smaller absolute value, with the sign of the first operand
@@ -282,7 +288,7 @@ func invert(x uint32, yes bool) uint32 {
 }
 
 // sumsStep is an instruction that adds products to its last operand, or the other way round.
-func sumsStep(op string, _ int, o []operand) func(c *cpu) {
+func sumsStep(op string, is func(form string) bool, _ int, o []operand) func(c *cpu) {
 	f := map[string]func(x, y, z uint32) uint32{
 		"VFMADD231PS":  func(x, y, z uint32) uint32 { return bits(fma(float(x), float(y), float(z))) },
 		"VFNMADD231PS": func(x, y, z uint32) uint32 { return bits(fma(-float(x), float(y), float(z))) },
@@ -290,7 +296,7 @@ func sumsStep(op string, _ int, o []operand) func(c *cpu) {
 		"VPDPBUSD":     func(x, y, z uint32) uint32 { return z + bytesSum(y, x) },
 		"VPDPWSSD":     func(x, y, z uint32) uint32 { return z + pairs(x, y) },
 	}[op]
-	if f == nil {
+	if f == nil || !is("vzz") {
 		return nil
 	}
 	return func(c *cpu) {
@@ -302,8 +308,8 @@ func sumsStep(op string, _ int, o []operand) func(c *cpu) {
 }
 
 // placesStep is an instruction that moves words.
-func placesStep(op string, number int, o []operand) func(c *cpu) {
-	if f := places1[op]; f != nil {
+func placesStep(op string, is func(form string) bool, number int, o []operand) func(c *cpu) {
+	if f := places1[op]; f != nil && is("$vz") {
 		return func(c *cpu) {
 			x := *c.value(&o[0], 0)
 			for i := range x {
@@ -311,7 +317,7 @@ func placesStep(op string, number int, o []operand) func(c *cpu) {
 			}
 		}
 	}
-	if f := places2[op]; f != nil {
+	if f := places2[op]; f != nil && (is("vzz") || is("$vzz")) {
 		return func(c *cpu) {
 			y, x := *c.value(&o[0], 0), *c.value(&o[1], 1)
 			for i := range x {
@@ -323,15 +329,15 @@ func placesStep(op string, number int, o []operand) func(c *cpu) {
 			}
 		}
 	}
-	switch op {
-	case "VPERMPS":
+	switch {
+	case op == "VPERMPS" && is("vzz"):
 		return func(c *cpu) {
 			x, at := *c.value(&o[0], 0), *c.value(&o[1], 1)
 			for i := range x {
 				c.z[o[2].n][i] = x[at[i]&15]
 			}
 		}
-	case "VINSERTF32X4":
+	case op == "VINSERTF32X4" && is("$mzz") && number < 4:
 		return func(c *cpu) {
 			part, x := *pointerTo[[4]uint32](c.address(&o[0])), *c.value(&o[1], 1)
 			copy(x[4*number:], part[:])
@@ -342,8 +348,8 @@ func placesStep(op string, number int, o []operand) func(c *cpu) {
 }
 
 // memoryStep is an instruction that reads or writes memory.
-func memoryStep(op string, _ int, o []operand) func(c *cpu) {
-	if w, ok := widens[op]; ok {
+func memoryStep(op string, is func(form string) bool, number int, o []operand) func(c *cpu) {
+	if w, ok := widens[op]; ok && is("mz") {
 		return func(c *cpu) {
 			from := unsafe.Slice(pointerTo[byte](c.address(&o[0])), 16*w.bytes)
 			for i := range c.z[o[1].n] {
@@ -351,7 +357,7 @@ func memoryStep(op string, _ int, o []operand) func(c *cpu) {
 			}
 		}
 	}
-	if w, ok := narrows[op]; ok {
+	if w, ok := narrows[op]; ok && (is("zm") || is("$zm") && number == 0) {
 		return func(c *cpu) {
 			to := unsafe.Slice(pointerTo[byte](c.address(&o[1])), 16*w.bytes)
 			for i, x := range c.z[o[0].n] {
@@ -364,31 +370,30 @@ func memoryStep(op string, _ int, o []operand) func(c *cpu) {
 		}
 	}
 	switch {
-	case op == "VBROADCASTSS":
+	case op == "VBROADCASTSS" && is("mz"):
 		return func(c *cpu) { c.z[o[1].n].fill(*pointerTo[uint32](c.address(&o[0]))) }
 	case op != "VMOVUPS":
 		return nil
-	case o[0].kind == 'z':
+	case is("zm"):
 		return func(c *cpu) { *pointerTo[vec](c.address(&o[1])) = c.z[o[0].n] }
-	case o[0].kind == 'x':
+	case is("xm"):
 		return func(c *cpu) { *pointerTo[[4]uint32](c.address(&o[1])) = [4]uint32(c.z[o[0].n][:4]) }
-	case o[1].kind == 'x':
+	case is("mx"):
 		return func(c *cpu) {
 			c.z[o[1].n] = vec{}
 			*(*[4]uint32)(c.z[o[1].n][:4]) = *pointerTo[[4]uint32](c.address(&o[0]))
 		}
+	case is("mz"):
+		return func(c *cpu) { c.z[o[1].n] = *c.value(&o[0], 0) }
 	}
-	return func(c *cpu) { c.z[o[1].n] = *c.value(&o[0], 0) }
+	return nil
 }
 
 // masksStep is an instruction on masks.
-func masksStep(op string, number int, o []operand) func(c *cpu) {
-	switch op {
-	case "VCMPPS":
+func masksStep(op string, is func(form string) bool, number int, o []operand) func(c *cpu) {
+	switch {
+	case op == "VCMPPS" && is("$vzk") && compares[number] != nil:
 		f := compares[number]
-		if f == nil {
-			return nil
-		}
 		return func(c *cpu) {
 			y, x := c.value(&o[0], 0), c.value(&o[1], 1)
 			c.k[o[2].n] = 0
@@ -398,13 +403,13 @@ func masksStep(op string, number int, o []operand) func(c *cpu) {
 				}
 			}
 		}
-	case "VPMOVM2D":
+	case op == "VPMOVM2D" && is("kz"):
 		return func(c *cpu) {
 			for i := range c.z[o[1].n] {
 				c.z[o[1].n][i] = -uint32(c.k[o[0].n] >> i & 1)
 			}
 		}
-	case "VSCALEFPS.Z":
+	case op == "VSCALEFPS.Z" && is("vzkz"):
 		return func(c *cpu) {
 			y, x, to := c.value(&o[0], 0), c.value(&o[1], 1), &c.z[o[3].n]
 			for i := range to {
@@ -420,7 +425,7 @@ func masksStep(op string, number int, o []operand) func(c *cpu) {
 }
 
 // doublesStep is an instruction on float64.
-func doublesStep(op string, _ int, o []operand) func(c *cpu) {
+func doublesStep(op string, is func(form string) bool, _ int, o []operand) func(c *cpu) {
 	at := func(v *vec, i int) float64 {
 		return math.Float64frombits(uint64(v[2*i]) | uint64(v[2*i+1])<<32)
 	}
@@ -428,15 +433,15 @@ func doublesStep(op string, _ int, o []operand) func(c *cpu) {
 		b := math.Float64bits(x)
 		v[2*i], v[2*i+1] = uint32(b), uint32(b>>32)
 	}
-	switch op {
-	case "VBROADCASTSD":
+	switch {
+	case op == "VBROADCASTSD" && is("mz"):
 		return func(c *cpu) {
 			x := *pointerTo[float64](c.address(&o[0]))
 			for i := range 8 {
 				set(&c.z[o[1].n], i, x)
 			}
 		}
-	case "VCVTPS2PD":
+	case op == "VCVTPS2PD" && is("mz"):
 		return func(c *cpu) {
 			x := *pointerTo[[8]float32](c.address(&o[0]))
 			for i := range x {
@@ -449,7 +454,7 @@ func doublesStep(op string, _ int, o []operand) func(c *cpu) {
 		"VSUBPD":      func(x, y, _ float64) float64 { return y - x },
 		"VFMADD231PD": math.FMA,
 	}[op]
-	if f == nil {
+	if f == nil || !is("zzz") {
 		return nil
 	}
 	return func(c *cpu) {
