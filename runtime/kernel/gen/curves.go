@@ -244,7 +244,8 @@ func (g *maps) log1p(r []vec) {
 // expm1: exp as (*maps).exp computes it, but 1 is taken from 2^n: 2·(2^(n-1)·(exp(r)-1) + 2^(n-1) - ½).
 func (g *maps) expm1(r []vec) {
 	x, n, p, q := r[0], r[1], r[2], r[3]
-	g.reduce(expZero, x, n, p, q)
+	g.bound(x, p, q)
+	g.parts(1, x, n, p)
 	g.polynomial(p, q, x, 1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
 	g.arith('*', q, x, x)
 	g.fma(x, p, q)

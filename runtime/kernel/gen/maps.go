@@ -207,21 +207,18 @@ func (g *maps) polynomial(to, other, x vec, c ...float64) {
 	}
 }
 
-// reduce leaves x - n·ln 2 in x, |x| ≤ ln 2/2, with x at least low and where exp is finite; p and q are free.
-func (g *maps) reduce(low float64, x, n, p, q vec) {
-	g.constant(p, low)
+// bound gives x the bounds beyond which exp is 0 or infinite; p and q are free.
+func (g *maps) bound(x, p, q vec) {
+	g.constant(p, expZero)
 	g.constant(q, 89)
 	g.clamp(x, p, q)
-	g.parts(1, x, n, p)
 }
 
-// reduceAny leaves the rest of sign·x = n·ln 2 + rest, times sign, in x, |x| ≤ ln 2/2. A machine that saturates does it without
-// bounds: n is what it is then, and x a number that is not large.
-func (g *maps) reduceAny(sign, low float64, x, n, p, q vec) {
+// reduce leaves the rest of sign·x = n·ln 2 + rest, times sign, in x, |x| ≤ ln 2/2; p and q are free. A machine that saturates does it
+// without bounds: n is what it is then, and x a number that is not large. For others sign is 1.
+func (g *maps) reduce(sign float64, x, n, p, q vec) {
 	if !g.saturates() {
-		g.constant(p, min(sign*low, sign*89))
-		g.constant(q, max(sign*low, sign*89))
-		g.clamp(x, p, q)
+		g.bound(x, p, q)
 	}
 	g.parts(sign, x, n, q)
 	if g.saturates() {
@@ -242,10 +239,10 @@ const expZero = -104
 // exp: x = n·ln 2 + r, |r| ≤ ln 2/2; a polynomial of degree 5 in r, the one with the least error, times 2^n.
 func (g *maps) exp(r []vec) { g.expOf(r, 1) }
 
-// expOf is exp of sign·x, sign 1 or -1.
+// expOf is exp of sign·x, sign 1, or -1 on a machine that saturates.
 func (g *maps) expOf(r []vec, sign float64) {
 	x, n, p, q := r[0], r[1], r[2], r[3]
-	g.reduceAny(sign, expZero, x, n, p, q)
+	g.reduce(sign, x, n, p, q)
 	g.expPolynomial(sign, p, q, x)
 	if g.saturates() {
 		g.scale(p, n, [2]vec{}, q)
