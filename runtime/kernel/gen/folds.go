@@ -7,7 +7,7 @@ type fold struct {
 	name, doc string
 	// registers is how many vectors an element needs at a time, the first one holds it.
 	registers int
-	// constants, if not 0, is the one of them that has nothing but constants, unless horner moves.
+	// constants, if not 0, is the one of them that has nothing but constants where a machine shares it (see sharesNumbers).
 	constants int
 	// writes says that it writes what the first register holds.
 	writes bool
@@ -70,7 +70,7 @@ func foldsF32(m machine) {
 }
 
 // block is how many vectors are taken at a time, each with a sum of its own.
-func (f *folds) block() int { return besides(f, f.vectors()-1, f.registers+1, f.constants) }
+func (f *folds) block() int { return sideBySide(f, f.vectors()-1, f.registers+1, f.constants) }
 
 func (f *folds) sum(j int) vec { return vec(j) }
 func (f *folds) number() vec   { return vec(f.block()) }

@@ -14,7 +14,7 @@ type mapped struct {
 	// registers is how many vectors an element of the result needs at a time; the operands lie in the first ones,
 	// and the result in the first.
 	registers int
-	// constants, if not 0, is the one of them that has nothing but constants, unless horner moves.
+	// constants, if not 0, is the one of them that has nothing but constants where a machine shares it (see sharesNumbers).
 	constants int
 	// numbers says that it takes two numbers p, which kernel.line has as low and high.
 	numbers bool
@@ -119,10 +119,10 @@ func mapsF32(m machine) {
 }
 
 // blockOf is how many vectors of f are computed side by side.
-func blockOf(m machine, f *mapped) int { return besides(m, m.vectors(), f.registers, f.constants) }
+func blockOf(m machine, f *mapped) int { return sideBySide(m, m.vectors(), f.registers, f.constants) }
 
-// besides is how many vectors are computed side by side in so many registers, of which each takes some, with one for constants, or 0.
-func besides(m machine, registers, each, constants int) int {
+// sideBySide is how many vectors are computed side by side in so many registers, of which each takes some, with one for constants, or 0.
+func sideBySide(m machine, registers, each, constants int) int {
 	if constants > 0 && m.sharesNumbers() {
 		return min(4, (registers-1)/(each-1))
 	}
@@ -280,7 +280,8 @@ func (g *maps) expNormal(r []vec) {
 }
 
 // expShifted is exp of sign·x without denormals, as expNormal has it. The last bits of n and a number whose last digit is 1 are n, and
-// 126 more than that is the exponent of 2^(n-1), which is 0 where n is -126; so the polynomial is twice exp.
+// 126 more than that is the exponent of 2^(n-1), which is 0 where n is -126; so the polynomial is twice exp. The low bound must round to
+// n = -126, so that all below it is 0: it lies between -126.5·ln 2 = -87.68 and -125.5·ln 2 = -86.99.
 func (g *maps) expShifted(r []vec, sign float64) {
 	const magic, low, high = 0x1.8p23 + 126, -87.2, 89
 	x, n, power, q := r[0], r[1], r[2], r[3]

@@ -76,7 +76,9 @@ func (s softs) write() {
 func (s softs) width() int { return s.lanes() * float32Size }
 
 // block is how many vectors are taken at a time; each has a sum, and registers of its own.
-func (s softs) block() int { return besides(s.machine, s.vectors()-2, softRegisters+1, softConstants) }
+func (s softs) block() int {
+	return sideBySide(s.machine, s.vectors()-2, softRegisters+1, softConstants)
+}
 
 // softRegisters is how many vectors an exponential needs, and softConstants the one of them that has constants.
 const softRegisters, softConstants = 4, 3

@@ -45,11 +45,11 @@ var windowSizes = []int{3, 5}
 // overlap and are read once.
 var windowSteps = []int{1, 2}
 
-// groupMost is how many positions a group has at most: enough that reading takes no longer than computing. rowsMost is that
+// groupMost is how many positions a group has at most: enough that reading takes no longer than computing. rereadMost is that
 // of windows whose weights are read for each group: a divisor of the widths that images of most models have.
 const (
-	groupMost = 4
-	rowsMost  = 7
+	groupMost  = 4
+	rereadMost = 7
 )
 
 // window writes a depthwise convolution with the weights of a vector of channels in registers; where these are too few, with
@@ -75,7 +75,7 @@ func (w *window) low() vec      { return w.input() + 1 }
 func (w *window) high() vec     { return w.input() + 2 }
 func (w *window) sum(i int) vec { return w.input() + 3 + vec(i) }
 
-// held reports whether all weights, and what sums start from, are in registers.
+// held reports whether all weights, and what sums start from, are in registers, beside the input, low, high and one sum.
 func (w *window) held() bool { return w.taps()+1+4 <= w.vectors() }
 
 // weights is how many registers have weights.
@@ -88,7 +88,7 @@ func (w *window) weights() int {
 
 // group is how many positions are computed together.
 func (w *window) group() int {
-	most := rowsMost
+	most := rereadMost
 	if w.held() {
 		most = groupMost
 	}
@@ -173,7 +173,7 @@ func (w *window) begins(p int) {
 	w.load(w.sum(p), args, w.copyAt(w.taps()))
 }
 
-// weight is the register of tap j of row i; rowWeights loads those of the row before.
+// weight is the register of tap j of row i, once rowWeights has loaded that row.
 func (w *window) weight(i, j int) vec {
 	if w.held() {
 		return vec(i*w.size + j)
@@ -181,6 +181,7 @@ func (w *window) weight(i, j int) vec {
 	return vec(j)
 }
 
+// rowWeights loads the weights of row i, unless they are held.
 func (w *window) rowWeights(i int) {
 	for j := 0; j < w.size && !w.held(); j++ {
 		w.load(vec(j), args, w.copyAt(i*w.size+j))
