@@ -100,19 +100,24 @@ func pack[T number](dst []T, b matrix[T], t tiling) {
 func copyRows[T number](dst, src []T, rows, n, stride int) bool {
 	switch n {
 	case 8:
-		copyArrays[[8]T](dst, src, rows, n, stride)
+		copyArrays[[8]T](dst, src, rows, stride)
 	case 16:
-		copyArrays[[16]T](dst, src, rows, n, stride)
+		copyArrays[[16]T](dst, src, rows, stride)
 	case 32:
-		copyArrays[[32]T](dst, src, rows, n, stride)
+		copyArrays[[32]T](dst, src, rows, stride)
 	default:
 		return false
 	}
 	return true
 }
 
-// copyArrays is copyRows for rows that are an A each.
-func copyArrays[A, T any](dst, src []T, rows, n, stride int) {
+// copyArrays is copyRows for rows that are an A each, an array of T.
+func copyArrays[A, T any](dst, src []T, rows, stride int) {
+	var (
+		row     A
+		element T
+	)
+	n := int(unsafe.Sizeof(row) / unsafe.Sizeof(element))
 	for i := range rows {
 		*(*A)(unsafe.Pointer(unsafe.SliceData(dst[i*n : (i+1)*n]))) = *(*A)(unsafe.Pointer(unsafe.SliceData(src[i*stride : i*stride+n])))
 	}
