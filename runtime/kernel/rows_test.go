@@ -112,3 +112,25 @@ func TestRowsF32Special(t *testing.T) {
 		}
 	}
 }
+
+// TestExpRowF32Special holds exp of rows against float64 near the least numbers where it is not 0, and the largest where it is finite.
+func TestExpRowF32Special(t *testing.T) {
+	numbers := []float32{0, -1e-45, -1e-8, -22.9, -23.1, -30, -80, -86.9, -86.98, 88, 88.7, -87.1, -87.3, -88, -104, -1e30, -math.MaxFloat32, float32(math.Inf(-1))}
+	for _, tier := range tiers() {
+		for at := range numbers { // each number in a vector, and in what is less than one
+			x := append(numbers[at:len(numbers):len(numbers)], numbers[:at]...)
+			x = append(x, x[:3]...)
+			o := make([]float32, len(x))
+			ExpRowF32(tier, o, x, 0)
+			for i, v := range x {
+				want := math.Exp(float64(v))
+				if v < -87 {
+					want = 0
+				}
+				if got := float64(o[i]); !(math.Abs(got-want) <= 3e-7*want) || math.Signbit(got) {
+					t.Errorf("%v: exp(%v) = %v, want %v", tier, v, got, want)
+				}
+			}
+		}
+	}
+}

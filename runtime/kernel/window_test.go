@@ -7,30 +7,31 @@ import (
 	"testing"
 )
 
-// TestWindow holds windows of every tier against sums in float64: strides, gaps between columns, and channels that fill no
-// vector.
+// TestWindow holds windows of every tier against sums in float64: strides, dilation, bounds, gaps between columns, and channels
+// that fill no vector.
 func TestWindow(t *testing.T) {
 	for _, tier := range tiers() {
 		for _, size := range []int{3, 5} {
-			for _, c := range []struct{ channels, positions, step int }{
-				{1, 1, 1}, {16, 7, 1}, {19, 3, 2}, {67, 5, 3}, {21, 11, 1}, {21, 13, 2}, {1<<14 + 1, 2, 1}, {33, windowMost/4 + 5, 1}, {16, windowMost/4 + 5, 2},
+			for _, c := range []struct{ channels, positions, step, dilation int }{
+				{1, 1, 1, 1}, {16, 7, 1, 1}, {19, 3, 2, 1}, {67, 5, 3, 1}, {21, 11, 1, 1}, {21, 13, 2, 1}, {1<<14 + 1, 2, 1, 1}, {33, windowMost/4 + 5, 1, 1},
+				{16, windowMost/4 + 5, 2, 1}, {19, 9, 1, 2}, {16, 9, 3, 3}, {21, 13, 6, 3},
 			} {
 				if HasWindow(tier, size, c.channels) {
-					t.Run(fmt.Sprintf("%v/%d %+v", tier, size, c), func(t *testing.T) { checkWindow(t, tier, size, c.channels, c.positions, c.step) })
+					t.Run(fmt.Sprintf("%v/%d %+v", tier, size, c), func(t *testing.T) { checkWindow(t, tier, size, c.channels, c.positions, c.step, c.dilation) })
 				}
 			}
 		}
 	}
 }
 
-func checkWindow(t *testing.T, tier Tier, size, channels, positions, step int) {
+func checkWindow(t *testing.T, tier Tier, size, channels, positions, step, dilation int) {
 	r := rand.New(rand.NewSource(1))
 	column := channels + 3 // elements from a column to the next
 	rows := make([][]float32, size)
-	w := &Window{Stride: uintptr(column * 4), Step: uintptr(step * column * 4), Next: uintptr((channels + 1) * 4), Count: uintptr(positions),
-		Tap: uintptr(channels * 4), Low: -3, High: float32(math.Inf(1))}
+	w := &Window{Stride: uintptr(dilation * column * 4), Step: uintptr(step * column * 4), Next: uintptr((channels + 1) * 4), Count: uintptr(positions),
+		Tap: uintptr(channels * 4), Low: -3, High: 4}
 	for i := range rows {
-		rows[i] = guarded(r, ((positions-1)*step+size-1)*column+channels)
+		rows[i] = guarded(r, ((positions-1)*step+(size-1)*dilation)*column+channels)
 		w.Rows[i] = &rows[i][0]
 	}
 	weights, start, out := guarded(r, size*size*channels), guarded(r, channels), guarded(r, (positions-1)*(channels+1)+channels)
@@ -52,9 +53,9 @@ func checkWindow(t *testing.T, tier Tier, size, channels, positions, step int) {
 		}
 		want := float64(start[c])
 		for k := range size * size {
-			want += float64(weights[k*channels+c]) * float64(rows[k/size][(p*step+k%size)*column+c])
+			want += float64(weights[k*channels+c]) * float64(rows[k/size][(p*step+k%size*dilation)*column+c])
 		}
-		if want = max(want, -3); math.Abs(float64(got)-want) > 1e-5*float64(1+size*size) {
+		if want = min(max(want, -3), 4); math.Abs(float64(got)-want) > 1e-5*float64(1+size*size) {
 			t.Fatalf("position %d, channel %d: got %v, want %v", p, c, got, want)
 		}
 	}
