@@ -373,7 +373,7 @@ func prepareConvolution[T number](p *Prep) (State, error) {
 		return nil, nil
 	}
 	if c.winograd() {
-		s := packOf(p, w, "winograd", c.winogradPacked(), func(dst []T) { packWinograd(dst, &c, p.Tier, w) })
+		s := packOf(p, w, "winograd", c.winogradPacked(), func(dst []T) { packWinograd(floats(dst), &c, p.Tier, w) })
 		s.winograd = true
 		return s, nil
 	}
@@ -390,7 +390,7 @@ func runConvolution[T number](call *Call, s State) error {
 	if call.Out[0].Numel() == 0 {
 		return nil
 	}
-	if done, err := convAgain[T](call, s); done {
+	if done, err := convAgain(call, s); done {
 		return err
 	}
 	t, w := call.Args[convInput].Tensor, call.Args[convWeight].Tensor
@@ -416,43 +416,37 @@ func runConvolution[T number](call *Call, s State) error {
 	return convolve(call, &c, x, tmp)
 }
 
-// convAgain computes a convolution whose last call has left all but the places of its images, and reports whether it has.
-func convAgain[T number](call *Call, s State) (bool, error) {
-	if _, constant := s.(*packed[T]); !constant || !call.same {
+// convAgain computes a convolution by vector kernels whose last call has left all but the places of its images, and reports whether it has.
+func convAgain(call *Call, s State) (bool, error) {
+	if _, constant := s.(*packed[float32]); !constant || !call.same {
 		return false, nil
 	}
 	switch k := call.kept.(type) {
-	case *kept[segments[T]]:
-		return true, takeAndCompute(call, &k.job, k.run)
-	case *kept[winograd[T]]:
-		return true, takeAndCompute(call, &k.job, k.run)
-	case *kept[lines[T]]:
+	case *kept[segments]:
+		return true, computeAgain(call, &k.job.convJob, &k.job, k.run)
+	case *kept[winograd]:
+		return true, computeAgain(call, &k.job.convJob, &k.job, k.run)
+	case *kept[lines]:
 		if k.job.channelsInner {
-			return true, takeAndCompute(call, &k.job, k.run)
+			return true, computeAgain(call, &k.job.convJob, &k.job, k.run)
 		}
 	}
 	return false, nil
 }
 
-// laidOut is a convolution but for the places of its images.
+// laidOut is a convolution that lacks nothing but the places of its images.
 type laidOut interface {
-	take(call *Call) error
 	compute(call *Call, run func(lo, hi int)) error
 }
 
-func takeAndCompute(call *Call, j laidOut, run func(lo, hi int)) error {
-	if err := j.take(call); err != nil {
+// computeAgain computes l, whose numbers are j, with the images and the bias of a call, which lie as those of the last one.
+func computeAgain(call *Call, j *convJob[float32], l laidOut, run func(lo, hi int)) (err error) {
+	meta := convOrder(call.Args, &call.Out[0].Meta, call.Tier)
+	j.y, j.bias = elems[float32](call.Out[0]), vectorOf[float32](call.Args[convBias].Tensor)
+	if j.x, err = orderedOf[float32](call, call.Args[convInput].Tensor, &meta); err != nil {
 		return err
 	}
-	return j.compute(call, run)
-}
-
-// take sets the images and the bias of a call, which lie as those of the last one.
-func (j *convJob[T]) take(call *Call) (err error) {
-	meta := convOrder(call.Args, &call.Out[0].Meta, call.Tier)
-	j.y, j.bias = elems[T](call.Out[0]), vectorOf[T](call.Args[convBias].Tensor)
-	j.x, err = orderedOf[T](call, call.Args[convInput].Tensor, &meta)
-	return err
+	return l.compute(call, run)
 }
 
 // jobOf is a convolution with the images and the bias of a call.
@@ -463,17 +457,31 @@ func jobOf[T number](call *Call, c *conv, x, w []T) convJob[T] {
 
 func convolve[T number](call *Call, c *conv, x, w []T) error {
 	j := jobOf(call, c, x, w)
-	switch {
-	case len(j.y) == 0:
+	if len(j.y) == 0 {
 		return nil
-	case c.transformed:
-		return convWinograd(call, &j)
-	case c.depthwise():
+	}
+	if f, ok := any(&j).(*convJob[float32]); ok {
+		if done, err := convVectors(call, f); done {
+			return err
+		}
+	}
+	if c.depthwise() {
 		return convDepthwise(call, &j)
-	case c.byRows():
-		return convRows(call, &j)
-	case c.segmented():
-		return convSegments(call, &j)
 	}
 	return convGemm(call, j)
+}
+
+// convVectors computes a convolution by vector kernels, and reports whether there are any for it.
+func convVectors(call *Call, j *convJob[float32]) (bool, error) {
+	switch {
+	case j.transformed:
+		return true, convWinograd(call, j)
+	case j.depthwise():
+		return vectorLines(call, j)
+	case j.byRows():
+		return true, convRows(call, j)
+	case j.segmented():
+		return true, convSegments(call, j)
+	}
+	return false, nil
 }

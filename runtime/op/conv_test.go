@@ -258,7 +258,7 @@ func TestConvolutionFrames(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, tier := range kernel.Tiers() {
-			s := segments[float32]{convJob: convJob[float32]{conv: newConv(args, &x.Meta, &infer.Out[0])}}
+			s := segments{convJob: convJob[float32]{conv: newConv(args, &x.Meta, &infer.Out[0])}}
 			if s.tiling = tilingOf[float32](tier); s.micro == nil {
 				continue
 			}

@@ -212,7 +212,7 @@ func (f *frame) produce(end int) {
 	if lo >= hi {
 		return
 	}
-	s := segments[float32]{convJob: f.first, rows: hi - lo, cols: f.first.out.size[2]}
+	s := segments{convJob: f.first, rows: hi - lo, cols: f.first.out.size[2]}
 	s.pad[1] -= lo * s.stride[1]
 	s.out.size[1], s.out.step = hi-lo, triple{0, f.line, f.channels}
 	to := f.at(lo + pad)[f.then.pad[2]*f.channels:]

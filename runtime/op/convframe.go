@@ -22,12 +22,12 @@ func (f *framing) widen(c *conv) {
 }
 
 // fillFrame copies the input of a job that is widened; those of others stay.
-func fillFrame[T number](call *Call, j *convJob[T], f *framing) error {
+func fillFrame(call *Call, j *convJob[float32], f *framing) error {
 	if !f.framed {
 		return nil
 	}
 	in, plain := &j.in, &f.plain
-	x, err := tempOf[T](call, in.batch*in.sn)
+	x, err := tempOf[float32](call, in.batch*in.sn)
 	if err != nil {
 		return err
 	}

@@ -6,26 +6,26 @@ import "github.com/rules-pte/rules_pte/runtime/kernel"
 const maxTaps = 64
 
 // lines is a depthwise convolution of float32 whose sums a vector kernel makes.
-type lines[T number] struct {
-	convJob[T]
+type lines struct {
+	convJob[float32]
 	sums *kernel.TapsF32
 	tier kernel.Tier
 	// empty are as many zeros as there are channels.
-	empty   []T
+	empty   []float32
 	window  bool // a kernel computes the positions of a row that see all its columns
 	planes  phases
-	scratch []T // of every worker: the planes of a channel, and a plane of outputs
+	scratch []float32 // of every worker: the planes of a channel, and a plane of outputs
 	workers int
 	framing
 }
 
 // vectorLines computes a depthwise convolution by a vector kernel, if there is one for it.
-func vectorLines[T number](call *Call, j *convJob[T]) (bool, error) {
+func vectorLines(call *Call, j *convJob[float32]) (bool, error) {
 	sums := kernel.TapsKernels(call.Tier)
-	if !isFloat32[T]() || sums == nil || j.taps() > maxTaps {
+	if sums == nil || j.taps() > maxTaps {
 		return false, nil
 	}
-	l := lines[T]{convJob: *j, sums: sums, workers: 1, tier: call.Tier}
+	l := lines{convJob: *j, sums: sums, workers: 1, tier: call.Tier}
 	l.window = j.channelsInner && j.outPer == 1 && j.kernel[0] == 1 && j.kernel[1] == j.kernel[2] &&
 		kernel.HasWindow(call.Tier, j.kernel[1], j.out.channels)
 	if call.Parallel != nil && len(j.y)*j.taps() >= gemmParallelMin {
@@ -41,7 +41,7 @@ func vectorLines[T number](call *Call, j *convJob[T]) (bool, error) {
 	if l.window && l.frames() {
 		l.widen(&l.conv)
 	}
-	k := keep[lines[T]](call)
+	k := keep[lines](call)
 	k.job = l
 	return true, k.job.compute(call, k.run)
 }
@@ -51,30 +51,30 @@ func vectorLines[T number](call *Call, j *convJob[T]) (bool, error) {
 const framedElements = 256
 
 // frames reports whether a frame costs less than the positions at the ends of rows.
-func (l *lines[T]) frames() bool {
+func (l *lines) frames() bool {
 	_, ends, _ := l.border(2)
 	in := &l.in
 	return ends > 0 && (in.size[1]+2*l.pad[1])*(in.size[2]+2*l.pad[2])*in.channels <= (framedElements+in.channels*l.taps()/2)*ends*l.out.size[1]
 }
 
 // inner reports whether the channels of a position make a line.
-func (l *lines[T]) inner() bool { return l.outPer == 1 && l.out.channels >= l.sums.Lanes }
+func (l *lines) inner() bool { return l.outPer == 1 && l.out.channels >= l.sums.Lanes }
 
 // outer reports whether the positions of a channel make a line.
-func (l *lines[T]) outer() bool {
+func (l *lines) outer() bool {
 	p, ok := phasesOf(&l.conv)
 	l.planes = p
 	return ok && l.line() >= l.sums.Lanes
 }
 
 // line is how many sums a channel has: those of all positions, with the ends of the planes' rows between them.
-func (l *lines[T]) line() int { return (l.out.size[1]-1)*l.planes.width + l.out.size[2] }
+func (l *lines) line() int { return (l.out.size[1]-1)*l.planes.width + l.out.size[2] }
 
 // space is how many elements of scratch a worker has.
-func (l *lines[T]) space() int { return l.planes.space() + l.planes.size() }
+func (l *lines) space() int { return l.planes.space() + l.planes.size() }
 
 // compute computes a convolution that is laid out; run does parts of it.
-func (l *lines[T]) compute(call *Call, run func(lo, hi int)) error {
+func (l *lines) compute(call *Call, run func(lo, hi int)) error {
 	if err := fillFrame(call, &l.convJob, &l.framing); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (l *lines[T]) compute(call *Call, run func(lo, hi int)) error {
 	if !l.channelsInner {
 		scratch = l.workers * l.space()
 	}
-	both, err := tempOf[T](call, empty+scratch)
+	both, err := tempOf[float32](call, empty+scratch)
 	if err != nil {
 		return err
 	}
@@ -100,14 +100,14 @@ func (l *lines[T]) compute(call *Call, run func(lo, hi int)) error {
 }
 
 // parts does the shares of workers lo to hi.
-func (l *lines[T]) parts(lo, hi int) {
+func (l *lines) parts(lo, hi int) {
 	for i := lo; i < hi; i++ {
 		l.part(i)
 	}
 }
 
 // part does the share of a worker: rows of positions, or channels.
-func (l *lines[T]) part(worker int) {
+func (l *lines) part(worker int) {
 	o := &l.out
 	total := o.batch * o.channels
 	if l.channelsInner {
@@ -125,8 +125,8 @@ func (l *lines[T]) part(worker int) {
 }
 
 // positions computes all channels of one row of positions of image n.
-func (l *lines[T]) positions(t kernel.Taps, n, d, h int) {
-	var rows [maxTaps][]T // what the taps of each row of the kernel see, nil outside
+func (l *lines) positions(t kernel.Taps, n, d, h int) {
+	var rows [maxTaps][]float32 // what the taps of each row of the kernel see, nil outside
 	if l.bias != nil {
 		t.Start = at32(l.bias, 0)
 	}
@@ -151,7 +151,7 @@ func (l *lines[T]) positions(t kernel.Taps, n, d, h int) {
 }
 
 // position computes all channels of position w of a row, which sees the taps of s.
-func (l *lines[T]) position(t *kernel.Taps, y []T, rows *[maxTaps][]T, s *stretch, w int) {
+func (l *lines) position(t *kernel.Taps, y []float32, rows *[maxTaps][]float32, s *stretch, w int) {
 	var inputs [maxTaps]*float32
 	first, width := w*l.stride[2]-l.pad[2], l.kernel[2]
 	for k, row := range rows[:l.taps()/width] {
@@ -168,7 +168,7 @@ func (l *lines[T]) position(t *kernel.Taps, y []T, rows *[maxTaps][]T, s *stretc
 }
 
 // windows computes all channels of the positions s of a row, which see all columns of the kernel.
-func (l *lines[T]) windows(t *kernel.Taps, y []T, rows *[maxTaps][]T, s *stretch) {
+func (l *lines) windows(t *kernel.Taps, y []float32, rows *[maxTaps][]float32, s *stretch) {
 	in := &l.in
 	w := kernel.Window{Weights: at32(l.w, 0), Start: t.Start, Out: at32(y, s.from*l.out.step[2]), Stride: uintptr(l.dilation[2]*in.step[2]) * f32Size,
 		Step: uintptr(l.stride[2]*in.step[2]) * f32Size, Next: uintptr(l.out.step[2]) * f32Size, Count: uintptr(s.to - s.from), Tap: t.Step,
@@ -183,7 +183,7 @@ func (l *lines[T]) windows(t *kernel.Taps, y []T, rows *[maxTaps][]T, s *stretch
 }
 
 // channel computes all positions of output channel c of image n.
-func (l *lines[T]) channel(t kernel.Taps, n, c int, scratch []T) {
+func (l *lines) channel(t kernel.Taps, n, c int, scratch []float32) {
 	var inputs [maxTaps]*float32
 	o := &l.out
 	out := scratch[l.planes.space():]

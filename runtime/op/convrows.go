@@ -7,22 +7,22 @@ import (
 )
 
 // rowsJob is a convolution whose left factor is the weights, a row for each output channel.
-type rowsJob[T number] struct {
-	convJob[T]
+type rowsJob struct {
+	convJob[float32]
 	planes phases
-	space  []T  // where padded planes go, or nil
-	pads   bool // whether the pieces are channels to pad, not panels
-	padded bool // x are the planes of the channels of one image
-	x      []T  // one image
-	y      []T
-	panels []T     // the unfolded input of every worker
-	taps   []int64 // where each tap lies in a plane
+	space  []float32 // where padded planes go, or nil
+	pads   bool      // whether the pieces are channels to pad, not panels
+	padded bool      // x are the planes of the channels of one image
+	x      []float32 // one image
+	y      []float32
+	panels []float32 // the unfolded input of every worker
+	taps   []int64   // where each tap lies in a plane
 	scatter
 }
 
 // convRows computes a convolution by the rows of its weights, image by image.
-func convRows[T number](call *Call, j *convJob[T]) error {
-	r := rowsJob[T]{convJob: *j}
+func convRows(call *Call, j *convJob[float32]) error {
+	r := rowsJob{convJob: *j}
 	r.workers = 1
 	if call.Parallel != nil && j.work()/max(1, j.out.batch) >= gemmParallelMin {
 		r.workers = convWorkers
@@ -33,7 +33,7 @@ func convRows[T number](call *Call, j *convJob[T]) error {
 		if r.offsets, err = tempOf[int64](call, j.depth()); err != nil {
 			return err
 		}
-	} else if r.panels, err = tempOf[T](call, r.workers*j.cols*j.depth()); err != nil {
+	} else if r.panels, err = tempOf[float32](call, r.workers*j.cols*j.depth()); err != nil {
 		return err
 	}
 	if r.taps, err = tempOf[int64](call, j.taps()); err != nil {
@@ -43,7 +43,7 @@ func convRows[T number](call *Call, j *convJob[T]) error {
 		r.taps[k] = int64(r.planes.tap(k))
 	}
 	if r.padded && !r.asItLies() {
-		if r.space, err = tempOf[T](call, j.in.channels*r.planes.space()); err != nil {
+		if r.space, err = tempOf[float32](call, j.in.channels*r.planes.space()); err != nil {
 			return err
 		}
 		clear(r.space)
@@ -68,12 +68,12 @@ func convRows[T number](call *Call, j *convJob[T]) error {
 }
 
 // asItLies reports that the planes are those of the input.
-func (j *rowsJob[T]) asItLies() bool {
+func (j *rowsJob) asItLies() bool {
 	return j.pad == triple{} && j.stride == triple{1, 1, 1} && j.planes.width == j.in.size[2]
 }
 
 // planeStep is how far the planes of a channel are from the next's.
-func (j *rowsJob[T]) planeStep() int {
+func (j *rowsJob) planeStep() int {
 	if j.asItLies() {
 		return j.in.sc
 	}
@@ -81,7 +81,7 @@ func (j *rowsJob[T]) planeStep() int {
 }
 
 // fill makes x the padded planes of its channels.
-func (j *rowsJob[T]) fill(call *Call) {
+func (j *rowsJob) fill(call *Call) {
 	j.pads = true
 	if j.workers == 1 {
 		j.parts(0, j.in.channels)
@@ -92,7 +92,7 @@ func (j *rowsJob[T]) fill(call *Call) {
 }
 
 // parts pads channels lo to hi, or computes units, or does the shares of workers.
-func (j *rowsJob[T]) parts(lo, hi int) {
+func (j *rowsJob) parts(lo, hi int) {
 	for i := lo; i < hi; i++ {
 		switch {
 		case j.pads:
@@ -106,7 +106,7 @@ func (j *rowsJob[T]) parts(lo, hi int) {
 }
 
 // part does the share of worker i of all panels of positions of all groups.
-func (j *rowsJob[T]) part(i int) {
+func (j *rowsJob) part(i int) {
 	blocks := j.panelsOf()
 	total := blocks * j.groups
 	for b := total * i / j.workers; b < total*(i+1)/j.workers; b++ {
@@ -114,10 +114,10 @@ func (j *rowsJob[T]) part(i int) {
 	}
 }
 
-func (j *rowsJob[T]) panelsOf() int { return j.tiling.panels(j.out.size.product()) }
+func (j *rowsJob) panelsOf() int { return j.tiling.panels(j.out.size.product()) }
 
 // block computes a panel of output positions of group g, from position pos on.
-func (j *rowsJob[T]) block(g, pos, worker int) {
+func (j *rowsJob) block(g, pos, worker int) {
 	m := min(j.cols, j.out.size.product()-pos)
 	depth, o := j.depth(), &j.out
 	panel := j.panels[worker*j.cols*depth:][:j.cols*depth]
@@ -150,7 +150,7 @@ func (j *rowsJob[T]) block(g, pos, worker int) {
 }
 
 // unfoldPanel writes for each channel of group g and tap what m output positions from pos on see of it.
-func (j *rowsJob[T]) unfoldPanel(dst []T, g, pos, m int) {
+func (j *rowsJob) unfoldPanel(dst []float32, g, pos, m int) {
 	size := &j.out.size
 	at := triple{pos / (size[1] * size[2]), pos / size[2] % size[1], pos % size[2]}
 	step := j.in.sc
@@ -171,7 +171,7 @@ func (j *rowsJob[T]) unfoldPanel(dst []T, g, pos, m int) {
 }
 
 // copyTap writes what m output positions from at on see of a plane.
-func (j *rowsJob[T]) copyTap(row, plane []T, at triple, m int) {
+func (j *rowsJob) copyTap(row, plane []float32, at triple, m int) {
 	clear(row[m:])
 	from, w := at[1]*j.planes.width+at[2], at[2]
 	for row = row[:m]; len(row) > 0; {
@@ -181,7 +181,7 @@ func (j *rowsJob[T]) copyTap(row, plane []T, at triple, m int) {
 }
 
 // unfoldTap writes what m output positions from at on see of a channel through one tap.
-func (j *rowsJob[T]) unfoldTap(row, plane []T, at, tap triple, m int) {
+func (j *rowsJob) unfoldTap(row, plane []float32, at, tap triple, m int) {
 	in := &j.in
 	clear(row[m:])
 	row = row[:m]
@@ -202,7 +202,7 @@ func (j *rowsJob[T]) unfoldTap(row, plane []T, at, tap triple, m int) {
 }
 
 // unfoldLine writes what output positions from w on see of a line of the input through tap kw.
-func (j *rowsJob[T]) unfoldLine(row, line []T, w, kw int) {
+func (j *rowsJob) unfoldLine(row, line []float32, w, kw int) {
 	if j.transposed {
 		for i := range row {
 			row[i] = 0

@@ -153,9 +153,6 @@ func (j *convJob[T]) tap(row, x []T, t int) {
 
 // convDepthwise computes a convolution of single channels, tap by tap.
 func convDepthwise[T number](call *Call, j *convJob[T]) error {
-	if done, err := vectorLines(call, j); done || err != nil {
-		return err
-	}
 	rows := j.out.batch * j.out.size[0] * j.out.size[1]
 	if !j.channelsInner {
 		rows *= j.out.channels

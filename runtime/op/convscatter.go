@@ -27,7 +27,7 @@ const (
 )
 
 // scatters cuts the positions into lines, and reports whether these fill vectors.
-func (j *rowsJob[T]) scatters() bool {
+func (j *rowsJob) scatters() bool {
 	h, w, cols := j.out.size[1], j.out.size[2], j.micro.Cols
 	s := scatter{lines: 1, length: (h-1)*j.planes.width + w}
 	switch {
@@ -51,7 +51,7 @@ func (j *rowsJob[T]) scatters() bool {
 }
 
 // fillOffsets says where a tile reads.
-func (j *rowsJob[T]) fillOffsets() {
+func (j *rowsJob) fillOffsets() {
 	taps, step := len(j.taps), int64(j.planeStep())
 	for ci := range j.inPer {
 		row := j.offsets[ci*taps:][:taps]
@@ -62,10 +62,10 @@ func (j *rowsJob[T]) fillOffsets() {
 }
 
 // units is into how many units an image is divided.
-func (j *rowsJob[T]) units() int { return j.groups * j.bands * j.split }
+func (j *rowsJob) units() int { return j.groups * j.bands * j.split }
 
 // unit computes a band of positions for a share of a group's channels.
-func (j *rowsJob[T]) unit(i int) {
+func (j *rowsJob) unit(i int) {
 	part, band, g := i%j.split, i/j.split%j.bands, i/(j.split*j.bands)
 	step := balanced(j.outPer, j.micro.Rows)
 	blocks := (j.outPer + step - 1) / step
@@ -85,7 +85,7 @@ func (j *rowsJob[T]) unit(i int) {
 }
 
 // tile computes tile k of positions for channels from c on, one for each row.
-func (j *rowsJob[T]) tile(t *kernel.Tile, c, rows, k int) {
+func (j *rowsJob) tile(t *kernel.Tile, c, rows, k int) {
 	line, at, cols := k/j.tiles, k%j.tiles*j.most, j.most
 	if rest := j.length - at; rest < cols { // it ends with the line
 		if rest <= j.micro.Narrow {
@@ -113,7 +113,7 @@ func (j *rowsJob[T]) tile(t *kernel.Tile, c, rows, k int) {
 	}
 }
 
-func (j *rowsJob[T]) run(t *kernel.Tile, rows, cols int) {
+func (j *rowsJob) run(t *kernel.Tile, rows, cols int) {
 	if cols == j.micro.Cols {
 		j.micro.Run(t, rows)
 	} else {

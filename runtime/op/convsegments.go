@@ -10,8 +10,8 @@ func (c *conv) segmented() bool {
 
 // segments is a convolution that is segmented. Its work is cut into pieces: for every image and group a rectangle of
 // output positions with a panel of the weights.
-type segments[T number] struct {
-	convJob[T]
+type segments struct {
+	convJob[float32]
 	rows, cols   int  // output positions of a rectangle
 	down, across int  // rectangles of an image
 	shared       bool // among threads
@@ -34,11 +34,11 @@ const (
 )
 
 // many reports whether the convolution has many weights.
-func (s *segments[T]) many() bool { return s.outPer*s.depth() >= manyWeights }
+func (s *segments) many() bool { return s.outPer*s.depth() >= manyWeights }
 
 // positions is how many output positions a rectangle has about: all of a small image if there are many weights, so that they
 // are read once.
-func (s *segments[T]) positions() int {
+func (s *segments) positions() int {
 	if s.many() && s.in.size.product()*s.inPer <= smallImage {
 		return s.out.size[1] * s.cols
 	}
@@ -46,15 +46,15 @@ func (s *segments[T]) positions() int {
 }
 
 // convSegments computes a convolution that is segmented.
-func convSegments[T number](call *Call, j *convJob[T]) error {
-	k := keep[segments[T]](call)
-	k.job = segments[T]{convJob: *j}
+func convSegments(call *Call, j *convJob[float32]) error {
+	k := keep[segments](call)
+	k.job = segments{convJob: *j}
 	k.job.layOut(call.Threads)
 	return k.job.compute(call, k.run)
 }
 
 // compute computes a convolution that is laid out; run does parts of it.
-func (s *segments[T]) compute(call *Call, run func(lo, hi int)) error {
+func (s *segments) compute(call *Call, run func(lo, hi int)) error {
 	if err := fillFrame(call, &s.convJob, &s.framing); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (s *segments[T]) compute(call *Call, run func(lo, hi int)) error {
 }
 
 // layOut decides all that depends on sizes alone.
-func (s *segments[T]) layOut(threads int) {
+func (s *segments) layOut(threads int) {
 	if s.pad != (triple{}) && s.framedCost() < s.borderCost() {
 		s.widen(&s.conv)
 	}
@@ -86,7 +86,7 @@ func (s *segments[T]) layOut(threads int) {
 const piecesLeast = 8
 
 // cut divides images into rectangles, such that there are at least so many pieces if that leaves whole tiles.
-func (s *segments[T]) cut(least int) {
+func (s *segments) cut(least int) {
 	h, w := s.out.size[1], s.out.size[2]
 	s.across = (w + segmentRow - 1) / segmentRow
 	s.cols = (w + s.across - 1) / s.across
@@ -103,7 +103,7 @@ func (s *segments[T]) cut(least int) {
 }
 
 // pieces is how many pieces there are: a panel for each rectangle, group and image.
-func (s *segments[T]) pieces() int {
+func (s *segments) pieces() int {
 	return s.out.batch * s.groups * s.down * s.across * s.panels(s.outPer)
 }
 
@@ -150,7 +150,7 @@ func (c *conv) framedCost() int {
 }
 
 // flatten sees the rows of an image as one.
-func (s *segments[T]) flatten() {
+func (s *segments) flatten() {
 	for _, v := range []*volume{&s.in, &s.out} {
 		v.size[2] *= v.size[1]
 		v.size[1] = 1
@@ -158,7 +158,7 @@ func (s *segments[T]) flatten() {
 }
 
 // parts computes pieces lo to hi.
-func (s *segments[T]) parts(lo, hi int) {
+func (s *segments) parts(lo, hi int) {
 	panels, parts := s.panels(s.outPer), s.down*s.across
 	rectangles := s.out.batch * s.groups * parts
 	for i := lo; i < hi; i++ {
@@ -182,12 +182,12 @@ type rectangle struct {
 }
 
 // piece computes panel k of group g of image n for the positions of r.
-func (s *segments[T]) piece(n, g, k int, r *rectangle) {
+func (s *segments) piece(n, g, k int, r *rectangle) {
 	s.panel(g, k, s.x[n*s.in.sn+g*s.inPer:], s.y[n*s.out.sn+g*s.outPer+k*s.tiling.cols:], r)
 }
 
 // panel is piece for inputs x and results y of the image from the group's and the panel's first channels on.
-func (s *segments[T]) panel(g, k int, x, y []T, r *rectangle) {
+func (s *segments) panel(g, k int, x, y []float32, r *rectangle) {
 	t := strip{micro: s.micro, cols: min(s.tiling.cols, s.outPer-k*s.tiling.cols)}
 	t.width = s.width(t.cols)
 	t.Low, t.High = s.bounds[0], s.bounds[1]
@@ -235,7 +235,7 @@ func (c *conv) next(axis int, s *stretch) bool {
 }
 
 // block computes the positions of the rows v and the columns u: side by side along the longer of the two.
-func (s *segments[T]) block(t *strip, x, y, weights []T, v, u *stretch) {
+func (s *segments) block(t *strip, x, y, weights []float32, v, u *stretch) {
 	in, out := &s.in, &s.out
 	depth, run := u.taps()*s.inPer, uintptr(f32Size)
 	t.Depth, t.Segments = uintptr(depth), uintptr(v.taps())

@@ -7,14 +7,14 @@ import (
 
 // winograd is a convolution with 3x3 taps that multiplies 16 times for the 2x2 results of a tile, where their definition does
 // so 36 times; see kernel.Winograd. Its work is cut into pieces of some tiles.
-type winograd[T number] struct {
-	convJob[T]
+type winograd struct {
+	convJob[float32]
 	tier         kernel.Tier
 	weights      *tensor.Tensor // as they are
 	down, across int            // tiles of an image
 	piece        int            // tiles of a piece
 	slots        Slots
-	space        []T // of each slot: the planes of inputs, those of products, a tile of inputs, and one of results
+	space        []float32 // of each slot: the planes of inputs, those of products, a tile of inputs, and one of results
 }
 
 // winogradLeast is how many channels it takes: as many as a vector of any tier has.
@@ -50,15 +50,15 @@ func (c *conv) winograd() bool {
 func (c *conv) winogradPacked() int { return kernel.WinogradPlanes * c.len(c.inPer, c.outPer) }
 
 // packWinograd writes the panels of G·g·Gᵀ, plane after plane.
-func packWinograd[T number](dst []T, c *conv, tier kernel.Tier, w *tensor.Tensor) {
+func packWinograd(dst []float32, c *conv, tier kernel.Tier, w *tensor.Tensor) {
 	var s [tensor.MaxRank]int
 	stridesOf(&w.Meta, &s)
-	taps := make([]T, c.depth()*c.cols)
+	taps := make([]float32, c.depth()*c.cols)
 	k := kernel.Winograd{Tiles: c.inPer, Plane: c.len(c.inPer, c.outPer)}
 	for o := 0; o < c.outPer; o += c.cols {
 		panel := *c
 		panel.outPer = min(c.cols, c.outPer-o)
-		packGroup(taps, &panel, elems[T](w)[o*s[0]:], &s, 0)
+		packGroup(taps, &panel, elems[float32](w)[o*s[0]:], &s, 0)
 		k.Channels, k.Planes = c.width(panel.outPer), at32(dst, o*c.inPer)
 		column := c.inPer * k.Channels
 		k.Weights(tier, at32(taps, 0), 3*column, column)
@@ -66,9 +66,9 @@ func packWinograd[T number](dst []T, c *conv, tier kernel.Tier, w *tensor.Tensor
 }
 
 // convWinograd computes a convolution whose weights are packed by packWinograd.
-func convWinograd[T number](call *Call, j *convJob[T]) error {
-	k := keep[winograd[T]](call)
-	k.job = winograd[T]{convJob: *j, tier: call.Tier}
+func convWinograd(call *Call, j *convJob[float32]) error {
+	k := keep[winograd](call)
+	k.job = winograd{convJob: *j, tier: call.Tier}
 	k.job.layOut(call.Threads)
 	return k.job.compute(call, k.run)
 }
@@ -78,7 +78,7 @@ func convWinograd[T number](call *Call, j *convJob[T]) error {
 const winogradTiles = 64
 
 // layOut decides all that depends on sizes alone.
-func (w *winograd[T]) layOut(threads int) {
+func (w *winograd) layOut(threads int) {
 	w.down, w.across = (w.out.size[1]+1)/2, (w.out.size[2]+1)/2
 	tiles := w.tiles()
 	n := (tiles + winogradTiles - 1) / winogradTiles
@@ -91,20 +91,20 @@ func (w *winograd[T]) layOut(threads int) {
 	w.slots.Items = (tiles + w.piece - 1) / w.piece
 }
 
-func (w *winograd[T]) tiles() int { return w.out.batch * w.down * w.across }
+func (w *winograd) tiles() int { return w.out.batch * w.down * w.across }
 
 // planeGap keeps the same elements of planes out of the same set of a cache.
 const planeGap = 16
 
 // planes are the lengths of a plane of inputs and of one of products.
-func (w *winograd[T]) planes() (in, out int) {
+func (w *winograd) planes() (in, out int) {
 	return w.piece*w.inPer + planeGap, w.piece*w.outPer + planeGap
 }
 
-func (w *winograd[T]) compute(call *Call, run func(lo, hi int)) error {
+func (w *winograd) compute(call *Call, run func(lo, hi int)) error {
 	in, out := w.planes()
 	size := kernel.WinogradPlanes*(in+out) + kernel.WinogradPlanes*w.inPer + 4*w.outPer
-	space, err := tempOf[T](call, w.slots.Count*(size+SlotGap/f32Size))
+	space, err := tempOf[float32](call, w.slots.Count*(size+SlotGap/f32Size))
 	if err != nil {
 		return err
 	}
@@ -118,13 +118,13 @@ func (w *winograd[T]) compute(call *Call, run func(lo, hi int)) error {
 }
 
 // parts computes pieces lo to hi.
-func (w *winograd[T]) parts(lo, hi int) {
+func (w *winograd) parts(lo, hi int) {
 	size := len(w.space) / w.slots.Count
 	mine := w.slots.Enter(lo)
 	defer w.slots.Leave(mine)
 	in, out := w.planes()
-	p := winogradPiece[T]{winograd: w}
-	var rest []T
+	p := winogradPiece{winograd: w}
+	var rest []float32
 	p.planesIn, rest = cutOff(w.space[mine*size:][:size], kernel.WinogradPlanes*in)
 	p.planesOut, rest = cutOff(rest, kernel.WinogradPlanes*out)
 	p.patch, p.edge = cutOff(rest, kernel.WinogradPlanes*w.inPer)
@@ -137,23 +137,23 @@ func (w *winograd[T]) parts(lo, hi int) {
 }
 
 // cutOff is the first n elements of x, and the rest.
-func cutOff[T any](x []T, n int) (first, rest []T) { return x[:n:n], x[n:] }
+func cutOff(x []float32, n int) (first, rest []float32) { return x[:n:n], x[n:] }
 
 // winogradPiece are tiles lo to hi, and the space for them.
-type winogradPiece[T number] struct {
-	*winograd[T]
+type winogradPiece struct {
+	*winograd
 	lo, hi              int
-	planesIn, planesOut []T // of inputs and of products
-	patch, edge         []T // the inputs of a tile, and the results of one
+	planesIn, planesOut []float32 // of inputs and of products
+	patch, edge         []float32 // the inputs of a tile, and the results of one
 }
 
 // tile is where a tile lies: its image, and the first of its results.
-func (w *winograd[T]) tile(i int) (n, y, x int) {
+func (w *winograd) tile(i int) (n, y, x int) {
 	return i / (w.down * w.across), i / w.across % w.down * 2, i % w.across * 2
 }
 
 // inputs makes the planes of inputs.
-func (p *winogradPiece[T]) inputs() {
+func (p *winogradPiece) inputs() {
 	plane, _ := p.planes()
 	k := kernel.Winograd{Channels: p.inPer, Plane: plane}
 	line, column := p.in.step[1], p.in.step[2]
@@ -172,7 +172,7 @@ func (p *winogradPiece[T]) inputs() {
 }
 
 // fill copies the 4x4 inputs from y, x on, of which some lie outside of the image.
-func (p *winogradPiece[T]) fill(n, y, x int) {
+func (p *winogradPiece) fill(n, y, x int) {
 	in := &p.in
 	for i := range 4 {
 		for j := range 4 {
@@ -187,10 +187,10 @@ func (p *winogradPiece[T]) fill(n, y, x int) {
 }
 
 // products multiplies each plane with its weights.
-func (p *winogradPiece[T]) products() {
+func (p *winogradPiece) products() {
 	in, out := p.planes()
 	size := p.len(p.inPer, p.outPer)
-	g := gemm[T]{tiling: p.tiling, m: p.hi - p.lo, n: p.outPer, k: p.inPer, lda: p.inPer, rs: p.outPer, cs: 1, bounds: kernel.Unclamped}
+	g := gemm[float32]{tiling: p.tiling, m: p.hi - p.lo, n: p.outPer, k: p.inPer, lda: p.inPer, rs: p.outPer, cs: 1, bounds: kernel.Unclamped}
 	for f := range kernel.WinogradPlanes {
 		g.a, g.b, g.c, g.bias = p.planesIn[f*in:], p.w[f*size:], p.planesOut[f*out:], nil
 		if f == kernel.WinogradBias {
@@ -201,7 +201,7 @@ func (p *winogradPiece[T]) products() {
 }
 
 // results makes the results of the planes of products.
-func (p *winogradPiece[T]) results() {
+func (p *winogradPiece) results() {
 	for i := p.lo; i < p.hi; {
 		_, y, x := p.tile(i)
 		n := 1
@@ -221,7 +221,7 @@ func (p *winogradPiece[T]) results() {
 
 // result makes the results of n tiles of a line, or those of one that reaches beyond the image, and reports whether all are
 // finite.
-func (p *winogradPiece[T]) result(i, n int) bool {
+func (p *winogradPiece) result(i, n int) bool {
 	_, plane := p.planes()
 	o := &p.out
 	image, y, x := p.tile(i)
@@ -241,25 +241,25 @@ func (p *winogradPiece[T]) result(i, n int) bool {
 
 // define computes the results of tile i by their definition: where an input is infinite or NaN, or sums are infinite, the
 // algorithm spoils all results of its tile.
-func (p *winogradPiece[T]) define(i int) {
+func (p *winogradPiece) define(i int) {
 	o := &p.out
 	n, y, x := p.tile(i)
 	for h := y; h < min(y+2, o.size[1]); h++ {
 		for w := x; w < min(x+2, o.size[2]); w++ {
 			to := p.y[n*o.sn+h*o.step[1]+w*o.step[2]:][:p.outPer]
 			for c := range to {
-				to[c] = clampOf(p.sum(n, h, w, c), T(p.bounds[0]), T(p.bounds[1]))
+				to[c] = clampOf(p.sum(n, h, w, c), p.bounds[0], p.bounds[1])
 			}
 		}
 	}
 }
 
 // sum is the result for output channel c at h, w of image n.
-func (p *winogradPiece[T]) sum(n, h, w, c int) T {
+func (p *winogradPiece) sum(n, h, w, c int) float32 {
 	var s [tensor.MaxRank]int
 	stridesOf(&p.weights.Meta, &s)
-	in, weights := &p.in, elems[T](p.weights)
-	var sum T
+	in, weights := &p.in, elems[float32](p.weights)
+	var sum float32
 	if p.bias != nil {
 		sum = p.bias[c]
 	}
@@ -272,7 +272,7 @@ func (p *winogradPiece[T]) sum(n, h, w, c int) T {
 			from := p.x[n*in.sn+y*in.step[1]+x*in.step[2]:][:p.inPer]
 			at := c*s[0] + i*s[2] + j*s[3]
 			for k, v := range from {
-				sum += T(v * weights[at+k*s[1]])
+				sum += float32(v * weights[at+k*s[1]])
 			}
 		}
 	}
