@@ -1,13 +1,20 @@
 package executor
 
 import (
+	"context"
+	"encoding/binary"
+	"math"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"unsafe"
 
 	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/parallel"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
 // TestConstants takes memory of several chunks, before and after it has its pages.
@@ -82,5 +89,84 @@ func TestPackingFails(t *testing.T) {
 	}
 	if n := p.users.Load(); n != 1 {
 		t.Errorf("%d users are left, want 1", n)
+	}
+}
+
+// TestCastsOfAConstant adds integers to a tensor of Half, for which they are rounded, and to one of Float.
+func TestCastsOfAConstant(t *testing.T) {
+	value := func(d tensor.ScalarType, offset uint64) pte.EValue {
+		v := tensorValue(1)
+		v.Tensor.ScalarType, v.Tensor.Allocation = d, &pte.Allocation{MemoryID: 1, Offset: offset}
+		return v
+	}
+	c := tensorValue(1)
+	c.Tensor.ScalarType, c.Tensor.DataBufferIdx = tensor.Long, 1
+	p := plan([]pte.EValue{value(tensor.Half, 0), value(tensor.Float, 64), c, {Type: pte.Int, Int: 1}, value(tensor.Half, 128), value(tensor.Float, 192)},
+		[]int64{0, 256}, pte.Instruction{Type: pte.KernelCall, Args: []int32{0, 2, 3, 4, 4}}, pte.Instruction{Type: pte.KernelCall, Args: []int32{1, 2, 3, 5, 5}})
+	p.Plans[0].Operators = []pte.Operator{{Name: "aten::add", Overload: "out"}}
+	p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0, 1}, []int32{4, 5}
+	p.ConstantBuffers = [][]byte{nil, binary.LittleEndian.AppendUint64(nil, 2049)}
+	m := methodOf(t, p, op.Kernels)
+	half := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Half, Sizes: []tensor.Dim{1}}, Data: make([]byte, 2)}
+	float := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{1}}, Data: make([]byte, 4)}
+	outs, err := m.Run(context.Background(), Values(half, float))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, f := op.NumberAt(outs[0].Tensor, 0), op.NumberAt(outs[1].Tensor, 0); h != 2048 || f != 2049 {
+		t.Errorf("2049 is %v in Half and %v in Float", h, f)
+	}
+}
+
+// TestGroupsOfOneConstant has transposed convolutions of one and of two groups with the same weights, whose sizes are the same.
+func TestGroupsOfOneConstant(t *testing.T) {
+	const in, out, size = 8, 40, 4
+	run := func(groups ...int64) [][]byte {
+		at := uint64(0)
+		planned := func(channels int32) pte.EValue {
+			v := tensorValue(1, channels, size, size)
+			v.Tensor.Allocation = &pte.Allocation{MemoryID: 1, Offset: at}
+			at += uint64(channels) * size * size * 4
+			return v
+		}
+		weights := tensorValue(in, out, 1, 1)
+		weights.Tensor.DataBufferIdx = 1
+		values := []pte.EValue{planned(in), weights, {Type: pte.Null}, {Type: pte.Int, Int: 1}, {Type: pte.Int}, {Type: pte.IntList, Items: []int64{3, 3}},
+			{Type: pte.IntList, Items: []int64{4, 4}}, {Type: pte.Bool, Int: 1}}
+		var calls []pte.Instruction
+		var outputs []int32
+		for _, g := range groups {
+			n := int32(len(values))
+			values = append(values, pte.EValue{Type: pte.Int, Int: g}, planned(int32(g)*out))
+			calls = append(calls, pte.Instruction{Type: pte.KernelCall, Args: []int32{0, 1, 2, 5, 6, 5, 7, 6, n, n + 1, n + 1}})
+			outputs = append(outputs, n+1)
+		}
+		p := plan(values, []int64{0, int64(at)}, calls...)
+		p.Plans[0].Operators = []pte.Operator{{Name: "aten::convolution", Overload: "out"}}
+		p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0}, outputs
+		var w, x []byte
+		for i := range in * out {
+			w = binary.LittleEndian.AppendUint32(w, math.Float32bits(float32(i%101)/16-3))
+		}
+		for i := range in * size * size {
+			x = binary.LittleEndian.AppendUint32(x, math.Float32bits(float32(i%7)-3))
+		}
+		p.ConstantBuffers = [][]byte{nil, w}
+		outs, err := methodOf(t, p, op.Kernels).Run(context.Background(),
+			Values(&tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{1, in, size, size}}, Data: x}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var results [][]byte
+		for i := range outs {
+			results = append(results, slices.Clone(outs[i].Tensor.Data))
+		}
+		return results
+	}
+	both := run(1, 2)
+	for i, got := range both {
+		if want := run(int64(i + 1))[0]; !slices.Equal(got, want) {
+			t.Errorf("%d groups: results differ where other groups have the same weights", i+1)
+		}
 	}
 }

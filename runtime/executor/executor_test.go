@@ -122,6 +122,32 @@ func TestInputErrors(t *testing.T) {
 	}
 }
 
+// TestInputAfterResize gives sizes that are refused once more, after a method gave an input that it writes just those.
+func TestInputAfterResize(t *testing.T) {
+	from, to := tensorValue(2, 8), tensorValue(4, 4)
+	from.Tensor.Allocation, to.Tensor.Allocation = &pte.Allocation{MemoryID: 1, Offset: 64}, &pte.Allocation{MemoryID: 1}
+	from.Tensor.Dynamism, to.Tensor.Dynamism = pte.DynamicBound, pte.DynamicBound
+	p := plan([]pte.EValue{from, to, {Type: pte.IntList, Items: []int64{3, 4}}, {Type: pte.Int, Int: 1}, {Type: pte.Int}}, []int64{0, 128},
+		pte.Instruction{Type: pte.KernelCall, Args: []int32{0, 2, 1, 1}})
+	p.Plans[0].Operators = []pte.Operator{{Name: "aten::permute_copy", Overload: "out"}}
+	p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0, 1}, []int32{1}
+	m := methodOf(t, p, op.Kernels)
+	for _, c := range []struct {
+		sizes []tensor.Dim
+		want  string
+	}{
+		{[]tensor.Dim{8, 2}, "input 1 has sizes [8, 2], want at most [4, 4]"},
+		{[]tensor.Dim{4, 4}, "the method changes them to [8, 2]"},
+		{[]tensor.Dim{8, 2}, "input 1 has sizes [8, 2], want at most [4, 4]"},
+	} {
+		x := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{2, 8}}, Data: make([]byte, 64)}
+		y := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: c.sizes}, Data: make([]byte, 64)}
+		if _, err := m.Run(context.Background(), Values(x, y)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %q", c.sizes, err, c.want)
+		}
+	}
+}
+
 // TestInputWithoutRoom runs with an input for which there is no room; then with one that fits, and with the first again.
 func TestInputWithoutRoom(t *testing.T) {
 	x, out := tensorValue(1), tensorValue(1)

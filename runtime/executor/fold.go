@@ -149,23 +149,26 @@ type folder struct {
 	size  []int64   // the bytes of the largest constant of the file that each of those is made of
 	base  []*folded // what has the bytes of a value
 	given []bool    // values that steps have given
+	gives []bool    // outputs, and members of lists that are
 	// names are the values that have the bytes of one that a step gives, itself among them, which it alone writes.
 	names [][]int32
 }
 
-// foldRounds is how often a folder looks for steps that depend on what it keeps.
+// foldRounds is how often a folder looks for steps that depend on what it keeps. A program that needs more runs as it is, so that
+// loading takes no square of its length.
 const foldRounds = 8
 
 // fold lets steps whose arguments are constants run once, while the program is loaded. Those that read their results are
-// prepared anew, as for constants of the file. What all of them pack is gone after the load; the rest may not be much larger
-// than what it is made of.
+// prepared anew, as for constants of the file. A result that all its readers pack is gone after the load; the others may not be
+// much larger than what they are made of.
 func (m *method) fold() error {
 	if m.prog.unfolded || m.prog.tracesIntermediates() || !slices.ContainsFunc(m.steps, m.foldsAlone) || !m.inLine() {
 		return nil
 	}
 	n := len(m.vals)
 	f := folder{writers: m.findWriters(), users: make([][]int, n), made: make([]bool, n), size: make([]int64, n), base: make([]*folded, n),
-		given: make([]bool, n), names: make([][]int32, n)}
+		given: make([]bool, n), names: make([][]int32, n), gives: make([]bool, n)}
+	m.each(m.plan.Outputs, func(v int32) { f.gives[v] = true })
 	if !f.find() || !f.fits() {
 		return nil
 	}
@@ -232,8 +235,8 @@ func (f *folder) writesNames(i int) bool {
 	}
 	for _, w := range f.names[v] {
 		u := f.vals[w].Tensor
-		if f.stays[w] || f.isInput[w] || slices.Contains(f.plan.Outputs, w) || w != v && (f.writes[w] > 0 || f.offset(w) != f.offset(v) ||
-			!f.static(w) || u.Nbytes() != t.Nbytes() || !u.Contiguous() || !t.Contiguous()) {
+		if f.stays[w] || f.isInput[w] || f.gives[w] || w != v && (f.writes[w] > 0 || f.offset(w) != f.offset(v) ||
+			!f.static(w) || u.Nbytes() != t.Nbytes() || !u.Contiguous() || !t.Contiguous() || u.DType.Size() > t.DType.Size()) {
 			return false
 		}
 	}
@@ -277,7 +280,7 @@ func (f *folder) pays(v int32) bool {
 	return read && (!stays || n <= foldFree || n/foldTimes <= f.size[v])
 }
 
-// fits reports whether there is room for what steps that are gone give, and for the same packed.
+// fits reports whether there is room for what steps that are gone give, and for the same packed, which counts as in packOf.
 func (f *folder) fits() bool {
 	p := f.prog
 	left := p.opts.MaxMemory - p.arenas - p.packed

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -226,13 +227,47 @@ func TestFoldSizes(t *testing.T) {
 	}
 }
 
-// TestFoldFails runs an instruction on constants that fails: nothing but its Run does.
+// TestFoldFails runs an instruction on constants that fails: nothing but its Run does. Constants are packed anew then, and kept.
 func TestFoldFails(t *testing.T) {
 	fails := func(*op.Call, op.State) error { return errors.New("no weights") }
-	m := methodOf(t, weightsProgram(), kernelsBut(dequantizeName, fails))
+	kernels, l := kernelsBut(dequantizeName, fails), new(listed)
+	m := methodOf(t, weightsProgram(), kernels)
 	x := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{2, 3}}, Data: make([]byte, 24)}
 	_, err := m.Run(context.Background(), Values(x))
 	if want := "instruction 0 (" + dequantizeName; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "no weights") {
 		t.Errorf("got %v, want an error at %s", err, want)
+	}
+	b, err := pte.Marshal(weightsProgram())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Load(b, LoadOptions{Kernels: kernels, WeightCache: func(kernel.Tier) Weights { return l }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst, err := p.NewInstance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst.Close()
+	if p.Close(); l.ended != 2 || l.kept != 1 {
+		t.Errorf("weights of two loads were closed %d times and kept %d times", l.ended, l.kept)
+	}
+}
+
+// TestFoldListOutput gives a constant as the member of a list.
+func TestFoldListOutput(t *testing.T) {
+	file := weightsProgram()
+	p := file.Plans[0]
+	p.Values = append(p.Values, pte.EValue{Type: pte.TensorList, Items: []int64{weightsFloat}})
+	p.Outputs = append(p.Outputs, int32(len(p.Values)-1))
+	m := methodOf(t, file, op.Kernels)
+	x := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{2, 3}}, Data: make([]byte, 24)}
+	outs, err := m.Run(context.Background(), Values(x))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := outs[1].Tensors[0]; len(got.Data) != got.Nbytes() {
+		t.Errorf("the member has %d bytes, want %d", len(got.Data), got.Nbytes())
 	}
 }

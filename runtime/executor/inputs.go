@@ -129,7 +129,7 @@ func sameNumber(a, b *Value) bool {
 
 func (m *Method) setTensor(i, v int, in *tensor.Tensor) error {
 	t := m.vals[v].Tensor
-	if like(in, t) {
+	if !m.m.writesBack[i] && like(in, t) {
 		return m.takeBytes(i, v, in, t, len(t.Data), true)
 	}
 	from, dynamism := m.m.vals[v].Tensor, m.m.plan.Values[v].Tensor.Dynamism

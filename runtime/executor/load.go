@@ -53,7 +53,8 @@ type LoadOptions struct {
 	Alloc func(n int) []byte
 	// Seed starts the random numbers of every instance.
 	Seed uint64
-	// WeightCache keeps packed constants for the next load; nil for none.
+	// WeightCache keeps packed constants for the next load; nil for none. A load whose Tracer gets intermediate values, which
+	// packs other constants, goes without.
 	WeightCache WeightCache
 }
 
@@ -139,12 +140,12 @@ func load(src []byte, mapped mapping, opts LoadOptions) (*Program, error) {
 		return nil, err
 	}
 	p.pool = parallel.New(opts.Threads)
-	if opts.WeightCache != nil {
-		p.weights = opts.WeightCache(p.tier)
-	}
+	p.openWeights()
 	err = p.loadMethods(len(src))
 	if err != nil && p.folds != nil { // the error, if it is an instruction's, is that of Run
-		p.unfolded, p.spoiled = true, true
+		p.unfolded = true
+		p.closeWeights()
+		p.openWeights()
 		err = p.loadMethods(len(src))
 	}
 	if err != nil {
@@ -242,9 +243,7 @@ func (p *Program) leave() {
 func (p *Program) free() {
 	p.pool.Close()
 	p.constants.close()
-	if p.weights != nil {
-		p.weights.Close()
-	}
+	p.closeWeights()
 }
 
 // loadMethods builds all methods of a file of n bytes, lists every missing kernel and backend in one error, and sums the memory.

@@ -10,13 +10,15 @@ import (
 )
 
 // WeightCache keeps packed constants from one load of a program to the next; weightcache.File is one in a file. Load calls it
-// once, with the instruction set that they are packed for.
+// once, with the instruction set that they are packed for, or once more if it has to begin anew.
 type WeightCache func(kernel.Tier) Weights
 
-// Weights are the packed constants of one load. One goroutine at a time calls the methods.
+// Weights are the packed constants of one load. One goroutine at a time calls the methods, while it holds locks of the program:
+// they call nothing of the program.
 type Weights interface {
 	// Take gives n bytes at a multiple of 64. If they are packed, they are what an earlier load wrote to what it took in
-	// its place, under the same key and from constants with the same bytes, and nobody writes them. Otherwise they come from alloc, zeros for the program to write.
+	// its place, under the same key and from constants with the same bytes, and nobody writes them. Otherwise they come from
+	// alloc, zeros for the program to write.
 	Take(w PackedWeight, alloc func(n int) []byte) (b []byte, packed bool)
 	// Keep says that everything that was taken is written.
 	Keep()
@@ -30,6 +32,19 @@ type PackedWeight struct {
 	// Key names the layout and what is known of the constants without reading them, From is the bytes of others.
 	Key  string
 	From [][]byte
+}
+
+func (p *Program) openWeights() {
+	if p.opts.WeightCache != nil && !p.tracesIntermediates() {
+		p.weights = p.opts.WeightCache(p.tier)
+	}
+}
+
+func (p *Program) closeWeights() {
+	if p.weights != nil {
+		p.weights.Close()
+		p.weights = nil
+	}
 }
 
 // take is n bytes for what key says is made of the constants from.

@@ -173,7 +173,7 @@ func (p *Plan) castConstant(i int, t *tensor.Tensor, pack PackFunc) *tensor.Tens
 	if len(t.Data) == 0 || !t.Static() {
 		return c
 	}
-	c.Data = pack(t, Packing{Layout: "cast " + want.String(), Bytes: c.Nbytes(), Now: true, Fill: func(dst []byte) {
+	c.Data = pack(t, Packing{Layout: p.castLayout(i, t.DType, want), Bytes: c.Nbytes(), Now: true, Fill: func(dst []byte) {
 		p.castTensor(i, &tensor.Tensor{Meta: c.Meta, Data: dst}, t)
 	}})
 	if p.consts == nil {
@@ -181,6 +181,14 @@ func (p *Plan) castConstant(i int, t *tensor.Tensor, pack PackFunc) *tensor.Tens
 	}
 	p.consts[t] = c
 	return c
+}
+
+// castLayout names what castTensor makes of argument i.
+func (p *Plan) castLayout(i int, from, want tensor.ScalarType) string {
+	if key := p.Kernel.DType; p.promotes(i) && from != key && want != key {
+		return "cast " + key.String() + " " + want.String()
+	}
+	return "cast " + want.String()
 }
 
 // promotes reports whether argument i is cast to the key's type.

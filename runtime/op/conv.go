@@ -378,7 +378,7 @@ func prepareConvolution[T number](p *Prep) (State, error) {
 		return s, nil
 	}
 	p.Packed = 1 << convWeight
-	layout := c.convLayout() + " of groups of " + strconv.Itoa(c.outPer)
+	layout := c.convLayout() + " of " + strconv.Itoa(c.groups) + " groups of " + strconv.Itoa(c.outPer)
 	s := packOf(p, w, layout, c.convPacked(), func(dst []T) { packConv(dst, &c, w) })
 	s.depthwise = c.depthwise()
 	return s, nil

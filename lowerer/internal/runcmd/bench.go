@@ -46,6 +46,11 @@ func (o *BenchOptions) Conflict() string {
 func Bench(o *BenchOptions, load executor.LoadOptions, stdout io.Writer) error {
 	rep := &bench.Report{Program: filepath.Base(o.Program)}
 	var times []time.Duration
+	if o.WeightCache != "" { // which a first load may have to write
+		if err := o.with(load, func(*run, *executor.Method, []executor.Value) error { return nil }); err != nil {
+			return err
+		}
+	}
 	err := o.with(load, func(r *run, m *executor.Method, inputs []executor.Value) (err error) {
 		rep.LoadNS = r.report.LoadNS
 		times, err = r.time(m, inputs, o.Runs)

@@ -27,7 +27,11 @@ const layouts = 1
 //
 // A program runs without the file, too: failed gets what went wrong with it, on the goroutine that loads or makes an instance: that it
 // cannot be read, is damaged, was of another program or machine, or cannot be written. That there is no file yet is no failure.
+// It may call nothing of the program, whose locks are held. Nil tells nobody.
 func File(path string, failed func(error)) executor.WeightCache {
+	if failed == nil {
+		failed = func(error) {}
+	}
 	return func(t kernel.Tier) executor.Weights {
 		w := &weights{path: path, failed: failed, machine: runtime.GOARCH + " " + t.String() + " " + strconv.Itoa(layouts)}
 		w.open()
@@ -61,19 +65,19 @@ func (w *weights) open() {
 	case errors.Is(err, fs.ErrNotExist):
 		return
 	case err != nil:
-		w.failed(err)
+		w.fail("read", err)
 		return
 	}
-	w.unmap = unmap
 	machine, list, err := parse(aligned(file))
 	if err == nil && machine != w.machine {
 		err = errOther
 	}
 	if err != nil {
+		unmap()
 		w.fail("read", err)
 		return
 	}
-	w.left, w.usable = list, true
+	w.left, w.usable, w.unmap = list, true, unmap
 }
 
 // aligned is b, or a copy of it, at a multiple of align, where mapped files are.
@@ -141,6 +145,9 @@ func (w *weights) write() (err error) {
 		}
 	}()
 	err = w.writeTo(f)
+	if err == nil {
+		err = f.Chmod(0o644) // for processes of other users, as most files are
+	}
 	if err == nil {
 		err = f.Sync() // or after a crash the name could stand for a file without its bytes
 	}

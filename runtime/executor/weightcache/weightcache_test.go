@@ -12,6 +12,7 @@ import (
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/rt"
 	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/etdump"
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/op"
@@ -247,7 +248,7 @@ func TestFails(t *testing.T) {
 	dir := t.TempDir()
 	for _, test := range []struct{ path, want string }{
 		{filepath.Join(dir, "none", "weights"), "write weight cache " + filepath.Join(dir, "none", "weights") + ": "},
-		{dir, "map " + dir + ": "},
+		{dir, "read weight cache " + dir + ": "},
 	} {
 		got, said := run(t, file, test.path)
 		if got != want || !strings.HasPrefix(said, test.want) {
@@ -256,6 +257,54 @@ func TestFails(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(dir + "*"); len(left) > 1 {
 		t.Errorf("files are left: %v", left)
+	}
+}
+
+// TestNobodyIsTold has a damaged file and no function for what is wrong with it.
+func TestNobodyIsTold(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "weights")
+	if err := os.WriteFile(path, []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := executor.Load(programs(t)["images/portable.pte"], executor.LoadOptions{Kernels: op.Kernels, WeightCache: File(path, nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	inst, err := p.NewInstance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst.Close()
+	if len(read(t, path)) == 0 {
+		t.Error("the file was not replaced")
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("the file's mode is %v (%v), want one that others read", info.Mode(), err)
+	}
+}
+
+// TestTraced loads for intermediate values, which packs other constants, without the file.
+func TestTraced(t *testing.T) {
+	file, path := programs(t)["images/portable.pte"], filepath.Join(t.TempDir(), "weights")
+	run(t, file, path)
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := executor.Load(file, executor.LoadOptions{Kernels: op.Kernels, Tracer: etdump.New(etdump.IntermediateOutputs),
+		WeightCache: File(path, func(err error) { t.Error(err) })})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	inst, err := p.NewInstance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst.Close()
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the file was replaced (%v)", err)
 	}
 }
 

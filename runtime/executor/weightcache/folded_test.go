@@ -1,0 +1,89 @@
+package weightcache
+
+import (
+	"encoding/binary"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// foldedProgram multiplies a 2×3 input by int8 weights (4×3) that are dequantized and turned, by float weights (3×4) of the file
+// as they are, and by ones of Long that are cast, and added to what is folded.
+func foldedProgram(t *testing.T, ints, floats byte) []byte {
+	t.Helper()
+	at := uint64(0)
+	value := func(d tensor.ScalarType, sizes ...int32) pte.EValue {
+		order := make([]uint8, len(sizes))
+		for i := range order {
+			order[i] = uint8(i)
+		}
+		return pte.EValue{Type: pte.TensorValue, Tensor: &pte.Tensor{ScalarType: d, Sizes: sizes, DimOrder: order}}
+	}
+	planned := func(sizes ...int32) pte.EValue {
+		v := value(tensor.Float, sizes...)
+		v.Tensor.Allocation = &pte.Allocation{MemoryID: 1, Offset: at}
+		at += 64
+		return v
+	}
+	stored := func(d tensor.ScalarType, buffer uint32, sizes ...int32) pte.EValue {
+		v := value(d, sizes...)
+		v.Tensor.DataBufferIdx = buffer
+		return v
+	}
+	i := func(n int64) pte.EValue { return pte.EValue{Type: pte.Int, Int: n} }
+	vals := []pte.EValue{
+		0: planned(2, 3), 1: stored(tensor.Char, 1, 4, 3), 2: planned(4, 3), 3: planned(3, 4), 4: planned(2, 4), 5: {Type: pte.Double, Double: 0.5},
+		6: i(1), 7: i(-128), 8: i(127), 9: i(int64(tensor.Float)), 10: {Type: pte.Null}, 11: {Type: pte.IntList, Items: []int64{6, 12}}, 12: i(0),
+		13: stored(tensor.Float, 2, 3, 4), 14: planned(2, 4), 15: stored(tensor.Long, 3, 3, 4), 16: planned(3, 4), 17: planned(2, 4),
+	}
+	call := func(operator int32, args ...int32) pte.Instruction {
+		return pte.Instruction{Type: pte.KernelCall, A: operator, Args: append(args, args[len(args)-1])}
+	}
+	p := &pte.Program{Plans: []*pte.ExecutionPlan{{Name: "forward", Values: vals, NonConstBufferSizes: []int64{0, int64(at)},
+		Inputs: []int32{0}, Outputs: []int32{4, 14, 17},
+		Operators: []pte.Operator{{Name: "quantized_decomposed::dequantize_per_tensor", Overload: "out"}, {Name: "aten::permute_copy", Overload: "out"},
+			{Name: "aten::mm", Overload: "out"}, {Name: "aten::mul", Overload: "out"}},
+		Chains: []pte.Chain{{Instructions: []pte.Instruction{
+			call(0, 1, 5, 6, 7, 8, 9, 10, 2), call(1, 2, 11, 3), call(2, 0, 3, 4), call(2, 0, 13, 14),
+			call(3, 3, 15, 16), call(2, 0, 16, 17)}}}}}}
+	var f, l []byte
+	for k := range 12 {
+		f = binary.LittleEndian.AppendUint32(f, math.Float32bits(float32(k)+float32(floats)))
+		l = binary.LittleEndian.AppendUint64(l, uint64(k)+uint64(floats))
+	}
+	p.ConstantBuffers = [][]byte{nil, {ints, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 255}, f, l}
+	b, err := pte.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestFolded has constants that instructions give: they are packed at each load, and the others come from the file, whatever bytes
+// those have.
+func TestFolded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "weights")
+	for _, test := range []struct {
+		name         string
+		ints, floats byte
+		warns        bool
+	}{
+		{"no file", 1, 0, false},
+		{"written", 1, 0, false},
+		{"read", 1, 0, false},
+		{"other integers, which are folded", 9, 0, false},
+		{"other floats", 9, 3, true},
+		{"read again", 9, 3, false},
+	} {
+		file := foldedProgram(t, test.ints, test.floats)
+		want, _ := run(t, file, "")
+		got, said := run(t, file, path)
+		if got != want || strings.Contains(said, errOther.Error()) != test.warns || said != "" && !test.warns {
+			t.Errorf("%s: got %s, want %s; the cache says %q", test.name, got, want, said)
+		}
+	}
+}
