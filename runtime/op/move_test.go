@@ -319,6 +319,7 @@ func TestReadInOrder(t *testing.T) {
 		size, src, order []int // of dimensions: sizes, steps where they are read, and the steps in the order of the move
 	}{
 		{"heads", []int{12, 197, 64}, []int{64, 768, 1}, []int{768, 64, 1}},
+		{"heads, and writes that share a set", []int{12, 128, 64}, []int{64, 768, 1}, []int{64, 768, 1}},
 		{"three outside", []int{2, 3, 4, 32}, []int{32, 64, 192, 1}, []int{192, 64, 32, 1}},
 		{"short runs", []int{12, 197, 8}, []int{8, 96, 1}, []int{8, 96, 1}},
 		{"broadcast", []int{12, 5, 64}, []int{0, 128, 1}, []int{0, 128, 1}},

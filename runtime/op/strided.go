@@ -96,8 +96,12 @@ func (v *strided) ready() rows {
 	return v.takeRows()
 }
 
-// runLeast is how many elements a run has at least for the order of runs to be that in which they are read.
-const runLeast = 16
+// runLeast is how many elements a run has at least for the order of runs to be that in which they are read. sameSet is after how
+// many elements of 4 bytes lines have the same place in a cache: runs written so far apart drive each other out.
+const (
+	runLeast = 16
+	sameSet  = 1024
+)
 
 // readInOrder orders dimensions outside of runs by where they read: a machine waits for what it reads, not for what it writes.
 func (v *strided) readInOrder() {
@@ -105,10 +109,14 @@ func (v *strided) readInOrder() {
 	if v.dst[last] != 1 || v.src[last] != 1 || v.size[last] < runLeast {
 		return
 	}
+	w := *v
 	for i := 1; i < last; i++ {
-		for j := i; j > 0 && v.src[j] > v.src[j-1] && v.src[j-1] > 0; j-- {
-			v.swap(j, j-1)
+		for j := i; j > 0 && w.src[j] > w.src[j-1] && w.src[j-1] > 0; j-- {
+			w.swap(j, j-1)
 		}
+	}
+	if last > 0 && w.dst[last-1]%sameSet != 0 {
+		*v = w
 	}
 }
 
