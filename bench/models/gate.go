@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 
 	"github.com/rules-pte/rules_pte/bench/side"
+	"github.com/rules-pte/rules_pte/bench/table"
 )
 
 // floors are the least ratios by "model, threads, figure", of the figures in whats.
@@ -53,28 +55,45 @@ func (rep *report) floors() floors {
 	return f
 }
 
-// writeFloors writes the floors as JSON, in the order of their names.
+// readFloors reads a file of floors by machine: a ratio of one says little of another.
+func readFloors(path string) (map[string]floors, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read floors: %w", err)
+	}
+	all := map[string]floors{}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("parse floors: %s: %w", path, err)
+	}
+	return all, nil
+}
+
+// writeFloors writes the floors as JSON, in the order of their names, beside those of other machines that the file has.
 func (rep *report) writeFloors(path string) error {
-	text, err := json.MarshalIndent(rep.floors(), "", "\t")
-	if err == nil {
-		err = os.WriteFile(path, append(text, '\n'), 0o644)
+	all, err := readFloors(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		all, err = map[string]floors{}, nil
 	}
 	if err != nil {
+		return err
+	}
+	all[rep.Machine] = rep.floors()
+	if err := table.WriteJSON(path, all); err != nil {
 		return fmt.Errorf("write floors: %w", err)
 	}
 	return nil
 }
 
-// hold compares the report with the floors in path. The error names every ratio that is lower, or missing although its
-// model was measured.
+// hold compares the report with the floors of its machine in path. The error names every ratio that is lower, or missing although
+// its model was measured.
 func (rep *report) hold(path string) error {
-	text, err := os.ReadFile(path)
+	all, err := readFloors(path)
 	if err != nil {
-		return fmt.Errorf("read floors: %w", err)
+		return err
 	}
-	f := floors{}
-	if err := json.Unmarshal(text, &f); err != nil {
-		return fmt.Errorf("parse floors: %s: %w", path, err)
+	f, ok := all[rep.Machine]
+	if !ok {
+		return fmt.Errorf("%s has no floors of %s; --floors writes them", path, rep.Machine)
 	}
 	return f.hold(rep)
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -64,6 +66,23 @@ func TestGate(t *testing.T) {
 	}
 	if err := rep.hold(path); err != nil {
 		t.Errorf("the report that the floors were made of: %v", err)
+	}
+	other := two()
+	other.Machine = "another machine"
+	if err := other.hold(path); err == nil || err.Error() != path+" has no floors of another machine; --floors writes them" {
+		t.Errorf("the report of another machine: %v", err)
+	}
+	if err := other.writeFloors(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(rep.hold(path), other.hold(path)); err != nil {
+		t.Errorf("floors of two machines: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("[]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := rep.writeFloors(path); err == nil || !strings.HasPrefix(err.Error(), "parse floors: "+path) {
+		t.Errorf("floors beside what is none: %v", err)
 	}
 	for name, c := range map[string]struct {
 		floors floors

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rules-pte/rules_pte/bench/table"
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 )
 
 // Setup is where, when and with what was measured.
@@ -58,11 +59,18 @@ func (s *Setup) Text() string {
 	if load, err := strconv.ParseFloat(s.Load, 64); err == nil && load > quiet {
 		busy = ": other programs ran at the same time"
 	}
-	return fmt.Sprintf("%d turns, the sides one after the other, on %s.\nThe load average was %s at the end, on %s%s. Versions: %s.\n",
-		s.Rounds, s.Machine, s.Load, s.Date, busy, strings.Join(versions, ", "))
+	return fmt.Sprintf("%s, the sides one after the other, on %s.\nThe load average was %s at the end, on %s%s. Versions: %s.\n",
+		turns(s.Rounds), s.Machine, s.Load, s.Date, busy, strings.Join(versions, ", "))
 }
 
-// machine is the processor's name and the number of cores.
+func turns(n int) string {
+	if n == 1 {
+		return "1 turn"
+	}
+	return strconv.Itoa(n) + " turns"
+}
+
+// machine is the processor's name, the number of cores, the system, and the instruction set that kernels use.
 func machine() string {
 	name := runtime.GOARCH
 	text, _ := os.ReadFile("/proc/cpuinfo")
@@ -72,5 +80,5 @@ func machine() string {
 			break
 		}
 	}
-	return fmt.Sprintf("%s, %d cores, %s", name, runtime.NumCPU(), runtime.GOOS)
+	return fmt.Sprintf("%s, %d cores, %s, %s", name, runtime.NumCPU(), runtime.GOOS, kernel.Best())
 }
