@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -127,7 +128,7 @@ func (p *Program) dropFolded() {
 	for _, c := range p.spare {
 		c.close()
 	}
-	p.folds, p.foldAt, p.spare = nil, nil, nil
+	p.folds, p.foldAt, p.foldsOf, p.spare = nil, nil, nil, nil
 }
 
 // clearFolded gives back the memory of all constants, after an error.
@@ -138,7 +139,7 @@ func (p *Program) clearFolded() {
 	for _, c := range p.spare {
 		c.close()
 	}
-	p.folds, p.foldAt, p.spare = nil, nil, nil
+	p.folds, p.foldAt, p.foldsOf, p.spare = nil, nil, nil, nil
 }
 
 // folder finds steps that give the same in every Run.
@@ -302,6 +303,8 @@ func (f *folder) give(s *step) {
 	var data []byte
 	if f.sameBytes(s) {
 		c, data = f.base[s.args[0]], f.vals[s.args[0]].Tensor.Data
+	} else if c = f.prog.knownFolded(s, f.vals); c != nil {
+		data = c.out.Data
 	} else {
 		c = f.prog.newFolded(s, s.kernelArgs(f.vals), &f.vals[s.outs[0]].Tensor.Meta, f.temporary(s))
 		f.each(s.args, func(v int32) {
@@ -330,8 +333,58 @@ func (p *Program) newFolded(s *step, args []op.Value, out *tensor.Meta, temporar
 	if !temporary {
 		c.setMemory(newChunk(out.Nbytes()))
 		p.foldAt[&c.out.Data[0]] = c
+		if b := firstBytes(args); b != nil {
+			p.foldsOf[&b[0]] = append(p.foldsOf[&b[0]], c)
+		}
 	}
 	return c
+}
+
+// foldsOfOne is with how many of the constants that are made of one a new one is compared.
+const foldsOfOne = 8
+
+// knownFolded is what a step like s gives of the same arguments, as methods with the same weights have them, if that has memory;
+// else nil.
+func (p *Program) knownFolded(s *step, vals []op.Value) *folded {
+	args, out := s.kernelArgs(vals), &vals[s.outs[0]].Tensor.Meta
+	b := firstBytes(args)
+	if b == nil {
+		return nil
+	}
+	list := p.foldsOf[&b[0]]
+	for _, c := range list[:min(len(list), foldsOfOne)] {
+		if c.plan.Kernel == s.plan.Kernel && sameMeta(&c.out.Meta, out) && slices.EqualFunc(c.args, args, sameConstant) {
+			return c
+		}
+	}
+	return nil
+}
+
+// firstBytes are those of the first tensor among args, or nil.
+func firstBytes(args []op.Value) []byte {
+	for i := range args {
+		if t := args[i].Tensor; t != nil && len(t.Data) > 0 {
+			return t.Data
+		}
+	}
+	return nil
+}
+
+// sameConstant reports whether two values are the same number, list of numbers or place in memory. Other lists are not compared.
+func sameConstant(a, b op.Value) bool {
+	if a.Tensors != nil || b.Tensors != nil || a.Kind != b.Kind || a.Int != b.Int || a.Str != b.Str ||
+		math.Float64bits(a.Float) != math.Float64bits(b.Float) || !slices.Equal(a.Ints, b.Ints) || !slices.Equal(a.Floats, b.Floats) {
+		return false
+	}
+	s, t := a.Tensor, b.Tensor
+	if s == nil || t == nil {
+		return s == t
+	}
+	return len(s.Data) > 0 && len(t.Data) == len(s.Data) && &s.Data[0] == &t.Data[0] && sameMeta(&s.Meta, &t.Meta)
+}
+
+func sameMeta(a, b *tensor.Meta) bool {
+	return a.DType == b.DType && slices.Equal(a.Sizes, b.Sizes) && slices.Equal(a.DimOrder, b.DimOrder)
 }
 
 // temporary reports whether other constants alone are computed from what s gives.

@@ -255,6 +255,42 @@ func TestFoldFails(t *testing.T) {
 	}
 }
 
+// TestFoldTwoMethods packs weights once that two methods dequantize, and others that lie elsewhere or have another scale twice.
+func TestFoldTwoMethods(t *testing.T) {
+	packed := func(change func(*pte.Program)) int64 {
+		p, steps := loadWeights(t, LoadOptions{}, change)
+		for _, m := range p.methods {
+			if len(m.steps) != 1 {
+				t.Errorf("%d steps, of the first method %v, want one", len(m.steps), steps)
+			}
+		}
+		return p.packed
+	}
+	twice := func(change func(*pte.ExecutionPlan)) func(*pte.Program) {
+		return func(p *pte.Program) {
+			second := weightsProgram().Plans[0]
+			second.Name = "second"
+			change(second)
+			p.Plans = append(p.Plans, second)
+			p.ConstantBuffers = append(p.ConstantBuffers, slices.Clone(p.ConstantBuffers[1]))
+			p.ConstantBuffers[2][0]++ // equal ones would be one
+		}
+	}
+	one := packed(func(*pte.Program) {})
+	for name, c := range map[string]struct {
+		change func(*pte.ExecutionPlan)
+		want   int64
+	}{
+		"the same weights": {func(*pte.ExecutionPlan) {}, one},
+		"another scale":    {func(p *pte.ExecutionPlan) { p.Values[weightsScale].Double = 2 }, 2 * one},
+		"another constant": {func(p *pte.ExecutionPlan) { p.Values[weightsInt8].Tensor.DataBufferIdx = 2 }, 2 * one},
+	} {
+		if got := packed(twice(c.change)); got != c.want {
+			t.Errorf("%s: %d bytes are packed, want %d", name, got, c.want)
+		}
+	}
+}
+
 // TestFoldListOutput gives a constant as the member of a list.
 func TestFoldListOutput(t *testing.T) {
 	file := weightsProgram()

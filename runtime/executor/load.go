@@ -85,10 +85,11 @@ type Program struct {
 	shared    map[string]*sharedEntry
 
 	// While the program is loaded: the bytes of the arenas; constants that instructions give, and those that others than
-	// these read by their first byte; memory that they have left; and whether such instructions are left alone.
+	// these read by their first byte, and by that of what they are made of; memory that they have left; and whether such instructions are left alone.
 	arenas   int64
 	folds    []*folded
 	foldAt   map[*byte]*folded
+	foldsOf  map[*byte][]*folded
 	spare    []chunk
 	unfolded bool
 }
@@ -283,7 +284,8 @@ func (p *Program) reset(n int) {
 	p.clearFolded()
 	p.constants.close()
 	p.methods, p.fills, p.packing, p.packed = nil, nil, nil, 0
-	p.packs, p.constants, p.foldAt = make(map[packKey][]byte), newConstants(n), make(map[*byte]*folded)
+	p.packs, p.constants = make(map[packKey][]byte), newConstants(n)
+	p.foldAt, p.foldsOf = make(map[*byte]*folded), make(map[*byte][]*folded)
 }
 
 // fill packs the constants. After an error of it the program has no instances.
