@@ -475,6 +475,39 @@ func BenchmarkEmptyKernel(b *testing.B) {
 	}
 }
 
+// TestLoadAllocates bounds how many pieces of memory an instruction takes while a program is loaded and an instance is made.
+func TestLoadAllocates(t *testing.T) {
+	const calls, most = 1000, 16
+	values := []pte.EValue{tensorValue(2, 3), {Type: pte.Int, Int: 1}}
+	var ins []pte.Instruction
+	for range calls {
+		out := int32(len(values))
+		values = append(values, tensorValue(2, 3))
+		ins = append(ins, pte.Instruction{Type: pte.KernelCall, Args: []int32{0, out, 1, out, out}})
+	}
+	p := plan(values, []int64{0, 0}, ins...)
+	p.Plans[0].Operators = []pte.Operator{{Name: "aten::add", Overload: "out"}}
+	file, err := pte.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := testing.AllocsPerRun(3, func() {
+		prog, err := Load(file, LoadOptions{Kernels: op.Kernels, Threads: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer prog.Close()
+		inst, err := prog.NewInstance()
+		if err != nil {
+			t.Fatal(err)
+		}
+		inst.Close()
+	})
+	if took > most*calls {
+		t.Errorf("%.2f allocations an instruction, want at most %d", took/calls, most)
+	}
+}
+
 // TestSizesThatFollowFromValues runs a repeat whose counts, and so its result's size, change from call to call.
 func TestSizesThatFollowFromValues(t *testing.T) {
 	counts, none, out := tensorValue(2), pte.EValue{Type: pte.Null}, tensorValue(9)

@@ -98,7 +98,7 @@ func (f *fuser) attention(soft int) bool {
 	}
 	s := &f.steps[a.Last]
 	fused := step{kind: pte.KernelCall, name: op.AttentionName, a: s.a, outs: s.outs, chain: s.chain, index: s.index,
-		plan: op.PrepareAttention(f.steps[a.First].plan, a.Attention), floats: make([]bool, len(a.Args))}
+		plan: op.PrepareAttention(f.steps[a.First].plan, a.Attention)}
 	if fused.plan == nil {
 		return false
 	}

@@ -338,7 +338,6 @@ func (f *fuser) replace(c *cell, plan *op.Plan, outs ...int32) bool {
 	for _, r := range c.reads {
 		fused.args, fused.params = append(fused.args, r.value), append(fused.params, param)
 	}
-	fused.floats = make([]bool, len(fused.args))
 	for _, i := range c.steps {
 		f.gone[i] = i != c.last
 	}

@@ -39,6 +39,7 @@ type Method struct {
 	arenas  [][]byte
 	varying []int32
 	grow    func(t *tensor.Tensor, n int) error
+	env     op.Env // of the invokers
 	exec    backend.ExecuteContext
 	// restricted holds for arguments of delegates what those may not do with them.
 	restricted map[*tensor.Tensor]restriction
@@ -136,6 +137,8 @@ func (in *Instance) Close() {
 
 func (m *Method) bind() error {
 	m.grow = m.growOwned
+	m.env = m.inst.env
+	m.env.Grow, m.env.Resizes = m.grow, &m.resizes
 	m.exec = backend.ExecuteContext{Tracer: m.m.prog.opts.Tracer, Parallel: m.inst.env.Parallel, Alloc: m.inst.temp.Alloc,
 		Resize: m.resizeForDelegate}
 	if err := m.allocArenas(); err != nil {
@@ -363,8 +366,6 @@ func (m *Method) pointers(list []int32) []*op.Value {
 }
 
 func (m *Method) bindKernel(s *step) (call, error) {
-	env := m.inst.env
-	env.Grow, env.Resizes = m.grow, &m.resizes
 	var c call
 	outs, static := make([]*tensor.Tensor, 0, len(s.outs)), make([]bool, 0, len(s.outs))
 	for i, v := range s.args {
@@ -383,7 +384,7 @@ func (m *Method) bindKernel(s *step) (call, error) {
 	if err := m.takeInvoker(args); err != nil {
 		return c, err
 	}
-	c.invoker = s.plan.Bind(args, outs, &env)
+	c.invoker = s.plan.Bind(args, outs, &m.env)
 	c.invoker.Fixed, c.invoker.Stable, c.invoker.Static = s.fixed, s.stable, static
 	return c, nil
 }

@@ -184,7 +184,6 @@ func (q *quantizer) dynamic(i int) bool {
 		s.args = append(s.args, v)
 	}
 	s.params = append(slices.Clone(s.params), q.steps[x].params[1:3]...)
-	s.floats = append(slices.Clone(s.floats), false, false)
 	if !q.integers(&s, x, c) {
 		return false
 	}
@@ -246,7 +245,7 @@ func (q *quantizer) asLinear(i int) (s step, ok bool) {
 		return s, false
 	}
 	s.name, s.args = linearName, []int32{s.args[1], q.steps[turn].args[0], s.args[0]}
-	s.params, s.floats = []*op.Param{s.params[1], s.params[2], s.params[0]}, make([]bool, 3)
+	s.params = []*op.Param{s.params[1], s.params[2], s.params[0]}
 	return s, true
 }
 

@@ -66,8 +66,8 @@ func (m *method) layOut() {
 
 // convolves reports whether the method has an operator that prefers an order.
 func (m *method) convolves() bool {
-	return slices.ContainsFunc(m.plan.Operators, func(o pte.Operator) bool {
-		def, _ := m.prog.table.Def(operatorName(o))
+	return slices.ContainsFunc(m.operators, func(name string) bool {
+		def, _ := m.prog.table.Def(name)
 		return def != nil && def.Inner != nil
 	})
 }
@@ -108,7 +108,7 @@ func (l *layout) fix(v int32) {
 // instruction says what an instruction means for its values. Other instructions than calls of kernels fix them.
 func (l *layout) instruction(in *pte.Instruction) {
 	if in.Type == pte.KernelCall && in.A >= 0 && int(in.A) < len(l.plan.Operators) {
-		name := operatorName(l.plan.Operators[in.A])
+		name := l.operators[in.A]
 		if f, _ := primOp(name); f == nil {
 			if def, sig := l.prog.table.Def(name); def != nil && len(in.Args) >= len(sig.Params) {
 				l.call(def, sig, in.Args)

@@ -252,7 +252,7 @@ func (p *Program) loadMethods(n int) error {
 	var missing missingList
 	p.reset(n)
 	for _, plan := range p.file.Plans {
-		m := &method{plan: plan, prog: p}
+		m := &method{plan: plan, prog: p, operators: operatorNames(plan)}
 		if err := m.loadValues(); err != nil {
 			return wrap(pte.InvalidProgram, "load method "+plan.Name, err)
 		}

@@ -20,7 +20,6 @@ type step struct {
 	outs []int32 // of a kernel; lists taken apart
 	// params are those of args of a kernel.
 	params  []*op.Param
-	floats  []bool // arguments of a kernel that must be Float
 	plan    *op.Plan
 	prim    primFunc
 	backend backend.Backend
@@ -30,6 +29,15 @@ type step struct {
 	chain, index int
 	fixed        bool // the sizes of the outs never change
 	stable       bool // they follow from the sizes of the tensors alone
+}
+
+// operatorNames are the names of a plan's operators.
+func operatorNames(plan *pte.ExecutionPlan) []string {
+	names := make([]string, len(plan.Operators))
+	for i, o := range plan.Operators {
+		names[i] = operatorName(o)
+	}
+	return names
 }
 
 func operatorName(o pte.Operator) string {
@@ -46,7 +54,7 @@ func (m *method) outsAndReads(in *pte.Instruction) (outs, reads []int32) {
 		return nil, in.Args
 	}
 	o := m.plan.Operators[in.A]
-	_, sig := m.prog.table.Def(operatorName(o))
+	_, sig := m.prog.table.Def(m.operators[in.A])
 	switch {
 	case sig != nil:
 		for i, p := range sig.Params {
@@ -108,6 +116,7 @@ func (m *method) loadSteps(missing *missingList) error {
 		return err
 	}
 	m.fuseKernels()
+	m.args, m.outs, m.infer = nil, nil, op.Infer{}
 	return nil
 }
 
@@ -194,7 +203,7 @@ func (m *method) loadStep(in *pte.Instruction, missing *missingList) (step, erro
 		if in.A < 0 || int(in.A) >= len(m.plan.Operators) {
 			return s, fail(pte.InvalidProgram, "operator ", itoa(in.A), " does not exist")
 		}
-		s.name = operatorName(m.plan.Operators[in.A])
+		s.name = m.operators[in.A]
 		return s, m.loadCall(&s, missing)
 	case pte.DelegateCall:
 		return s, m.loadDelegate(&s, missing)
@@ -304,39 +313,47 @@ func (m *method) firstType(args []int32) string {
 // splitArgs divides a kernel's arguments into those it reads and its outs.
 func (m *method) splitArgs(s *step, sig *op.Signature) error {
 	all := s.args
-	s.args, s.params, s.floats = make([]int32, 0, len(all)), make([]*op.Param, 0, len(all)), make([]bool, 0, len(all))
+	s.args, s.params = all[:0:0], sig.Ins
 	for i := range sig.Params {
 		p, v := &sig.Params[i], all[i]
 		if !p.Out {
-			s.args, s.params = append(s.args, v), append(s.params, p)
-			s.floats = append(s.floats, strings.HasPrefix(p.Type, "float"))
+			s.args = follow(s.args, all, i)
 		}
-		if !p.Out && !p.InPlace {
-			continue
-		}
-		one := [1]int32{v}
-		list := one[:]
-		if m.vals[v].Kind == op.Tensors {
-			list = list[:0]
+		switch {
+		case !p.Out && !p.InPlace:
+		case m.vals[v].Kind == op.Tensors:
 			for _, item := range m.plan.Values[v].Items {
-				list = append(list, int32(item))
+				s.outs = append(s.outs, int32(item))
 			}
+		default:
+			s.outs = follow(s.outs, all, i)
 		}
-		for _, o := range list {
-			if o < 0 || m.vals[o].Kind != op.Tensor || m.place[o] == constant {
-				return fail(pte.InvalidProgram, s.name, " writes value ", itoa(o), ", which is no writable tensor")
-			}
-			s.outs = append(s.outs, o)
+	}
+	for _, o := range s.outs {
+		if o < 0 || m.vals[o].Kind != op.Tensor || m.place[o] == constant {
+			return fail(pte.InvalidProgram, s.name, " writes value ", itoa(o), ", which is no writable tensor")
 		}
 	}
 	return nil
 }
 
+// follow is list with all[i] at its end: a part of all, if list is what lies before that, or else a copy.
+func follow(list, all []int32, i int) []int32 {
+	n := len(list)
+	if n == 0 || n <= i && &list[0] == &all[i-n] {
+		return all[i-n : i+1 : i+1]
+	}
+	return append(list, all[i])
+}
+
 // kernelArgs are the arguments of a kernel step taken from vals.
 func (s *step) kernelArgs(vals []op.Value) []op.Value {
-	args := make([]op.Value, len(s.args))
+	return s.appendArgs(make([]op.Value, 0, len(s.args)), vals)
+}
+
+func (s *step) appendArgs(args, vals []op.Value) []op.Value {
 	for i, v := range s.args {
-		args[i] = s.kernelArg(i, &vals[v])
+		args = append(args, s.kernelArg(i, &vals[v]))
 	}
 	return args
 }
@@ -351,7 +368,7 @@ func (s *step) checkArg(i int, v *op.Value) error {
 
 func (s *step) kernelArg(i int, v *op.Value) op.Value {
 	a := *v
-	if s.floats[i] && a.Kind == op.Int {
+	if a.Kind == op.Int && s.params[i].Float() {
 		a.Kind, a.Float = op.Float, float64(a.Int)
 	}
 	return a
@@ -363,16 +380,16 @@ func (m *method) prepare(s *step, def *op.Def, sig *op.Signature, missing *missi
 			err = recovered("prepare "+s.name, r)
 		}
 	}()
-	args := s.kernelArgs(m.vals)
+	args, outs := s.appendArgs(m.args[:0], m.vals), m.outs[:0]
 	for i := range args {
 		if err := s.checkArg(i, &args[i]); err != nil && !m.varies[s.args[i]] {
 			return err
 		}
 	}
-	outs := make([]tensor.Meta, 0, len(s.outs))
 	for _, o := range s.outs {
 		outs = append(outs, m.vals[o].Tensor.Meta)
 	}
+	m.args, m.outs = args, outs
 	key := op.KeyOf(def, args, outs)
 	k := m.prog.table.Lookup(s.name, key)
 	if k == nil {
@@ -383,6 +400,9 @@ func (m *method) prepare(s *step, def *op.Def, sig *op.Signature, missing *missi
 	s.fixed = s.stable && m.fixed(s)
 	if err := m.checkSizes(s, def, args, outs); err != nil {
 		return err
+	}
+	if k.Prepare != nil { // which may keep them
+		args, outs = slices.Clone(args), slices.Clone(outs)
 	}
 	plan, err := op.Prepare(k, sig, args, outs, op.Options{Pack: m.prog.packOf, Tier: m.prog.tier})
 	if err != nil {
@@ -397,11 +417,13 @@ func (m *method) checkSizes(s *step, def *op.Def, args []op.Value, outs []tensor
 	if !s.fixed {
 		return nil
 	}
-	infer := op.Infer{Args: args, Out: make([]tensor.Meta, len(outs))}
+	infer := &m.infer
+	infer.Args, infer.Out = args, slices.Grow(infer.Out[:0], len(outs))[:len(outs)]
 	for i := range outs {
-		infer.Out[i].DType = outs[i].DType
+		t := &infer.Out[i]
+		*t = tensor.Meta{DType: outs[i].DType, Sizes: t.Sizes[:0], DimOrder: t.DimOrder[:0]}
 	}
-	if err := def.Infer(&infer); err != nil {
+	if err := def.Infer(infer); err != nil {
 		return wrap(pte.InvalidArgument, "prepare "+s.name, err)
 	}
 	for i := range infer.Out {
@@ -421,12 +443,10 @@ func (m *method) changes(s *step) bool {
 // fixed reports whether all tensors of a step are static.
 func (m *method) fixed(s *step) bool {
 	dynamic := func(v int64) bool { return v >= 0 && m.plan.Values[v].Tensor != nil && !m.static(int32(v)) }
-	for _, v := range append(s.args[:len(s.args):len(s.args)], s.outs...) {
-		if dynamic(int64(v)) || m.vals[v].Kind == op.Tensors && slices.ContainsFunc(m.plan.Values[v].Items, dynamic) {
-			return false
-		}
+	any := func(v int32) bool {
+		return dynamic(int64(v)) || m.vals[v].Kind == op.Tensors && slices.ContainsFunc(m.plan.Values[v].Items, dynamic)
 	}
-	return true
+	return !slices.ContainsFunc(s.args, any) && !slices.ContainsFunc(s.outs, any)
 }
 
 // findWriteBacks finds the inputs that kernels write.

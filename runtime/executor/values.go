@@ -41,6 +41,12 @@ type method struct {
 	// writesBack lists the inputs whose bytes the method writes.
 	writesBack []bool
 	guards     []guard
+	operators  []string // the names of the plan's
+
+	// While the method is loaded: arguments and outs of the step that is prepared, and what is inferred of it.
+	args  []op.Value
+	outs  []tensor.Meta
+	infer op.Infer
 }
 
 // tensors are the tensors of a method's values, in two pieces of memory.

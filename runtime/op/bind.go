@@ -63,7 +63,7 @@ type Options struct {
 // Prepare makes a plan of calls of k. args are without outs and hold Data only for constants; outs have their
 // largest sizes. sig is k's signature.
 func Prepare(k *Kernel, sig *Signature, args []Value, outs []tensor.Meta, opts Options) (*Plan, error) {
-	p := &Plan{Kernel: k, tier: opts.Tier, promote: k.Def.Key == KeyPromote || k.Def.Key == KeyPromoteFloat, inPlace: inPlaceArgs(sig),
+	p := &Plan{Kernel: k, tier: opts.Tier, promote: k.Def.Key == KeyPromote || k.Def.Key == KeyPromoteFloat, inPlace: sig.inPlace,
 		bounds: opts.Bounds}
 	pack := opts.Pack
 	if pack == nil {
@@ -113,24 +113,6 @@ func (p *Plan) Within(low, high float32) *Plan {
 	q := *p
 	q.bounds = &[2]float32{low, high}
 	return &q
-}
-
-// inPlaceArgs lists for each out of sig the argument that it is, or -1 for an out argument.
-func inPlaceArgs(sig *Signature) []int {
-	list := make([]int, 0, 1)
-	arg := 0
-	for i := range sig.Params {
-		p := &sig.Params[i]
-		if p.Out {
-			list = append(list, -1)
-			continue
-		}
-		if p.InPlace {
-			list = append(list, arg)
-		}
-		arg++
-	}
-	return list
 }
 
 // castConstants is args with constants in the type that Run wants.
@@ -245,7 +227,7 @@ type Invoker struct {
 	env      *Env
 	infer    Infer
 	call     Call
-	temps    []tensor.Tensor // one for each tensor argument, members of lists counted, and then each out
+	temps    []tensor.Tensor // one for each out, and then each argument and each member of a list; nil until one is needed
 	casts    bool
 	inferred bool
 	tensors  []*tensor.Tensor // if Stable, all arguments and outs of the last inference, members of lists too
@@ -255,23 +237,39 @@ type Invoker struct {
 	resizes  uint64           // if Stable, env.Resizes when tensors had the sizes in seen
 }
 
+// sizesOf is room for the sizes and the order of an out.
+type sizesOf struct {
+	sizes [tensor.MaxRank]tensor.Dim
+	order [tensor.MaxRank]uint8
+}
+
+// oneOut is an invoker with what it needs for one out, as most have.
+type oneOut struct {
+	Invoker
+	infer [1]tensor.Meta
+	room  [1]sizesOf
+	out   [1]*tensor.Tensor
+}
+
 // Bind makes an invoker; it keeps the slices.
 func (p *Plan) Bind(args []Value, outs []*tensor.Tensor, env *Env) *Invoker {
-	v := &Invoker{Args: args, Outs: outs, plan: p, env: env}
-	v.infer = Infer{Args: args, Out: make([]tensor.Meta, len(outs))}
-	n := len(outs)
+	var v *Invoker
+	var infer []tensor.Meta
+	var room []sizesOf
+	var out []*tensor.Tensor
+	if n := len(outs); n == 1 {
+		one := new(oneOut)
+		v, infer, room, out = &one.Invoker, one.infer[:], one.room[:], one.out[:]
+	} else {
+		v, infer, room, out = new(Invoker), make([]tensor.Meta, n), make([]sizesOf, n), make([]*tensor.Tensor, n)
+	}
+	for i := range infer {
+		infer[i] = tensor.Meta{Sizes: room[i].sizes[:0], DimOrder: room[i].order[:0]}
+	}
+	copy(out, outs)
+	v.Args, v.Outs, v.plan, v.env, v.infer, v.call.Out = args, outs, p, env, Infer{Args: args, Out: infer}, out
 	for i := range args {
-		n += 1 + len(args[i].Tensors)
 		v.casts = v.casts || p.castsArg(i, &args[i])
-	}
-	v.temps = make([]tensor.Tensor, n)
-	type rank struct {
-		sizes [tensor.MaxRank]tensor.Dim
-		order [tensor.MaxRank]uint8
-	}
-	ranks := make([]rank, len(outs))
-	for i := range ranks {
-		v.infer.Out[i] = tensor.Meta{Sizes: ranks[i].sizes[:0], DimOrder: ranks[i].order[:0]}
 	}
 	v.bindCall()
 	return v
@@ -281,7 +279,7 @@ func (v *Invoker) bindCall() {
 	if v.env.alloc == nil {
 		v.env.alloc = v.env.Temp.Alloc
 	}
-	v.call = Call{Args: v.Args, Out: append([]*tensor.Tensor(nil), v.Outs...), Parallel: v.env.Parallel, Tier: v.plan.tier, Rand: v.env.Rand, Alloc: v.env.alloc,
+	v.call = Call{Args: v.Args, Out: v.call.Out, Parallel: v.env.Parallel, Tier: v.plan.tier, Rand: v.env.Rand, Alloc: v.env.alloc,
 		Bounds: v.plan.bounds, Threads: max(v.env.Threads, 1)}
 	if v.call.Parallel == nil {
 		v.call.Parallel = serially
@@ -289,12 +287,22 @@ func (v *Invoker) bindCall() {
 	if !v.casts {
 		return
 	}
+	v.makeTemps()
 	v.call.Args = append([]Value(nil), v.Args...)
 	for i := range v.call.Args {
 		if list := v.call.Args[i].Tensors; len(list) > 0 {
 			v.call.Args[i].Tensors = append([]*tensor.Tensor(nil), list...)
 		}
 	}
+}
+
+// makeTemps makes the temporaries, which few invokers need.
+func (v *Invoker) makeTemps() {
+	n := len(v.Outs)
+	for i := range v.Args {
+		n += 1 + len(v.Args[i].Tensors)
+	}
+	v.temps = make([]tensor.Tensor, n)
 }
 
 // castsArg reports whether argument i or a member of it is cast.
@@ -530,6 +538,9 @@ func (v *Invoker) placeOuts() error {
 		if arg >= 0 && v.call.Args[arg].Tensor.DType == want {
 			v.call.Out[i] = v.call.Args[arg].Tensor
 			continue
+		}
+		if v.temps == nil {
+			v.makeTemps()
 		}
 		temp := &v.temps[i]
 		temp.Meta = tensor.Meta{DType: want, Sizes: append(temp.Sizes[:0], t.Sizes...), DimOrder: order}

@@ -14,7 +14,11 @@ type Param struct {
 	Out, InPlace bool
 
 	kinds uint16 // bit k: values of Kind k are taken; 0: all
+	float bool   // whether an Int is taken as a Float
 }
+
+// Float reports a parameter whose numbers are floats: an Int among its values stands for one.
+func (p *Param) Float() bool { return p.float }
 
 // Takes reports whether v is of a kind that the parameter's type allows, its members too.
 func (p *Param) Takes(v *Value) bool {
@@ -69,39 +73,59 @@ type Signature struct {
 	// Name is the operator with its overload, such as "aten::add.out".
 	Name   string
 	Params []Param
+	// Ins are the parameters but the outs.
+	Ins []*Param
+
+	inPlace []int // for each out the argument of Ins that it is, or -1 for an out argument
 }
 
 // ParseSignature takes a schema in ATen's notation apart, defaults and results left out.
 func ParseSignature(schema string) Signature {
 	name, rest, _ := strings.Cut(schema, "(")
-	s := Signature{Name: name}
+	s := Signature{Name: name, Params: parseParams(rest)}
+	for i := range s.Params {
+		p := &s.Params[i]
+		if p.Out {
+			s.inPlace = append(s.inPlace, -1)
+			continue
+		}
+		if p.InPlace {
+			s.inPlace = append(s.inPlace, len(s.Ins))
+		}
+		s.Ins = append(s.Ins, p)
+	}
+	return s
+}
+
+// parseParams takes parameters apart, up to the parenthesis after the last one.
+func parseParams(list string) (params []Param) {
 	keyword, depth, from := false, 0, 0
-	for i := 0; i < len(rest); i++ {
-		switch rest[i] {
+	for i := 0; i < len(list); i++ {
+		switch list[i] {
 		case '(', '[':
 			depth++
 		case ']':
 			depth--
 		case ')', ',':
 			if depth > 0 {
-				if rest[i] == ')' {
+				if list[i] == ')' {
 					depth--
 				}
 				continue
 			}
-			text := strings.TrimSpace(rest[from:i])
+			text := strings.TrimSpace(list[from:i])
 			from = i + 1
 			if text == "*" {
 				keyword = true
 			} else if text != "" {
-				s.Params = append(s.Params, parseParam(text, keyword))
+				params = append(params, parseParam(text, keyword))
 			}
-			if rest[i] == ')' {
-				return s
+			if list[i] == ')' {
+				return params
 			}
 		}
 	}
-	return s
+	return params
 }
 
 func parseParam(text string, keyword bool) Param {
@@ -110,7 +134,7 @@ func parseParam(text string, keyword bool) Param {
 	if i := strings.LastIndexByte(text, ' '); i >= 0 {
 		typ, name = text[:i], text[i+1:]
 	}
-	p := Param{Type: typ, Name: name, kinds: kindsOf(typ)}
+	p := Param{Type: typ, Name: name, kinds: kindsOf(typ), float: strings.HasPrefix(typ, "float")}
 	open, end := strings.IndexByte(typ, '('), strings.IndexByte(typ, ')')
 	if open < 0 || end < open {
 		return p

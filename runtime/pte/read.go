@@ -68,7 +68,43 @@ type reader struct {
 	plan                int
 	at                  accessors
 	err                 *Error
+
+	// What there are many small ones of.
+	tensors     slab[Tensor]
+	allocations slab[Allocation]
+	int32s      slab[int32]
+	int64s      slab[int64]
+	orders      slab[byte]
 }
+
+// slab gives small slices that share an allocation.
+type slab[T any] struct {
+	free []T
+	size int // of the allocation that free is of
+}
+
+// How many elements an allocation of a slab has.
+const (
+	slabLeast = 16
+	slabMost  = 512
+)
+
+// take is n zeros.
+func (s *slab[T]) take(n int) []T {
+	if n > len(s.free) {
+		if n > slabMost/4 {
+			return make([]T, n)
+		}
+		s.size = max(slabLeast, min(2*s.size, slabMost), n)
+		s.free = make([]T, s.size)
+	}
+	out := s.free[:n:n]
+	s.free = s.free[n:]
+	return out
+}
+
+// one is a new T.
+func (s *slab[T]) one() *T { return &s.take(1)[0] }
 
 // newReader reads the header of file and verifies its flatbuffer.
 func newReader(file []byte) (*reader, error) {
@@ -115,6 +151,11 @@ func array[T any](r *reader, n, size int) []T {
 	if n == 0 || !r.charge(n*size) {
 		return nil
 	}
+	for _, s := range [...]any{&r.int32s, &r.int64s} {
+		if s, ok := s.(*slab[T]); ok {
+			return s.take(n)
+		}
+	}
 	return make([]T, n)
 }
 
@@ -156,7 +197,9 @@ func (r *reader) bytes(b []byte) []byte {
 	if len(b) == 0 || !r.charge(len(b)) {
 		return nil
 	}
-	return append([]byte(nil), b...)
+	out := r.orders.take(len(b))
+	copy(out, b)
+	return out
 }
 
 func (r *reader) program() {

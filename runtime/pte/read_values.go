@@ -114,14 +114,16 @@ func (r *reader) tensor(i int, t *fb.Tensor) *Tensor {
 	if !r.charge(240) {
 		return nil
 	}
-	out := &Tensor{
+	out := r.tensors.one()
+	*out = Tensor{
 		ScalarType: tensor.ScalarType(t.ScalarType()), StorageOffset: t.StorageOffset(),
 		Sizes: numbers(r, t.SizesLength(), t.Sizes), DimOrder: r.bytes(t.DimOrderBytes()),
 		RequiresGrad: t.RequiresGrad(), DataBufferIdx: t.DataBufferIdx(),
 		Layout: t.Layout(), Dynamism: Dynamism(t.ShapeDynamism()),
 	}
 	if a := t.AllocationInfo(&r.at.allocation); a != nil {
-		out.Allocation = &Allocation{a.MemoryId(), uint64(a.MemoryOffsetHigh())<<32 | uint64(a.MemoryOffsetLow())}
+		out.Allocation = r.allocations.one()
+		*out.Allocation = Allocation{a.MemoryId(), uint64(a.MemoryOffsetHigh())<<32 | uint64(a.MemoryOffsetLow())}
 	}
 	if e := t.ExtraTensorInfo(nil); e != nil {
 		out.Extra = &ExtraTensorInfo{
