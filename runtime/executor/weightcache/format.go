@@ -54,12 +54,18 @@ func head(machine string, list []piece) []byte {
 // padding is what stands behind n bytes.
 func padding(n int) []byte { return make([]byte, -n&(align-1)) }
 
-var errDamaged = errors.New("it is damaged; weights are packed anew")
+var (
+	errForeign = errors.New("it is no weight cache and stays as it is; choose another path")
+	errDamaged = errors.New("it is damaged; weights are packed anew")
+)
 
 // parse is the machine and the weights of a file, of which their data are slices.
 func parse(file []byte) (machine string, list []piece, err error) {
-	if len(file) < fixed || string(file[:len(magic)]) != magic {
-		return "", nil, errors.New("it is no weight cache; weights are packed anew")
+	if len(file) < len(magic) || string(file[:len(magic)]) != magic {
+		return "", nil, errForeign
+	}
+	if len(file) < fixed {
+		return "", nil, errDamaged
 	}
 	n := flatbuffers.GetUint64(file[8:])
 	if n < fixed || n > uint64(len(file)) || n%align != 0 || flatbuffers.GetUint32(file[sumAt:]) != crc32.ChecksumIEEE(file[summed:n]) || flatbuffers.GetUint32(file[sumAt+4:]) != 0 {

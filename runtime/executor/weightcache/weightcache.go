@@ -23,7 +23,8 @@ import (
 const layouts = 1
 
 // File keeps the packed weights of one program in the file path, which is written when the first instance is made, in a folder
-// that exists. Truncating the file while a program uses it ends the process; File only ever replaces it.
+// that exists. Truncating the file while a program uses it ends the process; File only ever replaces it, and only if it is empty or
+// begins as such files do.
 //
 // A program runs without the file, too: failed gets what went wrong with it, on the goroutine that loads or makes an instance: that it
 // cannot be read, is damaged, was of another program or machine, or cannot be written. That there is no file yet is no failure.
@@ -46,6 +47,7 @@ type weights struct {
 	machine string
 	unmap   func()
 	usable  bool    // the file, so far
+	foreign bool    // it is another kind of file, which somebody may want to keep
 	left    []piece // of the file
 	all     []piece // what was taken
 	missed  bool    // something of all is not in the file
@@ -68,12 +70,17 @@ func (w *weights) open() {
 		w.fail("read", err)
 		return
 	}
+	if len(file) == 0 {
+		unmap()
+		return
+	}
 	machine, list, err := parse(aligned(file))
 	if err == nil && machine != w.machine {
 		err = errOther
 	}
 	if err != nil {
 		unmap()
+		w.foreign = err == errForeign
 		w.fail("read", err)
 		return
 	}
@@ -125,7 +132,7 @@ func sums(b []byte) string {
 
 // Keep replaces the file, unless all that was taken was in it.
 func (w *weights) Keep() {
-	if !w.missed {
+	if !w.missed || w.foreign {
 		return
 	}
 	w.missed = false

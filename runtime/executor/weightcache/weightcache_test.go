@@ -203,15 +203,12 @@ func TestDamaged(t *testing.T) {
 	if !bytes.Equal(of(machine, list), good) {
 		t.Error("a file that was read is written in another way")
 	}
-	const damaged, other, none = "it is damaged; weights are packed anew", "it is of another program, version or instruction set; weights are packed anew", "it is no weight cache; weights are packed anew"
+	const damaged, other = "it is damaged; weights are packed anew", "it is of another program, version or instruction set; weights are packed anew"
 	for _, test := range []struct {
 		name string
 		b    []byte
 		want string
 	}{
-		{"empty", nil, none},
-		{"text", []byte(strings.Repeat("text", 100)), none},
-		{"magic", flipped(0), none},
 		{"size of the head", flipped(8), damaged},
 		{"large head", flipped(15), damaged},
 		{"sum", flipped(16), damaged},
@@ -260,10 +257,37 @@ func TestFails(t *testing.T) {
 	}
 }
 
+// TestOtherFiles leaves files alone that are no weight caches, and replaces an empty one.
+func TestOtherFiles(t *testing.T) {
+	file, path := programs(t)["images/portable.pte"], filepath.Join(t.TempDir(), "weights")
+	want, _ := run(t, file, "")
+	for _, text := range []string{"x", strings.Repeat("text", 100), "PK\x03\x04"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, said := run(t, file, path)
+		if got != want || said != "read weight cache "+path+": it is no weight cache and stays as it is; choose another path\n" {
+			t.Errorf("%q: got %s, want %s; the cache says %q", text, got, want, said)
+		}
+		if b, err := os.ReadFile(path); err != nil || string(b) != text {
+			t.Errorf("%q was replaced (%v)", text, err)
+		}
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, said := run(t, file, path); got != want || said != "" {
+		t.Errorf("an empty file: got %s, want %s; the cache says %q", got, want, said)
+	}
+	if len(read(t, path)) == 0 {
+		t.Error("an empty file was not replaced")
+	}
+}
+
 // TestNobodyIsTold has a damaged file and no function for what is wrong with it.
 func TestNobodyIsTold(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "weights")
-	if err := os.WriteFile(path, []byte("damaged"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(magic+"damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p, err := executor.Load(programs(t)["images/portable.pte"], executor.LoadOptions{Kernels: op.Kernels, WeightCache: File(path, nil)})
