@@ -41,6 +41,8 @@ type Event struct {
 	Name string
 	// Chain and Instruction are those of the instruction that ran; Chain is -1 if none did.
 	Chain, Instruction int
+	// Fused are the instructions that ran as this one, itself too; nil if it ran alone.
+	Fused []int
 	// DelegateID and DelegateName identify a step of a delegate: one of them is set.
 	DelegateID   int64
 	DelegateName string
@@ -71,6 +73,7 @@ type Gen struct {
 	level              DebugLevel
 	epoch              time.Time
 	chain, instruction int
+	fused              []int // for the event that begins next
 }
 
 // New makes a Gen that keeps values as level says.
@@ -81,12 +84,15 @@ func (g *Gen) CreateEventBlock(name string) { g.Runs = append(g.Runs, Run{Name: 
 
 // SetChainDebugHandle says which instruction the events that follow belong to.
 func (g *Gen) SetChainDebugHandle(chain, instruction int) {
-	g.chain, g.instruction = chain, instruction
+	g.chain, g.instruction, g.fused = chain, instruction, nil
 }
+
+// LogFused says that an instruction runs several.
+func (g *Gen) LogFused(instructions []int) { g.fused = instructions }
 
 // StartProfiling begins an event of the executor.
 func (g *Gen) StartProfiling(name string) backend.EventTracerEntry {
-	return g.add(Event{Kind: Profile, Name: name, DelegateID: NoDelegateID})
+	return g.add(Event{Kind: Profile, Name: name, Fused: g.fused, DelegateID: NoDelegateID})
 }
 
 // EndProfiling ends an event of the executor.

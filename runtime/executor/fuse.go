@@ -112,6 +112,7 @@ func (f *fuser) attention(soft int) bool {
 	}
 	fused.stable = !f.changes(&fused)
 	fused.fixed = fused.stable && f.fixed(&fused)
+	fused.fused = fusedOf(f.steps, a.Gone...)
 	for _, i := range a.Gone {
 		f.gone[i] = i != a.Last
 	}

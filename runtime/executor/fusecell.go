@@ -338,6 +338,7 @@ func (f *fuser) replace(c *cell, plan *op.Plan, outs ...int32) bool {
 	for _, r := range c.reads {
 		fused.args, fused.params = append(fused.args, r.value), append(fused.params, param)
 	}
+	fused.fused = fusedOf(f.steps, c.steps...)
 	for _, i := range c.steps {
 		f.gone[i] = i != c.last
 	}

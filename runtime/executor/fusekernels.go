@@ -82,6 +82,7 @@ func (p *pairs) bound(i int) {
 	if plan == nil {
 		return
 	}
+	s.fused = fusedOf(p.steps, i, j)
 	s.plan, s.outs, s.chain, s.index = plan, t.outs, t.chain, t.index
 	p.gone[j] = true
 }

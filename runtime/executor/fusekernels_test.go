@@ -44,11 +44,24 @@ func TestFuseKernels(t *testing.T) {
 				t.Errorf("%d bounds are steps of their own, want %d", got, c.bounds)
 			}
 			checkPlaces(t, m)
+			if ran := instructionsOf(m); len(ran) != len(m.plan.Chains[0].Instructions) {
+				t.Errorf("the steps run instructions %v, want all %d", ran, len(m.plan.Chains[0].Instructions))
+			}
 		})
 	}
 }
 
-// checkPlaces holds the places of tensors against the arenas, and steps against their instructions.
+// instructionsOf are the instructions that the steps of a method run, in their order.
+func instructionsOf(m *method) []int {
+	var ran []int
+	for i := range m.steps {
+		ran = append(ran, fusedOf(m.steps, i)...)
+	}
+	slices.Sort(ran)
+	return ran
+}
+
+// checkPlaces holds the places of tensors against the arenas, and steps against their instructions, of which none runs twice.
 func checkPlaces(t *testing.T, m *method) {
 	t.Helper()
 	for v := range m.vals {
@@ -65,5 +78,8 @@ func checkPlaces(t *testing.T, m *method) {
 		if in := &m.plan.Chains[s.chain].Instructions[s.index]; len(s.outs) > 0 && !slices.Contains(in.Args, s.outs[0]) {
 			t.Errorf("step %d (%s) does not write what its instruction %d does", i, s.name, s.index)
 		}
+	}
+	if ran := instructionsOf(m); len(slices.Compact(slices.Clone(ran))) < len(ran) {
+		t.Errorf("the steps run instructions %v", ran)
 	}
 }

@@ -139,7 +139,7 @@ func (f *pointwise) fuse(list []int) {
 		links = append(links, l)
 	}
 	*s = step{kind: s.kind, name: op.PointwiseName, a: s.a, args: args, params: params, outs: s.outs,
-		plan: op.PrepareFused(links), chain: s.chain, index: s.index, stable: true}
+		plan: op.PrepareFused(links), chain: s.chain, index: s.index, fused: fusedOf(f.steps, list...), stable: true}
 	s.fixed = f.fixed(s)
 	for _, i := range list {
 		f.gone[i] = i != last

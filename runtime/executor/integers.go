@@ -161,7 +161,7 @@ func (q *quantizer) product(i int, c *op.Quantized, taken []int) {
 	c.In, c.ZeroIn = float32(in.scale), int32(in.zero)
 	if q.integers(&s, x, *c) {
 		last := q.steps[taken[0]]
-		s.outs, s.chain, s.index = last.outs, last.chain, last.index
+		s.outs, s.chain, s.index, s.fused = last.outs, last.chain, last.index, fusedOf(q.steps, taken...)
 		for _, i := range taken {
 			q.gone[i] = i != taken[0]
 		}

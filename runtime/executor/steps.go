@@ -27,8 +27,9 @@ type step struct {
 	assert *assertion
 	// chain and index say which instruction it is.
 	chain, index int
-	fixed        bool // the sizes of the outs never change
-	stable       bool // they follow from the sizes of the tensors alone
+	fused        []int // the instructions of the chain that the step runs, if there are several
+	fixed        bool  // the sizes of the outs never change
+	stable       bool  // they follow from the sizes of the tensors alone
 }
 
 // operatorNames are the names of a plan's operators.
@@ -38,6 +39,20 @@ func operatorNames(plan *pte.ExecutionPlan) []string {
 		names[i] = operatorName(o)
 	}
 	return names
+}
+
+// fusedOf are the instructions that those of steps in list run.
+func fusedOf(steps []step, list ...int) []int {
+	var all []int
+	for _, i := range list {
+		if s := &steps[i]; s.fused != nil {
+			all = append(all, s.fused...)
+		} else {
+			all = append(all, s.index)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func operatorName(o pte.Operator) string {

@@ -28,6 +28,14 @@ type EventTracer interface {
 	LogEvalue(v *Value, output bool)
 }
 
+// FusedTracer is an EventTracer that gets to know which instructions run as one.
+type FusedTracer interface {
+	EventTracer
+	// LogFused says that the instruction whose event begins next runs these, which are of the same chain, the last one itself. It may
+	// keep the list and does not change it.
+	LogFused(instructions []int)
+}
+
 // traceInit runs f, which makes method m of an instance, as an event.
 func (m *Method) traceInit(f func() error) error {
 	tr := m.m.prog.tracer
@@ -61,6 +69,9 @@ func (m *Method) traceRun(tr EventTracer, run func() error) error {
 func (m *Method) traceStep(tr EventTracer, pc int) (int, error) {
 	s := &m.m.steps[pc]
 	tr.SetChainDebugHandle(s.chain, s.index)
+	if to, ok := tr.(FusedTracer); ok && s.fused != nil {
+		to.LogFused(s.fused)
+	}
 	next, err := m.profile(tr, s, pc)
 	if err != nil {
 		return next, err

@@ -121,6 +121,18 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestOperators names what runs as one.
+func TestOperators(t *testing.T) {
+	plan := &pte.ExecutionPlan{Operators: []pte.Operator{{Name: "aten::mm", Overload: "out"}, {Name: "aten::relu"}},
+		Chains: []pte.Chain{{Instructions: make([]pte.Instruction, 9)}}}
+	plan.Chains[0].Instructions[1].A = 1
+	for want, list := range map[string][]int{"aten::mm.out": {0}, "aten::mm.out + aten::relu": {0, 1}, "": {0, 1, 2, 3, 4}} {
+		if got := Operators(plan, 0, list); got != want {
+			t.Errorf("%v: %q, want %q", list, got, want)
+		}
+	}
+}
+
 // TestMeasure measures, with no regard to what comes out but that it is there.
 func TestMeasure(t *testing.T) {
 	m := meter{1, time.Microsecond}.measure(kernel.Scalar, 1)

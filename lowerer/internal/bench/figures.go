@@ -77,8 +77,9 @@ func (r *Recorder) rows(plan *pte.ExecutionPlan, m *Machine) []Row {
 		in := &plan.Chains[s.key.chain].Instructions[s.key.instruction]
 		switch in.Type {
 		case pte.KernelCall:
-			o := plan.Operators[in.A]
-			row.Name = strings.TrimSuffix(o.Name+"."+o.Overload, ".")
+			if row.Name = Operators(plan, s.key.chain, s.fused); row.Name == "" {
+				row.Name = s.name
+			}
 		case pte.DelegateCall:
 			row.Backend = plan.Delegates[in.A].ID
 			if s.key.step == 0 {
@@ -90,6 +91,22 @@ func (r *Recorder) rows(plan *pte.ExecutionPlan, m *Machine) []Row {
 	}
 	share(rows)
 	return rows
+}
+
+// namesMost is how many operators that run as one are named; more have the name of their kernel.
+const namesMost = 4
+
+// Operators names what instructions of a chain call that run as one, in their order; "" if they are too many.
+func Operators(plan *pte.ExecutionPlan, chain int, instructions []int) string {
+	if len(instructions) > namesMost {
+		return ""
+	}
+	names := make([]string, len(instructions))
+	for i, k := range instructions {
+		o := plan.Operators[plan.Chains[chain].Instructions[k].A]
+		names[i] = strings.TrimSuffix(o.Name+"."+o.Overload, ".")
+	}
+	return strings.Join(names, " + ")
 }
 
 // limit finds what bounds the row, and how near it comes.

@@ -19,6 +19,7 @@ type Recorder struct {
 	last   *step
 	at     key
 	within int // steps of the delegate so far
+	fused  []int
 }
 
 // key is an instruction's place, and which step of a delegate it is, from 1; 0 stands for the instruction itself.
@@ -34,6 +35,7 @@ type open struct {
 type step struct {
 	key    key
 	name   string
+	fused  []int  // the instructions that run as this one
 	result string // type and sizes of the first result
 	work   backend.Work
 	times  []time.Duration // of each call of the method
@@ -72,15 +74,22 @@ func (r *Recorder) Reset() {
 
 // SetChainDebugHandle says where the events that follow belong.
 func (r *Recorder) SetChainDebugHandle(chain, instruction int) {
-	r.at, r.within = key{chain, instruction, 0}, 0
+	r.at, r.within, r.fused = key{chain, instruction, 0}, 0, nil
 }
+
+// LogFused says which instructions run as the one that begins next.
+func (r *Recorder) LogFused(instructions []int) { r.fused = instructions }
 
 // StartProfiling begins an instruction. Chain -1 is a method as a whole.
 func (r *Recorder) StartProfiling(name string) backend.EventTracerEntry {
 	if r.at.chain < 0 {
 		return r.begin(nil)
 	}
-	return r.begin(r.stepAt(r.at, strings.TrimPrefix(name, "native_call_")))
+	s := r.stepAt(r.at, strings.TrimPrefix(name, "native_call_"))
+	if s.fused = r.fused; s.fused == nil {
+		s.fused = []int{r.at.instruction}
+	}
+	return r.begin(s)
 }
 
 func (r *Recorder) stepAt(k key, name string) *step {

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
+	"github.com/rules-pte/rules_pte/lowerer/internal/bench"
 	"github.com/rules-pte/rules_pte/lowerer/internal/debuginfo"
 	"github.com/rules-pte/rules_pte/lowerer/internal/etrecord"
 	"github.com/rules-pte/rules_pte/lowerer/internal/output"
@@ -26,6 +27,8 @@ type row struct {
 	Method string `json:"method"`
 	// Instruction is the place in the method; nil for the method as a whole.
 	Instruction *int `json:"instruction,omitempty"`
+	// Fused are the instructions that run as this one, itself too, if there are several.
+	Fused []int `json:"fused,omitempty"`
 	// Name is the operator, for a delegate's step its name or number.
 	Name string `json:"name"`
 	// Backend is the id of the delegate's backend.
@@ -86,11 +89,15 @@ func (t *trace) row(call int, plan *pte.ExecutionPlan, e *etdump.Event) row {
 	if e.Chain < 0 {
 		return r
 	}
-	r.Instruction = &e.Instruction
+	r.Instruction, r.Fused = &e.Instruction, e.Fused
 	in := &plan.Chains[e.Chain].Instructions[e.Instruction]
 	switch {
-	case in.Type == pte.KernelCall:
+	case in.Type == pte.KernelCall && len(r.Fused) == 0:
 		r.Name = operatorName(plan, in.A)
+	case in.Type == pte.KernelCall:
+		if name := bench.Operators(plan, e.Chain, r.Fused); name != "" {
+			r.Name = name
+		}
 	case in.Type == pte.DelegateCall:
 		r.Backend = plan.Delegates[in.A].ID
 	}
@@ -101,7 +108,17 @@ func (t *trace) row(call int, plan *pte.ExecutionPlan, e *etdump.Event) row {
 	if e.Chain > 0 { // only the first chain has debug handles
 		return r
 	}
-	r.Handles = t.debug.Of(plan.Name, e.Instruction, step)
+	if step != "" || len(r.Fused) == 0 {
+		r.Handles = t.debug.Of(plan.Name, e.Instruction, step)
+	} else {
+		for _, i := range r.Fused {
+			for _, h := range t.debug.Of(plan.Name, i, "") {
+				if !slices.Contains(r.Handles, h) {
+					r.Handles = append(r.Handles, h)
+				}
+			}
+		}
+	}
 	for _, h := range r.Handles {
 		if n := t.debug.Node(plan.Name, h); n != nil {
 			r.Nodes, r.Module, r.Where = append(r.Nodes, n.Name), n.Module, n.Where
