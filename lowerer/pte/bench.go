@@ -1,6 +1,11 @@
 package pte
 
 import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
 	"github.com/rules-pte/rules_pte/lowerer/internal/bench"
 	"github.com/rules-pte/rules_pte/lowerer/internal/runcmd"
 	"github.com/rules-pte/rules_pte/runtime/executor"
@@ -24,6 +29,7 @@ func runBench(e *env, args []string) error {
 	if msg := o.Conflict(); msg != "" {
 		return usageError(msg)
 	}
+	warnTier(e)
 	defer progress(e, "measuring "+o.Program)()
 	return runcmd.Bench(&o, executor.LoadOptions{Kernels: op.Kernels, Backends: e.backends.Runtime}, e.stdout)
 }
@@ -36,8 +42,24 @@ func runHWBench(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(rest) > 0 || *threads < 0 {
-		return usageError("want no arguments, and no negative number of --threads")
+	if len(rest) > 0 {
+		return usageError("want no arguments")
 	}
+	if msg := runcmd.ThreadsConflict(*threads); msg != "" {
+		return usageError(msg)
+	}
+	warnTier(e)
 	return bench.Measure(kernel.Best(), *threads).Write(e.stdout, *asJSON)
+}
+
+// warnTier says that PTE_ISA names nothing that this machine has.
+func warnTier(e *env) {
+	want := os.Getenv(kernel.TierVar)
+	var names []string
+	for _, t := range kernel.Tiers() {
+		names = append(names, t.String())
+	}
+	if want != "" && !slices.Contains(names, want) {
+		fmt.Fprintf(e.stderr, "warning: %s is %s, and this machine has %s: kernels run as %s\n", kernel.TierVar, want, strings.Join(names, ", "), kernel.Best())
+	}
 }

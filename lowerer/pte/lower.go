@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer"
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/internal/config"
+	"github.com/rules-pte/rules_pte/lowerer/internal/output"
 	"github.com/rules-pte/rules_pte/lowerer/internal/report"
 )
 
@@ -48,6 +51,9 @@ func runLower(e *env, args []string) error {
 	}
 	paths, err := modelPaths(spec, models)
 	if err != nil {
+		return err
+	}
+	if err := output.Apart(slices.Concat(rest, files.srcs, slices.Sorted(maps.Values(paths))), []string{*out, *reportPath, *timingsPath, origins.debug, origins.record}); err != nil {
 		return err
 	}
 	defer progress(e, "lowering "+rest[0])()

@@ -23,6 +23,7 @@ func runRun(e *env, args []string) error {
 	if msg := o.Conflict(); msg != "" {
 		return usageError(msg)
 	}
+	warnTier(e)
 	defer progress(e, "running "+o.Program)()
 	return runcmd.Run(&o, executor.LoadOptions{Kernels: op.Kernels, Backends: e.backends.Runtime}, e.stdout)
 }

@@ -44,14 +44,15 @@ type meter struct {
 	least    time.Duration
 }
 
-// Measure measures this machine with the instructions of tier t, on so many threads; 0 means one for each CPU.
+// Measure measures this machine with the instructions of tier t, on so many threads; 0 means one for each CPU, and more than those are
+// as many.
 func Measure(t kernel.Tier, threads int) *Machine {
 	return meter{attempts: 25, least: 2 * time.Millisecond}.measure(t, threads)
 }
 
 func (mt meter) measure(t kernel.Tier, threads int) *Machine {
-	if threads <= 0 {
-		threads = runtime.GOMAXPROCS(0)
+	if most := runtime.GOMAXPROCS(0); threads <= 0 || threads > most {
+		threads = most
 	}
 	l := peak.Of(t)
 	m := &Machine{CPU: cpuName(), Tier: t.String(), Threads: threads}

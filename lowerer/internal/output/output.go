@@ -38,6 +38,31 @@ func Write(path string, write func(w io.Writer) error) error {
 	return err
 }
 
+// Apart refuses outputs that are inputs, or each other; "" among them is none. The error is a *diag.Error that names the output.
+func Apart(inputs, outputs []string) error {
+	for i, out := range outputs {
+		if out == "" {
+			continue
+		}
+		info, err := os.Stat(out)
+		for _, in := range inputs {
+			if from, e := os.Stat(in); err == nil && e == nil && os.SameFile(info, from) {
+				return apart(out, "would replace the input "+in)
+			}
+		}
+		for _, other := range outputs[:i] {
+			if other != "" && filepath.Clean(other) == filepath.Clean(out) {
+				return apart(out, "is the file of two outputs")
+			}
+		}
+	}
+	return nil
+}
+
+func apart(path, msg string) error {
+	return diag.New(diag.FileWrite, path, "%s", msg).WithHint("choose another path")
+}
+
 // MkdirFor makes the folder that path lies in. The error is a *diag.Error.
 func MkdirFor(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {

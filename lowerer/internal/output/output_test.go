@@ -8,6 +8,33 @@ import (
 	"testing"
 )
 
+// TestApart refuses to replace inputs, under whatever name, and to write a file twice.
+func TestApart(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in")
+	if err := os.WriteFile(in, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := dir + "/./in"
+	for _, c := range []struct {
+		outputs []string
+		want    string
+	}{
+		{[]string{"", filepath.Join(dir, "out"), ""}, ""},
+		{[]string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}, ""},
+		{[]string{"", other}, other + ": would replace the input " + in + ""},
+		{[]string{filepath.Join(dir, "a"), dir + "/./a"}, dir + "/./a: is the file of two outputs"},
+	} {
+		got := ""
+		if err := Apart([]string{"none", in}, c.outputs); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%q: %q, want %q", c.outputs, got, c.want)
+		}
+	}
+}
+
 // TestWriteLeavesNothing checks that a write that fails or panics changes nothing.
 func TestWriteLeavesNothing(t *testing.T) {
 	dir := t.TempDir()

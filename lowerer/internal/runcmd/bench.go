@@ -44,6 +44,9 @@ func (o *BenchOptions) Conflict() string {
 
 // Bench is "pte bench": it times calls of a method without a trace, and the kernels of others with one. The error has codes.
 func Bench(o *BenchOptions, load executor.LoadOptions, stdout io.Writer) error {
+	if err := o.apart(o.HTML); err != nil {
+		return err
+	}
 	rep := &bench.Report{Program: filepath.Base(o.Program)}
 	var times []time.Duration
 	if o.WeightCache != "" { // which a first load may have to write
@@ -77,12 +80,10 @@ func Bench(o *BenchOptions, load executor.LoadOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if o.HTML != "" {
-		if err := output.Write(o.HTML, rep.WritePage); err != nil {
-			return err
-		}
+	if err := rep.Write(stdout, o.JSON); err != nil || o.HTML == "" {
+		return err
 	}
-	return rep.Write(stdout, o.JSON)
+	return output.Write(o.HTML, rep.WritePage)
 }
 
 // with loads the program and calls f with the method and its inputs.

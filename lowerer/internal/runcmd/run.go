@@ -11,6 +11,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -86,10 +87,28 @@ func (o *Options) Conflict() string {
 		return "--debug-buffer needs --trace FILE" + etdumpExt
 	case o.Debug != "" && o.Trace == "":
 		return "--debug needs --trace"
-	case o.Bench < 0 || o.Threads < 0 || o.MaxMemory <= 0:
-		return "--bench, --threads and --max-memory want no negative number"
+	case o.Bench < 0:
+		return "--bench is " + strconv.Itoa(o.Bench) + ", want 0 or more"
+	case o.MaxMemory <= 0:
+		return "--max-memory is " + strconv.FormatInt(o.MaxMemory, 10) + ", want 1 or more"
+	}
+	return ThreadsConflict(o.Threads)
+}
+
+// MostThreads is the largest --threads.
+const MostThreads = 1024
+
+// ThreadsConflict says what is wrong with --threads, or nothing.
+func ThreadsConflict(n int) string {
+	if n < 0 || n > MostThreads {
+		return "--threads is " + strconv.Itoa(n) + ", want 0 (one for each CPU) to " + strconv.Itoa(MostThreads)
 	}
 	return ""
+}
+
+// apart refuses outputs that are files which the command reads.
+func (o *Options) apart(outputs ...string) error {
+	return output.Apart(slices.Concat([]string{o.Program, o.Cases, o.Debug}, o.Inputs, o.Data), outputs)
 }
 
 // report is what --json prints.
@@ -132,6 +151,9 @@ type file struct {
 
 // Run is "pte run" with the kernels and backends of load. It writes nothing if a call fails. The error has codes.
 func Run(o *Options, load executor.LoadOptions, stdout io.Writer) error {
+	if err := o.apart(o.Trace, o.DebugBuffer); err != nil {
+		return err
+	}
 	r := &run{Options: o, stdout: stdout}
 	if o.Trace != "" {
 		r.gen = etdump.New(debugLevel(o.DebugBuffer))
