@@ -24,6 +24,44 @@ func block(t *testing.T, page, language, head string) string {
 	return ""
 }
 
+// TestGoPage builds the program of docs/go.md with its go.mod, and runs it.
+func TestGoPage(t *testing.T) {
+	if os.Getenv("PTE_HOST") == "" {
+		t.Skip("PTE_HOST is not set")
+	}
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("go.sum", string(sums))
+	write("go.mod", strings.Replace(block(t, "docs/go.md", "", "module "), "../rules_pte", root, 1))
+	write("main.go", block(t, "docs/go.md", "go", "package main"))
+	run := func(name string, args ...string) string {
+		cmd := exec.Command(name, args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+		}
+		return string(out)
+	}
+	goRun(t, "run", "./lowerer/cmd/pte", "lower", "-o", filepath.Join(dir, "net.pte"), "backends/backendtest/testdata/chain.pt2")
+	run("go", "build", "-o", "detector", ".")
+	if out := run("./detector"); !strings.HasPrefix(out, "float32[2, 5, 6, 6]") || strings.Count(out, "\n") != 1 {
+		t.Errorf("the program prints %s", out)
+	}
+}
+
 // TestNewUser does what the README says, in an empty workspace with the lines of docs/rules.md: it lowers a model, builds a runtime
 // for another machine, and tests the program, with the tool that Bazel compiles.
 func TestNewUser(t *testing.T) {
