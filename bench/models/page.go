@@ -12,7 +12,9 @@ How fast models run, made by
 
     go run ./bench/models --sets ../shared/zoo/ready:LARGER --python PYTHON --litert LITERT --threads 1,2 --markdown docs/benchmarks.md --floors bench/models/floors.json
 
-where LARGER has the larger models of the zoo's ` + "`export.py`" + `. LITERT is an interpreter of its own:
+where PYTHON has executorch, torch, onnxruntime and onnxscript ([CONTRIBUTING.md](../CONTRIBUTING.md)), and LARGER the larger models of
+the zoo's ` + "`export.py`" + `. The zoo is the project's collection of models, beside the checkout; folders of a ` + "`model.pt2`" + ` and its
+` + "`case.json`" + ` will do. LITERT is an interpreter of its own:
 
     uv venv litert && uv pip install --python litert/bin/python litert-torch
 
@@ -25,7 +27,8 @@ Medians of `
 official portable one, where it is the one without a delegate. Ours and the official runtime are called from Go and C++, ONNX
 Runtime and LiteRT from Python with inputs and outputs bound, which costs about as much as ` + "`add`" + ` shows. Memory is the most that
 the process had after a load and a call; of ONNX Runtime without what Python and its libraries take. The load
-is the shortest of some, the sides one after the other.
+is the shortest of some, the sides one after the other. The ratios of loads and of memory are the official runtime's over ours; "best" has
+the ratios of the shortest calls of each side, which a busy machine disturbs less than medians.
 `
 )
 
