@@ -1,9 +1,11 @@
 package executor
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -43,6 +45,31 @@ func TestGuards(t *testing.T) {
 	inputs := []Value{of(4, 3), of(9), IntOf(9)}
 	if n := testing.AllocsPerRun(10, func() { _ = m.checkGuards(inputs) }); n != 0 {
 		t.Errorf("%v allocations, want none", n)
+	}
+}
+
+// TestGuardedInputs names inputs in other errors than those of guards, and says of another rank that it is one.
+func TestGuardedInputs(t *testing.T) {
+	x, out := tensorValue(4, 3), tensorValue(4, 3)
+	guards := pte.EValue{Type: pte.String, String: pte.GuardsPrefix + "0\t0\tx\t\t\t4\t\n"}
+	p := plan([]pte.EValue{x, {Type: pte.Int, Int: 1}, out, guards}, []int64{0, 0}, pte.Instruction{Type: pte.KernelCall, Args: []int32{0, 0, 1, 2, 2}})
+	p.Plans[0].Operators = []pte.Operator{{Name: "aten::add", Overload: "out"}}
+	p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0}, []int32{2}
+	m := methodOf(t, p, op.Kernels)
+	for _, c := range []struct {
+		dtype tensor.ScalarType
+		sizes []tensor.Dim
+		want  string
+	}{
+		{tensor.Float, []tensor.Dim{5, 3}, "input 0 (x): dimension 0 has size 5, want 4"},
+		{tensor.Float, []tensor.Dim{5}, "input 0 (x) has sizes [5], want [4, 3]"},
+		{tensor.Double, []tensor.Dim{4, 3}, "input 0 (x) has dtype float64, want float32"},
+	} {
+		in := &tensor.Tensor{Meta: tensor.Meta{DType: c.dtype, Sizes: c.sizes}}
+		in.Data = make([]byte, in.Nbytes())
+		if _, err := m.Run(context.Background(), Values(in)); messageOf(err) != "run forward: "+c.want {
+			t.Errorf("got %q, want %q", messageOf(err), c.want)
+		}
 	}
 }
 

@@ -80,8 +80,10 @@ func (m *Method) setInputs(inputs []Value) error {
 	if len(inputs) != len(want) {
 		return fail(pte.InvalidArgument, "got ", itoa(len(inputs)), " inputs, want ", itoa(len(want)))
 	}
-	if err := m.m.checkGuards(inputs); err != nil {
-		return err
+	if m.m.ranksFit(inputs) {
+		if err := m.m.checkGuards(inputs); err != nil {
+			return err
+		}
 	}
 	for i := range inputs {
 		if err := m.setInput(i, &inputs[i]); err != nil {
@@ -89,6 +91,27 @@ func (m *Method) setInputs(inputs []Value) error {
 		}
 	}
 	return nil
+}
+
+// ranksFit reports whether the tensors among the inputs have the ranks that the method takes; setInput says which has not.
+func (m *method) ranksFit(inputs []Value) bool {
+	for i := range inputs {
+		in, t := inputs[i].Tensor, m.vals[m.plan.Inputs[i]].Tensor
+		if in != nil && t != nil && len(in.Sizes) != len(t.Sizes) {
+			return false
+		}
+	}
+	return true
+}
+
+// inputText is "input 1", with its name where the program has that.
+func (m *method) inputText(i int) string {
+	for k := range m.guards {
+		if g := &m.guards[k]; g.input == i {
+			return "input " + itoa(i) + " (" + g.name + ")"
+		}
+	}
+	return "input " + itoa(i)
 }
 
 func (m *Method) setInput(i int, in *Value) error {
@@ -100,17 +123,17 @@ func (m *Method) setInput(i int, in *Value) error {
 	}
 	symbolic := from.Kind == None && m.m.used[v] // the official emitter's symbolic inputs have no kind
 	if in.Kind != from.Kind && !(symbolic && isNumber(in)) {
-		return fail(pte.InvalidArgument, "input ", itoa(i), " is ", kindName(in.Kind), ", want ", kindName(from.Kind))
+		return fail(pte.InvalidArgument, m.m.inputText(i), " is ", kindName(in.Kind), ", want ", kindName(from.Kind))
 	}
 	switch in.Kind {
 	case Tensor:
 		if in.Tensor == nil {
-			return fail(pte.InvalidArgument, "input ", itoa(i), " is a nil tensor")
+			return fail(pte.InvalidArgument, m.m.inputText(i), " is a nil tensor")
 		}
 		return m.setTensor(i, int(v), in.Tensor)
 	case Int, Bool, Float, String:
 		if !m.m.used[v] && !sameNumber(in, from) {
-			return fail(pte.InvalidArgument, "input ", itoa(i), " is ", in.String(), ", the program was exported for ", from.String())
+			return fail(pte.InvalidArgument, m.m.inputText(i), " is ", in.String(), ", the program was exported for ", from.String())
 		}
 		val.Kind, val.Int, val.Float, val.Str = in.Kind, in.Int, in.Float, in.Str
 	}
@@ -134,17 +157,17 @@ func (m *Method) setTensor(i, v int, in *tensor.Tensor) error {
 	}
 	from, dynamism := m.m.vals[v].Tensor, m.m.plan.Values[v].Tensor.Dynamism
 	if in.DType != from.DType {
-		return fail(pte.InvalidArgument, "input ", itoa(i), " has dtype ", in.DType.String(), ", want ", from.DType.String())
+		return fail(pte.InvalidArgument, m.m.inputText(i), " has dtype ", in.DType.String(), ", want ", from.DType.String())
 	}
 	if !m.m.sizesFit(v, in.Sizes, dynamism) {
-		return fail(pte.InvalidArgument, "input ", itoa(i), " has sizes ", op.SizesText(in.Sizes), ", want ", boundText(from.Sizes, dynamism))
+		return fail(pte.InvalidArgument, m.m.inputText(i), " has sizes ", op.SizesText(in.Sizes), ", want ", boundText(from.Sizes, dynamism))
 	}
 	if !in.ValidOrder() {
-		return fail(pte.InvalidArgument, "input ", itoa(i), " has a dim order that is not a permutation of ", itoa(len(in.Sizes)), " dimensions")
+		return fail(pte.InvalidArgument, m.m.inputText(i), " has a dim order that is not a permutation of ", itoa(len(in.Sizes)), " dimensions")
 	}
 	n, ok := in.BoundedBytes(m.m.prog.opts.MaxMemory)
 	if !ok || int64(len(in.Data)) < n {
-		return fail(pte.InvalidArgument, "input ", itoa(i), " has ", itoa(len(in.Data)), " bytes, want ", itoa(n))
+		return fail(pte.InvalidArgument, m.m.inputText(i), " has ", itoa(len(in.Data)), " bytes, want ", itoa(n))
 	}
 	copy(t.Sizes, in.Sizes)
 	m.resizes++
@@ -170,7 +193,7 @@ func (m *Method) takeBytes(i, v int, in, t *tensor.Tensor, n int, same bool) err
 		}
 	}
 	if n > cap(t.Data) {
-		return fail(pte.InvalidArgument, "input ", itoa(i), " needs ", itoa(n), " bytes, its place has ", itoa(cap(t.Data)))
+		return fail(pte.InvalidArgument, m.m.inputText(i), " needs ", itoa(n), " bytes, its place has ", itoa(cap(t.Data)))
 	}
 	t.Data = t.Data[:n]
 	if same {
@@ -230,7 +253,7 @@ func (m *Method) writeBack(inputs []Value) error {
 		}
 		in, t := inputs[i].Tensor, m.vals[v].Tensor
 		if !slices.Equal(in.Sizes, t.Sizes) {
-			return fail(pte.InvalidArgument, "input ", itoa(i), " has sizes ", op.SizesText(in.Sizes), ", the method changes them to ", op.SizesText(t.Sizes))
+			return fail(pte.InvalidArgument, m.m.inputText(i), " has sizes ", op.SizesText(in.Sizes), ", the method changes them to ", op.SizesText(t.Sizes))
 		}
 		if sameOrder(&in.Meta, &t.Meta) {
 			tensor.Copy(in.Data, t.Data)
