@@ -198,10 +198,4 @@ func (p *Plan) instruction(i int) string {
 }
 
 // operator is the full name of operator i.
-func (p *Plan) operator(i int32) string {
-	o := p.Operators[i]
-	if o.Overload == "" {
-		return o.Name
-	}
-	return o.Name + "." + o.Overload
-}
+func (p *Plan) operator(i int32) string { return p.Operators[i].FullName() }

@@ -54,7 +54,7 @@ func instruction(t *testing.T, plan *pte.ExecutionPlan, name string, after ...in
 	}
 	for i := range plan.Chains[0].Instructions {
 		in := &plan.Chains[0].Instructions[i]
-		if in.Type == pte.KernelCall && operatorName(plan.Operators[in.A]) == name {
+		if in.Type == pte.KernelCall && plan.Operators[in.A].FullName() == name {
 			if skip--; skip < 0 {
 				return in
 			}

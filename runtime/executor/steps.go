@@ -35,8 +35,8 @@ type step struct {
 // operatorNames are the names of a plan's operators.
 func operatorNames(plan *pte.ExecutionPlan) []string {
 	names := make([]string, len(plan.Operators))
-	for i, o := range plan.Operators {
-		names[i] = operatorName(o)
+	for i := range plan.Operators {
+		names[i] = plan.Operators[i].FullName()
 	}
 	return names
 }
@@ -53,13 +53,6 @@ func fusedOf(steps []step, list ...int) []int {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-func operatorName(o pte.Operator) string {
-	if o.Overload == "" {
-		return o.Name
-	}
-	return o.Name + "." + o.Overload
 }
 
 // outsAndReads are the values that an instruction writes without and with reading what they hold. Without a

@@ -154,6 +154,14 @@ type ExtraTensorInfo struct {
 // Operator is the name and overload of a kernel: "aten::add", "out".
 type Operator struct{ Name, Overload string }
 
+// FullName is the name with the overload, if there is one: "aten::add.out".
+func (o *Operator) FullName() string {
+	if o.Overload == "" {
+		return o.Name
+	}
+	return o.Name + "." + o.Overload
+}
+
 // Chain is a list of instructions.
 type Chain struct {
 	Inputs, Outputs []int32

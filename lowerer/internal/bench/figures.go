@@ -77,9 +77,7 @@ func (r *Recorder) rows(plan *pte.ExecutionPlan, m *Machine) []Row {
 		in := &plan.Chains[s.key.chain].Instructions[s.key.instruction]
 		switch in.Type {
 		case pte.KernelCall:
-			if row.Name = Operators(plan, s.key.chain, s.fused); row.Name == "" {
-				row.Name = s.name
-			}
+			row.Name = cmp.Or(Operators(plan, s.key.chain, s.fused), s.name)
 		case pte.DelegateCall:
 			row.Backend = plan.Delegates[in.A].ID
 			if s.key.step == 0 {
@@ -103,8 +101,7 @@ func Operators(plan *pte.ExecutionPlan, chain int, instructions []int) string {
 	}
 	names := make([]string, len(instructions))
 	for i, k := range instructions {
-		o := plan.Operators[plan.Chains[chain].Instructions[k].A]
-		names[i] = strings.TrimSuffix(o.Name+"."+o.Overload, ".")
+		names[i] = plan.Operators[plan.Chains[chain].Instructions[k].A].FullName()
 	}
 	return strings.Join(names, " + ")
 }

@@ -192,7 +192,7 @@ func kernelMACs(plan *pte.ExecutionPlan, name string, args []int32) int64 {
 }
 
 func (m *methodDelegation) kernel(o pte.Operator, frames []pte.Frame) {
-	name := strings.TrimSuffix(o.Name+"."+o.Overload, ".")
+	name := o.FullName()
 	k := m.Kernels[name]
 	if k == nil {
 		k = &kernelCallsLeft{Lines: []string{}}

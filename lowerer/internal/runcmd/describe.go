@@ -2,7 +2,6 @@ package runcmd
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
@@ -263,5 +262,5 @@ func operatorName(p *pte.ExecutionPlan, i int32) string {
 	if i < 0 || int(i) >= len(p.Operators) {
 		return fmt.Sprintf("operator %d", i)
 	}
-	return strings.TrimSuffix(p.Operators[i].Name+"."+p.Operators[i].Overload, ".")
+	return p.Operators[i].FullName()
 }

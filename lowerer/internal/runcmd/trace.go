@@ -1,6 +1,7 @@
 package runcmd
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -90,14 +91,14 @@ func (t *trace) row(call int, plan *pte.ExecutionPlan, e *etdump.Event) row {
 		return r
 	}
 	r.Instruction, r.Fused = &e.Instruction, e.Fused
+	ran := e.Fused
+	if len(ran) == 0 {
+		ran = []int{e.Instruction}
+	}
 	in := &plan.Chains[e.Chain].Instructions[e.Instruction]
 	switch {
-	case in.Type == pte.KernelCall && len(r.Fused) == 0:
-		r.Name = operatorName(plan, in.A)
 	case in.Type == pte.KernelCall:
-		if name := bench.Operators(plan, e.Chain, r.Fused); name != "" {
-			r.Name = name
-		}
+		r.Name = cmp.Or(bench.Operators(plan, e.Chain, ran), r.Name)
 	case in.Type == pte.DelegateCall:
 		r.Backend = plan.Delegates[in.A].ID
 	}
@@ -108,14 +109,10 @@ func (t *trace) row(call int, plan *pte.ExecutionPlan, e *etdump.Event) row {
 	if e.Chain > 0 { // only the first chain has debug handles
 		return r
 	}
-	if step != "" || len(r.Fused) == 0 {
-		r.Handles = t.debug.Of(plan.Name, e.Instruction, step)
-	} else {
-		for _, i := range r.Fused {
-			for _, h := range t.debug.Of(plan.Name, i, "") {
-				if !slices.Contains(r.Handles, h) {
-					r.Handles = append(r.Handles, h)
-				}
+	for _, i := range ran {
+		for _, h := range t.debug.Of(plan.Name, i, step) {
+			if !slices.Contains(r.Handles, h) {
+				r.Handles = append(r.Handles, h)
 			}
 		}
 	}
