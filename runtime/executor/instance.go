@@ -170,15 +170,7 @@ func (m *Method) resizeForDelegate(t *tensor.Tensor, sizes []tensor.Dim) error {
 	case r&noResize != 0 && !slices.Equal(t.Sizes, sizes):
 		return errors.New("output has the static sizes " + op.SizesText(t.Sizes) + ", want " + op.SizesText(sizes))
 	}
-	return m.resize(t, sizes, m.grow)
-}
-
-// resize is op.Resize of a tensor of the method.
-func (m *Method) resize(t *tensor.Tensor, sizes []tensor.Dim, grow func(*tensor.Tensor, int) error) error {
-	if !slices.Equal(t.Sizes, sizes) {
-		m.resizes++
-	}
-	return op.Resize(t, sizes, grow)
+	return m.env.Resize(t, sizes, m.grow)
 }
 
 func (m *Method) allocArenas() (err error) {

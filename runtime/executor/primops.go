@@ -316,7 +316,7 @@ func etCopyIndex(m *Method, a []*op.Value) error {
 	sizes[0] = i + 1
 	copy(sizes[1:], src.Sizes)
 	n, held := src.Nbytes(), dst.Data
-	if err := m.resize(dst, sizes[:len(dst.Sizes)], m.growLoop); err != nil {
+	if err := m.env.Resize(dst, sizes[:len(dst.Sizes)], m.growLoop); err != nil {
 		return err
 	}
 	if i > 0 && n > 0 && len(held) > 0 && &held[0] != &dst.Data[0] {

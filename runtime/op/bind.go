@@ -29,6 +29,21 @@ type Env struct {
 	alloc func(n int) ([]byte, error)
 }
 
+// Resize is Resize of a tensor of the method.
+func (e *Env) Resize(t *tensor.Tensor, sizes []tensor.Dim, grow func(*tensor.Tensor, int) error) error {
+	if !slices.Equal(t.Sizes, sizes) {
+		e.resized()
+	}
+	return Resize(t, sizes, grow)
+}
+
+// resized counts a change of sizes.
+func (e *Env) resized() {
+	if e.Resizes != nil {
+		*e.Resizes++
+	}
+}
+
 func serially(n, _ int, f func(lo, hi int)) {
 	if n > 0 {
 		f(0, n)
@@ -366,7 +381,7 @@ func (v *Invoker) run() error {
 	v.call.same = v.direct && v.known
 	if err := v.plan.Kernel.Run(&v.call, v.plan.state); err != nil {
 		v.known = false
-		v.resized() // perhaps
+		v.env.resized() // perhaps
 		return err
 	}
 	if v.known = v.direct; v.known {
@@ -388,7 +403,7 @@ func (v *Invoker) resize() error {
 		if err := v.checkStatic(i, t.Sizes, sizes); err != nil {
 			return err
 		}
-		if err := v.setSizes(t, sizes); err != nil {
+		if err := v.env.Resize(t, sizes, v.env.Grow); err != nil {
 			return err
 		}
 	}
@@ -441,21 +456,6 @@ func (v *Invoker) sameSizes() bool {
 	}
 	v.sawSizes()
 	return true
-}
-
-// setSizes is Resize of an out.
-func (v *Invoker) setSizes(t *tensor.Tensor, sizes []tensor.Dim) error {
-	if !slices.Equal(t.Sizes, sizes) {
-		v.resized()
-	}
-	return Resize(t, sizes, v.env.Grow)
-}
-
-// resized counts a change of sizes.
-func (v *Invoker) resized() {
-	if v.env.Resizes != nil {
-		*v.env.Resizes++
-	}
 }
 
 // checkStatic refuses other sizes for an out that is static.
@@ -601,13 +601,13 @@ func (v *Invoker) takeOuts() error {
 				copy(t.Sizes, inferred)
 				return err
 			}
-			v.resized()
+			v.env.resized()
 			continue
 		}
 		if err := v.checkStatic(i, t.Sizes, got.Sizes); err != nil {
 			return err
 		}
-		if err := v.setSizes(t, got.Sizes); err != nil {
+		if err := v.env.Resize(t, got.Sizes, v.env.Grow); err != nil {
 			return err
 		}
 		if sameOrder(t, got.DimOrder) {
