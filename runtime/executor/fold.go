@@ -303,16 +303,8 @@ func (f *folder) give(s *step) {
 	var data []byte
 	if f.sameBytes(s) {
 		c, data = f.base[s.args[0]], f.vals[s.args[0]].Tensor.Data
-	} else if c = f.prog.knownFolded(s, f.vals); c != nil {
-		data = c.out.Data
 	} else {
-		c = f.prog.newFolded(s, s.kernelArgs(f.vals), &f.vals[s.outs[0]].Tensor.Meta, f.temporary(s))
-		f.each(s.args, func(v int32) {
-			if from := f.base[v]; from != nil && !slices.Contains(c.from, from) {
-				from.users.Add(1)
-				c.from = append(c.from, from)
-			}
-		})
+		c = f.foldedOf(s)
 		data = c.out.Data
 	}
 	for _, v := range f.names[s.outs[0]] {
@@ -322,6 +314,22 @@ func (f *folder) give(s *step) {
 			c.values = append(c.values, t)
 		}
 	}
+}
+
+// foldedOf is what s gives: a constant that is there, or a new one.
+func (f *folder) foldedOf(s *step) *folded {
+	args, out := s.kernelArgs(f.vals), &f.vals[s.outs[0]].Tensor.Meta
+	if c := f.prog.knownFolded(s, args, out); c != nil {
+		return c
+	}
+	c := f.prog.newFolded(s, args, out, f.temporary(s))
+	f.each(s.args, func(v int32) {
+		if from := f.base[v]; from != nil && !slices.Contains(c.from, from) {
+			from.users.Add(1)
+			c.from = append(c.from, from)
+		}
+	})
+	return c
 }
 
 // newFolded is what step s gives of constant arguments, not yet computed.
@@ -345,15 +353,14 @@ const foldsOfOne = 8
 
 // knownFolded is what a step like s gives of the same arguments, as methods with the same weights have them, if that has memory;
 // else nil.
-func (p *Program) knownFolded(s *step, vals []op.Value) *folded {
-	args, out := s.kernelArgs(vals), &vals[s.outs[0]].Tensor.Meta
+func (p *Program) knownFolded(s *step, args []op.Value, out *tensor.Meta) *folded {
 	b := firstBytes(args)
 	if b == nil {
 		return nil
 	}
 	list := p.foldsOf[&b[0]]
 	for _, c := range list[:min(len(list), foldsOfOne)] {
-		if c.plan.Kernel == s.plan.Kernel && sameMeta(&c.out.Meta, out) && slices.EqualFunc(c.args, args, sameConstant) {
+		if c.plan.Kernel == s.plan.Kernel && c.out.Equal(out) && slices.EqualFunc(c.args, args, sameConstant) {
 			return c
 		}
 	}
@@ -380,11 +387,7 @@ func sameConstant(a, b op.Value) bool {
 	if s == nil || t == nil {
 		return s == t
 	}
-	return len(s.Data) > 0 && len(t.Data) == len(s.Data) && &s.Data[0] == &t.Data[0] && sameMeta(&s.Meta, &t.Meta)
-}
-
-func sameMeta(a, b *tensor.Meta) bool {
-	return a.DType == b.DType && slices.Equal(a.Sizes, b.Sizes) && slices.Equal(a.DimOrder, b.DimOrder)
+	return len(s.Data) > 0 && len(t.Data) == len(s.Data) && &s.Data[0] == &t.Data[0] && s.Equal(&t.Meta)
 }
 
 // temporary reports whether other constants alone are computed from what s gives.

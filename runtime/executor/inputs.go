@@ -80,7 +80,7 @@ func (m *Method) setInputs(inputs []Value) error {
 	if len(inputs) != len(want) {
 		return fail(pte.InvalidArgument, "got ", itoa(len(inputs)), " inputs, want ", itoa(len(want)))
 	}
-	if m.m.ranksFit(inputs) {
+	if len(m.m.guards) > 0 && m.m.ranksFit(inputs) {
 		if err := m.m.checkGuards(inputs); err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func (m *Method) setTensor(i, v int, in *tensor.Tensor) error {
 // like reports whether an input has the type, the sizes and the order of the last one, which t still has, and the bytes for
 // them: then it is as right as that one was.
 func like(in, t *tensor.Tensor) bool {
-	return in.DType == t.DType && len(t.Data) > 0 && len(in.Data) >= len(t.Data) && slices.Equal(in.Sizes, t.Sizes) && slices.Equal(in.DimOrder, t.DimOrder)
+	return len(t.Data) > 0 && len(in.Data) >= len(t.Data) && in.Meta.Equal(&t.Meta)
 }
 
 // takeBytes copies an input's n bytes to t, or shares them where nothing is planned for t; same says that their order is that of t.

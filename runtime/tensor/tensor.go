@@ -2,7 +2,10 @@
 // lowerer and the runtime share.
 package tensor
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // MaxRank is the largest number of dimensions of a tensor (ExecuTorch's kTensorDimensionLimit).
 const MaxRank = 16
@@ -112,6 +115,11 @@ func (m *Meta) Static() bool {
 		}
 	}
 	return true
+}
+
+// Equal reports whether m and o have the same type, sizes and order.
+func (m *Meta) Equal(o *Meta) bool {
+	return m.DType == o.DType && slices.Equal(m.Sizes, o.Sizes) && slices.Equal(m.DimOrder, o.DimOrder)
 }
 
 // Clone is a copy that shares nothing with m.
