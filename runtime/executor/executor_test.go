@@ -561,19 +561,25 @@ func TestSizesThatAKernelFinds(t *testing.T) {
 	}
 }
 
-// methodOf is method forward of an instance of p.
-func methodOf(t testing.TB, p *pte.Program, kernels []*op.Kernel) *Method {
+// loadOf loads p.
+func loadOf(t testing.TB, p *pte.Program, opts LoadOptions) *Program {
 	t.Helper()
 	file, err := pte.Marshal(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	prog, err := Load(file, LoadOptions{Kernels: kernels, Threads: 1})
+	prog, err := Load(file, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(prog.Close)
-	inst, err := prog.NewInstance()
+	return prog
+}
+
+// methodOf is method forward of an instance of p.
+func methodOf(t testing.TB, p *pte.Program, kernels []*op.Kernel) *Method {
+	t.Helper()
+	inst, err := loadOf(t, p, LoadOptions{Kernels: kernels, Threads: 1}).NewInstance()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,18 +82,10 @@ func loadWeights(t *testing.T, opts LoadOptions, change func(p *pte.Program)) (*
 	t.Helper()
 	file := weightsProgram()
 	change(file)
-	b, err := pte.Marshal(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if opts.Kernels == nil {
 		opts.Kernels = op.Kernels
 	}
-	p, err := Load(b, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
+	p := loadOf(t, file, opts)
 	inst, err := p.NewInstance()
 	if err != nil {
 		t.Fatal(err)
@@ -237,14 +229,7 @@ func TestFoldFails(t *testing.T) {
 	if want := "instruction 0 (" + dequantizeName; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "no weights") {
 		t.Errorf("got %v, want an error at %s", err, want)
 	}
-	b, err := pte.Marshal(weightsProgram())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := Load(b, LoadOptions{Kernels: kernels, WeightCache: func(kernel.Tier) Weights { return l }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := loadOf(t, weightsProgram(), LoadOptions{Kernels: kernels, WeightCache: func(kernel.Tier) Weights { return l }})
 	inst, err := p.NewInstance()
 	if err != nil {
 		t.Fatal(err)

@@ -26,16 +26,8 @@ func loadChanged(t *testing.T, name string, opts LoadOptions, change func(plan *
 	t.Helper()
 	file := *loadTest(t, name, LoadOptions{}).File()
 	change(file.Plans[0])
-	b, err := pte.Marshal(&file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	opts.Kernels = op.Kernels
-	p, err := Load(b, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Close)
+	p := loadOf(t, &file, opts)
 	z := readModel(t, "testdata/"+name)
 	calls := z.Cases[0].Calls
 	runCalls(t, p, "testdata/"+name, z.Rtol, append(calls, calls...)) // again: kernels keep what follows from sizes

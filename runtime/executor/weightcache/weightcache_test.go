@@ -76,6 +76,21 @@ func run(t *testing.T, file []byte, path string) (outputs, said string) {
 	return outputs, said
 }
 
+// load loads a program and makes an instance, with which its weights are packed and kept.
+func load(t *testing.T, file []byte, opts executor.LoadOptions) {
+	t.Helper()
+	p, err := executor.Load(file, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	inst, err := p.NewInstance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst.Close()
+}
+
 // ramps are inputs of the largest sizes.
 func ramps(infos []executor.ValueInfo) []executor.Value {
 	values := make([]executor.Value, len(infos))
@@ -290,16 +305,7 @@ func TestNobodyIsTold(t *testing.T) {
 	if err := os.WriteFile(path, []byte(magic+"damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := executor.Load(programs(t)["images/portable.pte"], executor.LoadOptions{Kernels: op.Kernels, WeightCache: File(path, nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	inst, err := p.NewInstance()
-	if err != nil {
-		t.Fatal(err)
-	}
-	inst.Close()
+	load(t, programs(t)["images/portable.pte"], executor.LoadOptions{Kernels: op.Kernels, WeightCache: File(path, nil)})
 	if len(read(t, path)) == 0 {
 		t.Error("the file was not replaced")
 	}
@@ -316,17 +322,8 @@ func TestTraced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := executor.Load(file, executor.LoadOptions{Kernels: op.Kernels, Tracer: etdump.New(etdump.IntermediateOutputs),
+	load(t, file, executor.LoadOptions{Kernels: op.Kernels, Tracer: etdump.New(etdump.IntermediateOutputs),
 		WeightCache: File(path, func(err error) { t.Error(err) })})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	inst, err := p.NewInstance()
-	if err != nil {
-		t.Fatal(err)
-	}
-	inst.Close()
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the file was replaced (%v)", err)
 	}
