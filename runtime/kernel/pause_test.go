@@ -165,7 +165,8 @@ func moves(tier Tier, o, x []float32) map[string]func() {
 		"squares":    func() { SquaresF32(tier, x, 1) },
 		"accumulate": func() { AccumulateF64(tier, double, x) },
 		"largest":    func() { largest.Run(tier, len(x)) },
-		"transpose":  func() { transposeBy(squareSides(tier), o, x, 256, 256, 256, 256) },
+		"transpose":  func() { transposeBy(squareSides(tier, 4), o, x, 256, 256, 256, 256) },
+		"halves":     func() { transposeBy(squareSides(tier, 2), half, half[len(half)/2:], 256, 128, 128, 256) },
 		"dequantize": func() { DequantizeS8(tier, o, bytesOf(half), 1, 0) },
 	}
 }

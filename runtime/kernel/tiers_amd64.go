@@ -156,26 +156,33 @@ func (l *Largest) run(t Tier, size int) {
 	}
 }
 
-// squareSides are the sides of the squares that kernels transpose, the larger ones first.
-func squareSides(t Tier) []int {
-	switch t {
-	case Scalar:
+// squareSides are the sides of the squares of elements of size bytes that kernels transpose, the larger ones first.
+func squareSides(t Tier, size uintptr) []int {
+	switch {
+	case t == Scalar:
 		return nil
-	case AVX2:
-		return sidesAVX2
+	case size == 2:
+		return halvesAVX2
+	case size != 4:
+		return nil
+	case t == AVX2:
+		return wordsAVX2
 	}
-	return sidesAVX512
+	return wordsAVX512
 }
 
-var sidesAVX2, sidesAVX512 = []int{8}, []int{16, 8}
+var halvesAVX2, wordsAVX2, wordsAVX512 = []int{16}, []int{8}, []int{16, 8}
 
 // runSquares transposes squares of this side; like Gemm.Run it has a frame of its own.
 //
 //go:noinline
-func runSquares(side int, a *transposition) {
-	if side == 16 {
+func runSquares(side int, size uintptr, a *transposition) {
+	switch {
+	case size == 2:
+		transposeHalvesAVX2(a)
+	case side == 16:
 		transposeAVX512(a)
-		return
+	default:
+		transposeAVX2(a)
 	}
-	transposeAVX2(a)
 }

@@ -108,17 +108,28 @@ func (l *Largest) run(_ Tier, size int) {
 	largestX2NEON(l)
 }
 
-// squareSides are the sides of the squares that kernels transpose.
-func squareSides(t Tier) []int {
-	if t == Scalar {
+// squareSides are the sides of the squares of elements of size bytes that kernels transpose.
+func squareSides(t Tier, size uintptr) []int {
+	switch {
+	case t == Scalar:
 		return nil
+	case size == 2:
+		return halvesNEON
+	case size == 4:
+		return wordsNEON
 	}
-	return sidesNEON
+	return nil
 }
 
-var sidesNEON = []int{4}
+var halvesNEON, wordsNEON = []int{8}, []int{4}
 
 // runSquares transposes squares; like Gemm.Run it has a frame of its own.
 //
 //go:noinline
-func runSquares(_ int, a *transposition) { transposeNEON(a) }
+func runSquares(_ int, size uintptr, a *transposition) {
+	if size == 2 {
+		transposeHalvesNEON(a)
+		return
+	}
+	transposeNEON(a)
+}

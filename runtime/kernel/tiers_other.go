@@ -26,6 +26,6 @@ func (f *TapsF32) call(*Taps, int, bool) {}
 func (l *Largest) run(Tier, int) {}
 
 // squareSides is empty: no kernel transposes squares.
-func squareSides(Tier) []int { return nil }
+func squareSides(Tier, uintptr) []int { return nil }
 
-func runSquares(int, *transposition) {}
+func runSquares(int, uintptr, *transposition) {}

@@ -79,6 +79,6 @@ func (l *Largest) run(_ Tier, size int) {
 }
 
 // squareSides is empty: no kernel transposes squares.
-func squareSides(Tier) []int { return nil }
+func squareSides(Tier, uintptr) []int { return nil }
 
-func runSquares(int, *transposition) {}
+func runSquares(int, uintptr, *transposition) {}

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// transposition is a row of squares of 4-byte elements to transpose. Its layout is known to the generator.
+// transposition is a row of squares of elements of 4 or 2 bytes to transpose. Its layout is known to the generator.
 type transposition struct {
 	src    unsafe.Pointer // one square beside the other
 	from   uintptr        // bytes from a row of src to the next
@@ -28,11 +28,7 @@ func Transpose[T any](dst, src []T, n, m, to, from int) {
 		transposeThree(dst, src, n, from)
 		return
 	}
-	var sides []int
-	if unsafe.Sizeof(*new(T)) == 4 {
-		sides = squareSides(moveTier())
-	}
-	transposeBy(sides, dst, src, n, m, to, from)
+	transposeBy(squareSides(moveTier(), unsafe.Sizeof(*new(T))), dst, src, n, m, to, from)
 }
 
 // transposeBy is Transpose with squares of these sides.
@@ -65,7 +61,7 @@ func transposeSquares[T any](side int, dst, src []T, n, to, from int) {
 	whole := n / side * side
 	_, _ = dst[(n-1)*to+side-1], src[(side-1)*from+n-1]
 	size := unsafe.Sizeof(*new(T))
-	runSquares(side, &transposition{unsafe.Pointer(&src[0]), uintptr(from) * size, unsafe.Pointer(&dst[0]), uintptr(to) * size, uintptr(n / side)})
+	runSquares(side, size, &transposition{unsafe.Pointer(&src[0]), uintptr(from) * size, unsafe.Pointer(&dst[0]), uintptr(to) * size, uintptr(n / side)})
 	for i := whole; i < n; i++ {
 		o := dst[i*to:][:side]
 		for j := range o {

@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"testing"
+	"unsafe"
 )
 
 // transposeSizes are rows and columns around the squares', and around the block of rows.
@@ -14,14 +15,15 @@ func TestTranspose(t *testing.T) {
 		for _, n := range transposeSizes {
 			for _, m := range transposeSizes {
 				t.Run(fmt.Sprintf("%v/%dx%d", tier, n, m), func(t *testing.T) {
-					testTranspose[uint32](t, squareSides(tier), n, m)
-					testTranspose[float32](t, squareSides(tier), n, m)
+					testTranspose[uint32](t, squareSides(tier, 4), n, m)
+					testTranspose[float32](t, squareSides(tier, 4), n, m)
+					testTranspose[uint16](t, squareSides(tier, 2), n, m)
 				})
 			}
 		}
 	}
-	testTranspose[uint8](t, nil, 67, 19)
-	testTranspose[float64](t, nil, 67, 19)
+	testTranspose[uint8](t, squareSides(Best(), 1), 67, 19)
+	testTranspose[float64](t, squareSides(Best(), 8), 67, 19)
 }
 
 // TestTransposePlanes makes pixels of three planes.
@@ -41,7 +43,7 @@ func TestTransposePlanes(t *testing.T) {
 }
 
 // testTranspose transposes n rows of m elements and looks at the gaps, too.
-func testTranspose[T uint8 | uint32 | float32 | float64](t *testing.T, sides []int, n, m int) {
+func testTranspose[T uint8 | uint16 | uint32 | float32 | float64](t *testing.T, sides []int, n, m int) {
 	const gap, guard = 3, 77
 	src, dst := make([]T, m*(n+gap)), make([]T, n*(m+gap))
 	for i := range src {
@@ -64,14 +66,20 @@ func testTranspose[T uint8 | uint32 | float32 | float64](t *testing.T, sides []i
 }
 
 func BenchmarkTranspose(b *testing.B) {
+	benchmarkTranspose[uint16](b)
+	benchmarkTranspose[float32](b)
+}
+
+func benchmarkTranspose[T any](b *testing.B) {
+	size := unsafe.Sizeof(*new(T))
 	for _, c := range []struct{ n, m, columns int }{{512, 512, 32}, {1024, 1024, 1024}, {3136, 64, 64}, {64, 3136, 3136}} {
-		src, dst := make([]float32, c.n*c.m), make([]float32, c.n*c.m)
+		src, dst := make([]T, c.n*c.m), make([]T, c.n*c.m)
 		for _, tier := range tiers() {
-			b.Run(fmt.Sprintf("%v/%dx%d by %d", tier, c.n, c.m, c.columns), func(b *testing.B) {
-				b.SetBytes(int64(2 * 4 * len(src)))
+			b.Run(fmt.Sprintf("%v/%T/%dx%d by %d", tier, src, c.n, c.m, c.columns), func(b *testing.B) {
+				b.SetBytes(2 * int64(size) * int64(len(src)))
 				for b.Loop() {
 					for at := 0; at < c.m; at += c.columns {
-						transposeBy(squareSides(tier), dst[at:], src[at*c.n:], c.n, c.columns, c.m, c.n)
+						transposeBy(squareSides(tier, size), dst[at:], src[at*c.n:], c.n, c.columns, c.m, c.n)
 					}
 				}
 			})

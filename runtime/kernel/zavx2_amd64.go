@@ -481,6 +481,9 @@ func accumulateF64AVX2(a *stream)
 //go:noescape
 func transposeAVX2(a *transposition)
 
+//go:noescape
+func transposeHalvesAVX2(a *transposition)
+
 // gemmF32AVX2 computes t, which has this many rows.
 func gemmF32AVX2(t *Tile, rows int) {
 	if t.Offsets == nil {

@@ -517,6 +517,9 @@ func accumulateF64NEON(a *stream)
 //go:noescape
 func transposeNEON(a *transposition)
 
+//go:noescape
+func transposeHalvesNEON(a *transposition)
+
 // gemmF32NEON computes t, which has this many rows.
 func gemmF32NEON(t *Tile, rows int) {
 	if t.Offsets == nil {

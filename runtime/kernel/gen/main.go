@@ -35,6 +35,9 @@ func main() {
 	for _, m := range []turner{avx2, avx512, arm} {
 		transposeWords(m)
 	}
+	for _, m := range []turner{avx2, arm} { // and avx512 has those of avx2
+		transposeHalves(m)
+	}
 	for _, f := range []struct {
 		m machine
 		s *source

@@ -10,22 +10,28 @@ const (
 	squareIn    = args + 6 // and up to three after it
 )
 
-// turner is a machine that transposes squares of 4-byte elements, as many as a vector has in a row.
+// turner is a machine that transposes squares of elements of 4 and 2 bytes, as many as a vector has in a row.
 type turner interface {
 	machine
-	// turn transposes the square at from: put gets the registers that hold its rows, in order.
-	turn(from rows, put func(v vec))
+	// turnWords and turnHalves transpose the square at from: put gets the registers that hold its rows, in order.
+	turnWords(from rows, put func(v vec))
+	turnHalves(from rows, put func(v vec))
 }
 
-// transposeWords writes the transposition of squares along rows of the input.
-func transposeWords(m turner) {
-	m.begin("transpose"+m.tier(), "transposition")
+// transposeWords writes the transposition of squares of elements of 4 bytes, transposeHalves of those of 2.
+func transposeWords(m turner) { transposeSquares(m, "transpose", m.lanes(), m.turnWords) }
+
+func transposeHalves(m turner) { transposeSquares(m, "transposeHalves", 2*m.lanes(), m.turnHalves) }
+
+// transposeSquares writes the transposition of squares along rows of the input, with so many rows each.
+func transposeSquares(m turner, name string, side int, turn func(from rows, put func(v vec))) {
+	m.begin(name+m.tier(), "transposition")
 	for i, p := range []ptr{squareSrc, squareFrom, squareOut, squareTo, squareCount} {
 		m.get(p, args, i*pointerSize)
 	}
-	from := m.rows(squareSrc, squareFrom, m.lanes(), squareIn)
+	from := m.rows(squareSrc, squareFrom, side, squareIn)
 	m.label("square")
-	m.turn(from, func(v vec) {
+	turn(from, func(v vec) {
 		m.store(squareOut, 0, v)
 		m.addPtr(squareOut, squareTo)
 	})
@@ -34,9 +40,9 @@ func transposeWords(m turner) {
 	m.end()
 }
 
-// turn takes four columns at a time: rows 0 to 3 go into the first quarters of registers, 4 to 7 into the second ones, and so
+// turnWords takes four columns at a time: rows 0 to 3 go into the first quarters of registers, 4 to 7 into the second ones, and so
 // on; these squares of 4 are turned.
-func (m *x86) turn(from rows, put func(v vec)) {
+func (m *x86) turnWords(from rows, put func(v vec)) {
 	in := from.(*x86Rows)
 	insert := "VINSERTF128"
 	if m.wide {
@@ -61,20 +67,69 @@ func (m *x86) turn(from rows, put func(v vec)) {
 	}
 }
 
-func (m *neon) turn(from rows, put func(v vec)) {
-	pairs := func(lanes string, x, y, even, odd vec) {
-		for i, v := range []vec{even, odd} {
-			m.line("VTRN%d %s, %s, %s", i+1, m.v(y)+lanes, m.v(x)+lanes, m.v(v)+lanes)
+// turnHalves takes eight columns at a time, of registers with two halves: rows 0 to 7 go into the first ones, 8 to 15 into the
+// second ones.
+func (m *x86) turnHalves(from rows, put func(v vec)) {
+	in := from.(*x86Rows)
+	for at := 0; at < m.lanes()*float32Size; at += 16 {
+		for i := range 8 {
+			m.line("VMOVUPS %s, X%d", in.at(i, at), i)
+			m.line("VINSERTF128 $1, %s, Y%d, Y%[2]d", in.at(i+8, at), i)
+		}
+		unpack := func(name string, x, y, to vec) {
+			m.line("VPUNPCKL%s %s, %s, %s", name, m.v(y), m.v(x), m.v(to))
+			m.line("VPUNPCKH%s %s, %s, %s", name, m.v(y), m.v(x), m.v(to+1))
+		}
+		for i := range vec(4) { // two rows each, of the columns 0 to 3 and 4 to 7
+			unpack("WD", 2*i, 2*i+1, 8+2*i)
+		}
+		for i := range vec(2) { // four rows each, of two columns
+			unpack("DQ", 8+4*i, 10+4*i, 4*i)
+			unpack("DQ", 9+4*i, 11+4*i, 2+4*i)
+		}
+		for i := range vec(4) {
+			unpack("QDQ", i, 4+i, 8+2*i)
+			put(8 + 2*i)
+			put(9 + 2*i)
 		}
 	}
+}
+
+// pairs takes what x and y have in even places of the arrangement, then what they have in odd ones.
+func (m *neon) pairs(arrangement string, x, y, even, odd vec) {
+	for i, v := range []vec{even, odd} {
+		m.line("VTRN%d %s.%s, %s.%s, %s.%s", i+1, m.v(y), arrangement, m.v(x), arrangement, m.v(v), arrangement)
+	}
+}
+
+func (m *neon) turnWords(from rows, put func(v vec)) {
 	for i := range 4 {
 		from.load(vec(i), i, 0)
 	}
-	pairs(".S4", 0, 1, 4, 5)
-	pairs(".S4", 2, 3, 6, 7)
-	pairs(".D2", 4, 6, 8, 10)
-	pairs(".D2", 5, 7, 9, 11)
+	m.pairs("S4", 0, 1, 4, 5)
+	m.pairs("S4", 2, 3, 6, 7)
+	m.pairs("D2", 4, 6, 8, 10)
+	m.pairs("D2", 5, 7, 9, 11)
 	for i := range vec(4) {
+		put(8 + i)
+	}
+}
+
+func (m *neon) turnHalves(from rows, put func(v vec)) {
+	for i := range 8 {
+		from.load(vec(i), i, 0)
+	}
+	for i := range vec(4) { // two rows each: even columns, odd ones
+		m.pairs("H8", 2*i, 2*i+1, 8+2*i, 9+2*i)
+	}
+	for i := range vec(2) { // four rows each: columns 0 and 4, 2 and 6, then 1 and 5, 3 and 7
+		m.pairs("S4", 8+4*i, 10+4*i, 4*i, 4*i+2)
+		m.pairs("S4", 9+4*i, 11+4*i, 4*i+1, 4*i+3)
+	}
+	for i := range vec(4) {
+		m.pairs("D2", i, 4+i, 8+i, 12+i)
+	}
+	for i := range vec(8) {
 		put(8 + i)
 	}
 }
