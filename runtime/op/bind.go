@@ -252,10 +252,10 @@ type Invoker struct {
 	resizes  uint64           // if Stable, env.Resizes when tensors had the sizes in seen
 }
 
-// sizesOf is room for the sizes and the order of an out.
+// sizesOf is room for the sizes and the order of an out, if it has no more dimensions than most.
 type sizesOf struct {
-	sizes [tensor.MaxRank]tensor.Dim
-	order [tensor.MaxRank]uint8
+	sizes [6]tensor.Dim
+	order [6]uint8
 }
 
 // oneOut is an invoker with what it needs for one out, as most have.

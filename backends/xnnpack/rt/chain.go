@@ -48,7 +48,7 @@ func (in *instance) runChain(i int) (bool, error) {
 	}
 	first.close()
 	for k := i + 1; k < last; k++ {
-		own := &in.steps[k].own
+		own := in.steps[k].own
 		if err := own.resize(own.outs[0], own.args[0].Sizes); err != nil {
 			return false, err
 		}

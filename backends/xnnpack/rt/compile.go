@@ -57,13 +57,15 @@ func (c *compiler) read(payload []byte) error {
 		return err
 	}
 	fuseClamps(g)
-	c.graph, c.out, c.values = g, &program{}, make(map[uint32]*value, len(g.Values))
+	c.graph, c.values = g, make(map[uint32]*value, len(g.Values))
+	c.out = &program{slots: make([]slot, 0, len(g.Values)), steps: make([]step, 0, len(g.Nodes)), nodes: make([]traced, 0, len(g.Nodes))}
 	c.out.inputs, c.out.outputs = absent(int(g.NumExterns)), absent(int(g.NumExterns))
 	for i := range g.Constants {
 		c.out.inline = c.out.inline || len(g.Constants[i].Data) > 0
 	}
+	values := make([]value, len(g.Values))
 	for i := range g.Values {
-		c.define(&g.Values[i])
+		c.define(&g.Values[i], &values[i])
 	}
 	for i := 0; i < len(g.Nodes) && c.err == nil; i++ {
 		c.node = i
@@ -105,9 +107,9 @@ var storages = map[blob.DataType]storage{
 	blob.QDInt8: {tensor.Char, tensor.Undefined},
 }
 
-// define makes the slot of a value. Constants get theirs when a node asks for them.
-func (c *compiler) define(v *blob.Value) {
-	x := &value{Value: v, slot: -1, float: -1, params: -1}
+// define makes the slot of v, as x says it. Constants get theirs when a node asks for them.
+func (c *compiler) define(v *blob.Value, x *value) {
+	*x = value{Value: v, slot: -1, float: -1, params: -1}
 	c.values[v.ID] = x
 	if v.Constant != 0 {
 		return
@@ -196,9 +198,9 @@ func (c *compiler) callOuts(name string, outs []operand, args ...operand) {
 		return
 	}
 	vals := c.bindValues(args)
-	var metas []tensor.Meta
-	for _, o := range outs {
-		metas = append(metas, c.tensorOf(&o).Meta)
+	metas := make([]tensor.Meta, len(outs))
+	for i := range outs {
+		metas[i] = c.tensorOf(&outs[i]).Meta
 	}
 	if c.err != nil {
 		return
@@ -258,14 +260,15 @@ func (c *compiler) own(run func(*ownCall) error, out int, args ...int) {
 }
 
 func (c *compiler) ownOuts(run func(*ownCall) error, outs []int, args ...int) {
-	s := step{run: run}
-	for _, o := range outs {
-		s.outs = append(s.outs, of(o))
+	c.add(step{run: run, outs: operandsOf(outs), args: operandsOf(args)})
+}
+
+func operandsOf(slots []int) []operand {
+	list := make([]operand, len(slots))
+	for i, s := range slots {
+		list[i] = of(s)
 	}
-	for _, a := range args {
-		s.args = append(s.args, of(a))
-	}
-	c.add(s)
+	return list
 }
 
 func (c *compiler) add(s step) {

@@ -1,6 +1,10 @@
 package rt
 
-import "github.com/rules-pte/rules_pte/backends/xnnpack/blob"
+import (
+	"slices"
+
+	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
+)
 
 // clamps are the nodes that XNNPACK gives the bounds of a Clamp behind them.
 var clamps = map[blob.NodeType]bool{
@@ -11,6 +15,9 @@ var clamps = map[blob.NodeType]bool{
 // fuseClamps gives nodes the bounds of a Clamp that alone reads their result, as XNNPACK does; the Clamp goes away, and
 // the node has its handle. A quantized node then rounds once, to the scale of the Clamp's result.
 func fuseClamps(g *blob.Graph) {
+	if !slices.ContainsFunc(g.Nodes, func(n blob.Node) bool { return n.Type == blob.Clamp }) {
+		return
+	}
 	readers, maker := map[uint32]int{}, map[uint32]int{}
 	for i := range g.Nodes {
 		for _, id := range g.Nodes[i].Inputs {
@@ -25,7 +32,7 @@ func fuseClamps(g *blob.Graph) {
 			readers[v.ID]++
 		}
 	}
-	var kept []blob.Node
+	kept := g.Nodes[:0]
 	for _, n := range g.Nodes {
 		if at, ok := maker[n.Inputs[0]]; ok && n.Type == blob.Clamp && clamps[kept[at].Type] && readers[n.Inputs[0]] == 1 &&
 			types[n.Inputs[0]] == types[n.Outputs[0]] && boundBoth(&kept[at], &n) {

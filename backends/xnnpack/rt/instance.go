@@ -2,6 +2,7 @@ package rt
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/rules-pte/rules_pte/runtime/backend"
@@ -27,7 +28,7 @@ type instance struct {
 // boundStep is a step with its tensors.
 type boundStep struct {
 	invoker *op.Invoker
-	own     ownCall
+	own     *ownCall          // of a step that is no portable operator
 	between func(x []float32) // of a chain that begins here
 	// ins and outs are the views that follow their slots, and the slots that follow their views.
 	ins, outs []boundView
@@ -43,16 +44,17 @@ func newInstance(ctx *backend.InitContext, p *program, opts options) (*instance,
 	in := &instance{prog: p, tier: ctx.Tier}
 	in.temp.Limit = int(ctx.MaxMemory)
 	in.env = op.Env{Temp: &in.temp, Grow: in.grow, Parallel: in.parallel, Threads: ctx.Threads}
-	for i := range p.slots {
-		s := &p.slots[i]
-		t := &tensor.Tensor{Meta: s.meta(), Data: s.data}
-		t.Meta = t.Meta.Clone()
-		in.tensors = append(in.tensors, t)
-	}
+	in.makeTensors()
+	in.steps = make([]boundStep, len(p.steps))
+	own := slices.Repeat([]ownCall{{parallel: in.parallel, resize: in.resize, alloc: in.temp.Alloc, tier: ctx.Tier, threads: ctx.Threads}}, p.ownSteps())
 	for i := range p.steps {
-		b := in.bind(&p.steps[i])
-		b.between = p.betweenOf(i, ctx.Tier)
-		in.steps = append(in.steps, b)
+		s, b := &p.steps[i], &in.steps[i]
+		if b.between = p.betweenOf(i, ctx.Tier); s.run == nil {
+			in.bind(s, b)
+			continue
+		}
+		b.own, own = &own[0], own[1:]
+		b.own.outs, b.own.args = in.operands(s.outs, &b.outs), in.operands(s.args, &b.ins)
 	}
 	if opts.sharing != sharingDisabled || p.workspace == 0 {
 		return in, nil
@@ -62,20 +64,45 @@ func newInstance(ctx *backend.InitContext, p *program, opts options) (*instance,
 	return in, err
 }
 
-// bind makes the tensors and the invoker of a step.
-func (in *instance) bind(s *step) boundStep {
-	var b boundStep
-	var outs []*tensor.Tensor
-	for i := range s.outs {
-		outs = append(outs, in.operand(&s.outs[i], &b.outs))
+// makeTensors makes the tensors of the program's slots, with sizes of their own.
+func (in *instance) makeTensors() {
+	slots, ranks := in.prog.slots, 0
+	for i := range slots {
+		ranks += len(slots[i].dims)
 	}
-	if s.run != nil {
-		b.own = ownCall{outs: outs, parallel: in.parallel, resize: in.resize, alloc: in.temp.Alloc, tier: in.tier, threads: in.env.Threads}
-		for i := range s.args {
-			b.own.args = append(b.own.args, in.operand(&s.args[i], &b.ins))
+	in.tensors = make([]*tensor.Tensor, len(slots))
+	tensors, dims := make([]tensor.Tensor, len(slots)), make([]tensor.Dim, 0, ranks)
+	for i := range slots {
+		s, t, from := &slots[i], &tensors[i], len(dims)
+		dims = append(dims, s.dims...)
+		*t = tensor.Tensor{Meta: s.meta(), Data: s.data}
+		t.Sizes = dims[from:len(dims):len(dims)]
+		in.tensors[i] = t
+	}
+}
+
+// ownSteps is how many steps are no portable operators.
+func (p *program) ownSteps() (n int) {
+	for i := range p.steps {
+		if p.steps[i].run != nil {
+			n++
 		}
-		return b
 	}
+	return n
+}
+
+// operands are the tensors of operands; views go to list.
+func (in *instance) operands(of []operand, list *[]boundView) []*tensor.Tensor {
+	tensors := make([]*tensor.Tensor, len(of))
+	for i := range of {
+		tensors[i] = in.operand(&of[i], list)
+	}
+	return tensors
+}
+
+// bind makes the tensors and the invoker of a step that is a portable operator.
+func (in *instance) bind(s *step, b *boundStep) {
+	outs := in.operands(s.outs, &b.outs)
 	args := make([]op.Value, len(s.args))
 	for i := range s.args {
 		o := &s.args[i]
@@ -84,15 +111,11 @@ func (in *instance) bind(s *step) boundStep {
 		case o.slot >= 0:
 			args[i] = op.Value{Kind: op.Tensor, Tensor: in.operand(o, &b.ins)}
 		case o.list != nil:
-			args[i].Kind = op.Tensors
-			for j := range o.list {
-				args[i].Tensors = append(args[i].Tensors, in.operand(&o.list[j], &b.ins))
-			}
+			args[i] = op.Value{Kind: op.Tensors, Tensors: in.operands(o.list, &b.ins)}
 		}
 	}
 	b.invoker = s.plan.Bind(args, outs, &in.env)
 	b.invoker.Stable = true // numbers among the arguments never change
-	return b
 }
 
 // operand is the tensor of an operand; a view goes to list.
@@ -236,7 +259,7 @@ func (in *instance) step(i int) error {
 	b.open()
 	if b.invoker == nil {
 		in.temp.Reset()
-		if err := in.prog.steps[i].run(&b.own); err != nil {
+		if err := in.prog.steps[i].run(b.own); err != nil {
 			return err
 		}
 	} else if err := b.invoker.Call(); err != nil {
