@@ -29,6 +29,7 @@ var whats = []struct {
 	{"litert", "litert", func(r result) float64 { return r.Ratio(r.ours(), "litert", side.MedianOf) }},
 	{"portable", "portable", func(r result) float64 { return r.Ratio(r.Sides["ours"], "portable", side.MedianOf) }},
 	{"load", "official", func(r result) float64 { return r.Ratio(r.ours(), "official", side.LoadOf) }},
+	{"reload", "official", func(r result) float64 { return r.Ratio(r.ours(), "official", side.ReloadOf) }},
 	{"memory", "official", func(r result) float64 { return r.Ratio(r.ours(), "official", side.PeakOf) }},
 }
 

@@ -113,11 +113,12 @@ func (rep *report) threads() []int {
 // loadTable is what loading takes, and memory.
 func (rep *report) loadTable() [][]string {
 	rows := [][]string{{"model", "threads", "ours load ms", "official load ms", "onnx load ms", "x official",
-		"ours MiB", "official MiB", "onnx MiB over its base", "x official"}}
+		"ours reload ms", "official reload ms", "x official", "ours MiB", "official MiB", "onnx MiB over its base", "x official"}}
 	for _, r := range rep.Results {
 		ours, official, onnx := r.ours(), r.Sides["official"], r.Sides["onnx"]
 		rows = append(rows, []string{r.Model, strconv.Itoa(r.Threads), ms(ours, load(ours)), ms(official, load(official)), ms(onnx, load(onnx)),
-			table.Digits(r.Ratio(ours, "official", side.LoadOf)), mib(ours, 0), mib(official, 0), mib(onnx, 1), table.Digits(r.Ratio(ours, "official", side.PeakOf))})
+			table.Digits(r.Ratio(ours, "official", side.LoadOf)), ms(ours, reload(ours)), ms(official, reload(official)),
+			table.Digits(r.Ratio(ours, "official", side.ReloadOf)), mib(ours, 0), mib(official, 0), mib(onnx, 1), table.Digits(r.Ratio(ours, "official", side.PeakOf))})
 	}
 	return rows
 }
@@ -127,6 +128,13 @@ func load(f *side.Figures) float64 {
 		return 0
 	}
 	return f.Load
+}
+
+func reload(f *side.Figures) float64 {
+	if f == nil {
+		return 0
+	}
+	return f.Reload
 }
 
 // mib is the most memory of a side, less so many times what it had before.

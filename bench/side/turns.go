@@ -14,9 +14,11 @@ import (
 type Figures struct {
 	Median float64 `json:"median_ns,omitempty"`
 	Best   float64 `json:"best_ns,omitempty"`
-	// Load is the shortest of the loads, with packing; First the call after the first of them.
-	Load  float64 `json:"load_ns,omitempty"`
-	First float64 `json:"first_ns,omitempty"`
+	// Load is the median of loads, with packing, each the first of its process; Reload is the shortest of later ones in one
+	// process, which has the memory of those before. First is the call after the first load.
+	Load   float64 `json:"load_ns,omitempty"`
+	Reload float64 `json:"reload_ns,omitempty"`
+	First  float64 `json:"first_ns,omitempty"`
 	// Base is the process's memory before it loaded, Peak the most after a load and a call.
 	Base float64 `json:"base_kib,omitempty"`
 	Peak float64 `json:"peak_kib,omitempty"`
@@ -36,15 +38,20 @@ type entrant struct {
 	side    *Side
 	figures *Figures
 	worker  *worker
-	words   []string // of the load
-	loads   []float64
+	words   []string      // of the load
+	loads   []float64     // the first ones of processes
+	started time.Duration // how long they took with their processes
+	reloads []float64
 	times   []float64
 	samples int
 	calls   int
 }
 
-// A program is loaded again until there are mostLoads, or fewLoads that took loadTime, or callTime with the calls behind them.
+// A program is loaded in newLoads processes, or as many as start in startTime. In one it is loaded again until there are
+// mostLoads, or fewLoads that took loadTime, or callTime with the calls behind them.
 const (
+	newLoads            = 11
+	startTime           = time.Second
 	fewLoads, mostLoads = 5, 60
 	loadTime            = 150 * time.Millisecond
 	callTime            = time.Second
@@ -84,6 +91,11 @@ func (k *Kit) Measure(m *Model, sides []*Side, threads int, t Turns) *Result {
 			e.turn(threads)
 		}
 	}
+	for range newLoads - 1 {
+		for _, e := range field {
+			k.loadNew(e)
+		}
+	}
 	for range mostLoads {
 		for _, e := range field {
 			e.reload()
@@ -114,22 +126,48 @@ func (k *Kit) enter(e *entrant, m *Model, threads int, t Turns) error {
 	if err != nil {
 		return err
 	}
-	if e.worker, err = k.start(e.side); err != nil {
-		return err
-	}
 	e.words = append([]string{"load", file, m.method, strconv.Itoa(threads)}, inputs...)
-	got, err := e.worker.numbers(4, e.words...)
-	if err != nil {
+	worker, got, err := k.load(e)
+	if e.worker = worker; err != nil {
 		return err
 	}
 	e.figures.First, e.figures.Base, e.figures.Peak = got[1], got[2], got[3]
-	e.loads = got[:1]
 	if m.Call == 0 { // later calls of a case depend on the earlier ones' state
 		if err := e.worker.check(m, k.tmp); err != nil {
 			return err
 		}
 	}
 	return e.calibrate(t.Each)
+}
+
+// load starts a worker, which loads the program for the first time.
+func (k *Kit) load(e *entrant) (*worker, []float64, error) {
+	start := time.Now()
+	w, err := k.start(e.side)
+	if err != nil {
+		return nil, nil, err
+	}
+	got, err := w.numbers(4, e.words...)
+	if err != nil {
+		return w, nil, err
+	}
+	e.started += time.Since(start)
+	e.loads = append(e.loads, got[0])
+	return w, got, nil
+}
+
+// loadNew loads the program in one more process, unless there were enough.
+func (k *Kit) loadNew(e *entrant) {
+	if e.worker == nil || e.started > startTime {
+		return
+	}
+	w, _, err := k.load(e)
+	if w != nil {
+		w.close()
+	}
+	if err != nil {
+		e.drop(err)
+	}
 }
 
 // calibrate fits a turn into d: samples of at least 20 µs, of one call or more.
@@ -166,11 +204,11 @@ func (e *entrant) turn(threads int) {
 // reload loads the program once more, unless there are enough loads.
 func (e *entrant) reload() {
 	sum := 0.0
-	for _, ns := range e.loads {
+	for _, ns := range e.reloads {
 		sum += ns
 	}
-	calls := float64(len(e.loads)) * e.figures.First
-	if e.worker == nil || len(e.loads) >= fewLoads && (sum > float64(loadTime) || sum+calls > float64(callTime)) {
+	calls := float64(len(e.reloads)) * e.figures.First
+	if e.worker == nil || len(e.reloads) >= fewLoads && (sum > float64(loadTime) || sum+calls > float64(callTime)) {
 		return
 	}
 	got, err := e.worker.numbers(4, e.words...)
@@ -178,7 +216,7 @@ func (e *entrant) reload() {
 		e.drop(err)
 		return
 	}
-	e.loads = append(e.loads, got[0])
+	e.reloads = append(e.reloads, got[0])
 }
 
 // finish closes the worker and sums up.
@@ -187,7 +225,8 @@ func (e *entrant) finish() {
 		return
 	}
 	e.worker.close()
-	e.figures.Median, e.figures.Best, e.figures.Load = table.Median(e.times), slices.Min(e.times), slices.Min(e.loads)
+	e.figures.Median, e.figures.Best = table.Median(e.times), slices.Min(e.times)
+	e.figures.Load, e.figures.Reload = table.Median(e.loads), slices.Min(e.reloads)
 }
 
 // Fastest is the figures of those of the sides that have the smallest one, by of; nil where none of them has any.
@@ -217,8 +256,10 @@ func MedianOf(f *Figures) float64 { return f.Median }
 // BestOf is a figure's shortest time.
 func BestOf(f *Figures) float64 { return f.Best }
 
-// LoadOf is what loading took.
+// LoadOf is what loading took, ReloadOf what it took again.
 func LoadOf(f *Figures) float64 { return f.Load }
+
+func ReloadOf(f *Figures) float64 { return f.Reload }
 
 // PeakOf is the most memory.
 func PeakOf(f *Figures) float64 { return f.Peak }
