@@ -127,6 +127,9 @@ type InitContext struct {
 	// Pack lets jobs run that write packed constants, on several threads: after Init and before the first Execute. A backend
 	// runs them itself where it is nil.
 	Pack func(jobs []Packing)
+	// Temp is what ExecuteContext.Alloc takes from, and what a backend may take the temporaries of its steps from: Execute holds
+	// what it needs for longer, begins a round with every step, and releases in the end. It may be nil.
+	Temp *op.Temp
 	// MaxMemory is the program's memory limit in bytes, for memory that does not come from Alloc and Constants.
 	MaxMemory int64
 	// Threads is how many threads Parallel uses at most.

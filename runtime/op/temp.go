@@ -9,48 +9,86 @@ import (
 // ErrTemp is what a Temp says that would exceed its limit.
 var ErrTemp = errors.New("temporary memory exceeds the limit")
 
-// Temp hands out temporary memory, 64-byte aligned. It keeps what the largest round needed, so
+// Temp hands out temporary memory, 64-byte aligned, in rounds. It keeps what the largest round needed, so
 // that steady state allocates nothing. The zero Temp is ready and has no limit.
 type Temp struct {
-	// Limit is the most bytes that a round may take; 0 means no limit.
+	// Limit is the most bytes that a round may take, with what is held; 0 means no limit.
 	Limit int
 	// Make, unless nil, makes every temporary, of any content: nothing is kept or shared. It frees what it made itself.
-	Make func(n int) []byte
+	Make    func(n int) []byte
+	base    region
+	inner   region // of rounds while base is held
+	holding bool
+}
+
+// region is the memory of rounds.
+type region struct {
 	buf  []byte
-	used int
-	want int
+	used int // in this round
+	most int // in any
 }
 
 // Held is the bytes that t keeps from round to round.
-func (t *Temp) Held() int { return len(t.buf) }
+func (t *Temp) Held() int { return len(t.base.buf) + len(t.inner.buf) }
 
-// Reset begins a round: everything handed out before is free.
+// Reset begins a round: everything handed out before is free, but for what is held.
 func (t *Temp) Reset() {
-	if t.want > len(t.buf) && t.Make == nil {
-		t.buf = AlignedBytes(t.want)
+	if t.holding {
+		t.inner.reset()
+	} else {
+		t.base.reset()
 	}
-	t.used, t.want = 0, 0
 }
+
+func (r *region) reset() {
+	if r.most > len(r.buf) {
+		r.buf = AlignedBytes(r.most)
+	}
+	r.used = 0
+}
+
+// Hold lets the rounds that follow leave what was handed out until now, until Release.
+func (t *Temp) Hold() {
+	if t.holding && t.inner.used > 0 {
+		t.base.used += t.inner.used // for the limit
+		t.inner = region{}
+	}
+	t.holding = true
+}
+
+// Release ends Hold.
+func (t *Temp) Release() { t.holding, t.inner.used = false, 0 }
 
 // Alloc is n bytes of any content, valid until Reset.
 func (t *Temp) Alloc(n int) ([]byte, error) {
 	if n < 0 || n > math.MaxInt-256 || int64(n) > 1<<48 { // 256: what rounding up adds, where int has 32 bits
 		return nil, ErrTemp
 	}
-	size := (n + 63) &^ 63
-	if t.Limit > 0 && size > t.Limit-t.want {
+	r, size := &t.base, (n+63)&^63
+	if t.holding {
+		r = &t.inner
+	}
+	if t.Limit > 0 && size > t.Limit-t.base.used-t.inner.used {
 		return nil, ErrTemp
 	}
-	t.want += size
 	if t.Make != nil {
+		r.used += size
 		return t.Make(n), nil
 	}
-	if t.used+size <= len(t.buf) {
-		b := t.buf[t.used : t.used+n : t.used+size]
-		t.used += size
-		return b, nil
+	return r.alloc(size)[:n], nil
+}
+
+func (r *region) alloc(size int) []byte {
+	at := r.used
+	r.used += size
+	r.most = max(r.most, r.used)
+	switch {
+	case at == 0 && size > len(r.buf): // nobody has any of it
+		r.buf = AlignedBytes(size)
+	case r.used > len(r.buf):
+		return AlignedBytes(size)
 	}
-	return AlignedBytes(size)[:n], nil
+	return r.buf[at:r.used:r.used]
 }
 
 // AlignedBytes is n zero bytes at a 64-byte boundary.

@@ -18,7 +18,7 @@ type instance struct {
 	tensors []*tensor.Tensor
 	steps   []boundStep
 	private []byte // the workspace, unless it is shared
-	temp    op.Temp
+	temp    *op.Temp // of steps; the user's, who has other delegates too
 	tier    kernel.Tier
 	env     op.Env
 	ctx     *backend.ExecuteContext // of the call under way
@@ -41,9 +41,11 @@ type boundView struct {
 }
 
 func newInstance(ctx *backend.InitContext, p *program, opts options) (*instance, error) {
-	in := &instance{prog: p, tier: ctx.Tier}
-	in.temp.Limit = int(ctx.MaxMemory)
-	in.env = op.Env{Temp: &in.temp, Grow: in.grow, Parallel: in.parallel, Threads: ctx.Threads}
+	in := &instance{prog: p, tier: ctx.Tier, temp: ctx.Temp}
+	if in.temp == nil {
+		in.temp = &op.Temp{Limit: int(ctx.MaxMemory)}
+	}
+	in.env = op.Env{Temp: in.temp, Grow: in.grow, Parallel: in.parallel, Threads: ctx.Threads}
 	in.makeTensors()
 	in.steps = make([]boundStep, len(p.steps))
 	own := slices.Repeat([]ownCall{{parallel: in.parallel, resize: in.resize, alloc: in.temp.Alloc, tier: ctx.Tier, threads: ctx.Threads}}, p.ownSteps())
@@ -143,6 +145,7 @@ func (in *instance) grow(t *tensor.Tensor, n int) error {
 		}
 	}
 	b, err := in.ctx.Alloc(n)
+	in.temp.Hold()
 	t.Data = b
 	return err
 }
@@ -159,14 +162,20 @@ func (in *instance) execute(ctx *backend.ExecuteContext, args []*backend.Value) 
 	if err := in.setArguments(args); err != nil {
 		return err
 	}
-	for i := 0; i < len(in.steps); {
-		next, err := in.node(i)
-		if err != nil {
-			return err
-		}
-		i = next
+	if err := in.nodes(); err != nil {
+		return err
 	}
 	return in.resizeOutputs(args)
+}
+
+// nodes runs all nodes. Their temporaries leave the workspace alone.
+func (in *instance) nodes() (err error) {
+	in.temp.Hold()
+	for i := 0; i < len(in.steps) && err == nil; {
+		i, err = in.node(i)
+	}
+	in.temp.Release()
+	return err
 }
 
 // node runs the steps of one node from step i on, as one event of the trace, and gives the step after them.
