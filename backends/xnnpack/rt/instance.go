@@ -17,7 +17,7 @@ type instance struct {
 	prog    *program
 	tensors []*tensor.Tensor
 	steps   []boundStep
-	private []byte // the workspace, unless it is shared
+	private []byte   // the workspace, unless it is shared
 	temp    *op.Temp // of steps; the user's, who has other delegates too
 	tier    kernel.Tier
 	env     op.Env
