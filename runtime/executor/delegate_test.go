@@ -28,6 +28,7 @@ type negator struct {
 	specs       []backend.CompileSpec
 	options     []backend.Option
 	named       string
+	temp        *op.Temp
 	live        map[*int]bool
 	inits       int
 }
@@ -38,7 +39,7 @@ func (n *negator) Available() bool { return !n.unavailable }
 func (n *negator) Init(ctx *backend.InitContext, processed *backend.FreeableBuffer, specs []backend.CompileSpec) (backend.Handle, error) {
 	n.inits++
 	n.log = append(n.log, "init "+ctx.Method+" "+string(processed.Data()))
-	n.specs, n.options, n.named = specs, ctx.Options, string(ctx.NamedData("weights"))
+	n.specs, n.options, n.named, n.temp = specs, ctx.Options, string(ctx.NamedData("weights")), ctx.Temp
 	processed.Free()
 	if processed.Data() != nil {
 		return nil, errors.New("data after Free")
@@ -240,8 +241,29 @@ func TestBackendMemoryCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if _, err := p.NewInstance(); CodeOf(err) != pte.MemoryAllocationFailed {
-		t.Errorf("NewInstance = %v, want MemoryAllocationFailed", err)
+	_, err = p.NewInstance()
+	if want := "bytes and more, the limit is 70"; CodeOf(err) != pte.MemoryAllocationFailed || !strings.Contains(err.Error(), want) {
+		t.Errorf("NewInstance = %v, want MemoryAllocationFailed, %s", err, want)
+	}
+}
+
+// TestBackendTemp gives delegates the temporaries of their instance.
+func TestBackendTemp(t *testing.T) {
+	n := newNegator()
+	p, err := Load(delegated(t), LoadOptions{Backends: []backend.Backend{n}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for range 2 {
+		inst, err := p.NewInstance()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer inst.Close()
+		if n.temp != &inst.temp {
+			t.Error("a delegate has the temporaries of another instance")
+		}
 	}
 }
 

@@ -319,7 +319,7 @@ func (m *Method) initDelegate(s *step, args []*op.Value) (backend.Handle, error)
 // alloc is backend.InitContext.Alloc.
 func (in *Instance) alloc(n int) ([]byte, error) {
 	if !in.fits(n) {
-		return nil, fail(pte.MemoryAllocationFailed, "instance needs more than the limit of ", itoa(in.prog.opts.MaxMemory), " bytes")
+		return nil, in.overLimit(max(int64(n), 0) + int64(in.temp.Held()))
 	}
 	in.take(int64(n))
 	return in.prog.alloc(n), nil
@@ -341,6 +341,11 @@ func (in *Instance) arena(n int) ([]byte, error) {
 // fits reports whether n more bytes are within the limit.
 func (in *Instance) fits(n int) bool {
 	return n >= 0 && int64(n) <= in.prog.opts.MaxMemory-in.used-int64(in.temp.Held())
+}
+
+// overLimit is the error of an instance that needs n more bytes than it has.
+func (in *Instance) overLimit(n int64) error {
+	return fail(pte.MemoryAllocationFailed, "instance needs ", itoa(in.used+n), " bytes and more, the limit is ", itoa(in.prog.opts.MaxMemory))
 }
 
 // take counts n bytes, which are there, and leaves the rest to temporaries.
@@ -391,8 +396,8 @@ func (m *Method) takeInvoker(args []op.Value) error {
 		tensors += len(args[i].Tensors)
 	}
 	n := int64(tensors) * invokerMember
-	if limit := m.inst.prog.opts.MaxMemory; n > limit-m.inst.used {
-		return fail(pte.MemoryAllocationFailed, "instance needs more than the limit of ", itoa(limit), " bytes")
+	if n > m.inst.prog.opts.MaxMemory-m.inst.used {
+		return m.inst.overLimit(n)
 	}
 	m.inst.take(n)
 	return nil

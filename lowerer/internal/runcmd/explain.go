@@ -29,7 +29,7 @@ func explain(path string, size int64, w io.Writer) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.Delegation)) {
 		d := r.Delegation[id]
-		fmt.Fprintf(w, "taken by %s: %.4g of the nodes, %.4g of the macs\n", id, d.Nodes, d.Macs)
+		fmt.Fprintf(w, "taken by %s: %.4g %% of the nodes, %.4g %% of the macs\n", id, 100*d.Nodes, 100*d.Macs)
 		printCounts(w, d.Operators, nil)
 	}
 	left, nodes := map[string]int{}, map[string][]*lowered.Fallback{}

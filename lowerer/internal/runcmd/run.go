@@ -9,11 +9,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/internal/output"
@@ -63,7 +65,11 @@ func (o *Options) defineCalls(f *flag.FlagSet) {
 	})
 	f.StringVar(&o.Cases, "case", "", "a `file` of calls with expected results, instead of --input")
 	f.IntVar(&o.Threads, "threads", 0, "how many `threads` kernels use; by default one for each CPU")
-	f.Int64Var(&o.MaxMemory, "max-memory", executor.DefaultMaxMemory, "the most `bytes` that the program may take; by default 4 GiB")
+	o.MaxMemory = executor.DefaultMaxMemory
+	f.Func("max-memory", "the most `bytes` that the program may take, such as 512MiB; by default 4GiB", func(s string) (err error) {
+		o.MaxMemory, err = parseBytes(s)
+		return err
+	})
 	f.BoolVar(&o.JSON, "json", false, "print JSON")
 }
 
@@ -93,6 +99,24 @@ func (o *Options) Conflict() string {
 		return "--max-memory is " + strconv.FormatInt(o.MaxMemory, 10) + ", want 1 or more"
 	}
 	return ThreadsConflict(o.Threads)
+}
+
+// byteUnits are the units of sizes in bytes.
+var byteUnits = map[string]int64{
+	"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+}
+
+var errBytes = errors.New("want a whole number of bytes, with or without a unit such as KiB, MiB or GiB")
+
+// parseBytes reads a size such as 4096, 64MiB or 2GB.
+func parseBytes(s string) (int64, error) {
+	number := strings.TrimRightFunc(s, unicode.IsLetter)
+	n, err := strconv.ParseInt(number, 10, 64)
+	unit, known := byteUnits[s[len(number):]]
+	if err != nil || !known || n > math.MaxInt64/unit || n < -math.MaxInt64/unit {
+		return 0, errBytes
+	}
+	return n * unit, nil
 }
 
 // MostThreads is the largest --threads.

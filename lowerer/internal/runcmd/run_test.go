@@ -6,6 +6,7 @@ package runcmd
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,6 +126,20 @@ func TestInspectText(t *testing.T) {
 	for _, want := range []string{"method forward", "aten::copy_", "tensor float32", "arenas"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+}
+
+// TestParseBytes reads sizes with units and refuses others.
+func TestParseBytes(t *testing.T) {
+	for s, want := range map[string]int64{"0": 0, "4096": 4096, "1B": 1, "3KiB": 3 << 10, "64MiB": 64 << 20, "2GB": 2e9, "-1kB": -1000, "7TiB": 7 << 40} {
+		if got, err := parseBytes(s); err != nil || got != want {
+			t.Errorf("%s: got %d, %v, want %d", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"", "MiB", "1mib", "1.5GiB", "1 GiB", "9000000TiB", "-9000000TiB", "99999999999999999999"} {
+		if got, err := parseBytes(s); !errors.Is(err, errBytes) {
+			t.Errorf("%q: got %d, %v, want %v", s, got, err, errBytes)
 		}
 	}
 }

@@ -144,6 +144,10 @@ func (w *weights) Keep() {
 func (w *weights) write() (err error) {
 	f, err := os.CreateTemp(filepath.Dir(w.path), filepath.Base(w.path)+".*")
 	if err != nil {
+		var e *fs.PathError
+		if errors.As(err, &e) {
+			return e.Err // its path is nobody's
+		}
 		return err
 	}
 	defer func() {

@@ -259,7 +259,7 @@ func TestFails(t *testing.T) {
 	want, _ := run(t, file, "")
 	dir := t.TempDir()
 	for _, test := range []struct{ path, want string }{
-		{filepath.Join(dir, "none", "weights"), "write weight cache " + filepath.Join(dir, "none", "weights") + ": "},
+		{filepath.Join(dir, "none", "weights"), "write weight cache " + filepath.Join(dir, "none", "weights") + ": no such file or directory"},
 		{dir, "read weight cache " + dir + ": "},
 	} {
 		got, said := run(t, file, test.path)
