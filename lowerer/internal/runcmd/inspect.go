@@ -70,7 +70,7 @@ func printData(w io.Writer, p *pte.Program) {
 }
 
 func printPlan(w io.Writer, p *pte.ExecutionPlan) {
-	fmt.Fprintf(w, "method %s\n  arenas %v\n  inputs %s\n  outputs %s\n", p.Name, p.NonConstBufferSizes, refs(p.Inputs), refs(p.Outputs))
+	fmt.Fprintf(w, "method %s\n  arenas %v\n  inputs %s\n  outputs %s\n", p.Name, p.NonConstBufferSizes, typed(p, p.Inputs), typed(p, p.Outputs))
 	for _, d := range p.NonConstBufferDevice {
 		fmt.Fprintf(w, "  arena %d on device %d:%d\n", d.BufferIdx, d.DeviceType, d.DeviceIndex)
 	}
@@ -145,8 +145,9 @@ func valueText(v *pte.EValue) string {
 
 var dynamisms = [...]string{"", " bound", " unbound"}
 
-func tensorText(t *pte.Tensor) string {
-	s := fmt.Sprintf("tensor %v%v", t.ScalarType, t.Sizes)
+// typeText is what a caller of a method must know of a tensor.
+func typeText(t *pte.Tensor) string {
+	s := fmt.Sprintf("%v%v", t.ScalarType, t.Sizes)
 	if int(t.Dynamism) < len(dynamisms) && t.Dynamism >= 0 {
 		s += dynamisms[t.Dynamism]
 	}
@@ -156,6 +157,30 @@ func tensorText(t *pte.Tensor) string {
 			break
 		}
 	}
+	return s
+}
+
+// typed are values, inputs or outputs of a method, with their types.
+func typed(p *pte.ExecutionPlan, values []int32) string {
+	var s []string
+	for _, v := range values {
+		text := fmt.Sprintf("%%%d", v)
+		if v >= 0 && int(v) < len(p.Values) {
+			switch e := &p.Values[v]; e.Type {
+			case pte.TensorValue:
+				text += " " + typeText(e.Tensor)
+			case pte.Int, pte.Bool, pte.Double, pte.String:
+				kind, _, _ := strings.Cut(valueText(e), " ")
+				text += " " + kind
+			}
+		}
+		s = append(s, text)
+	}
+	return "(" + strings.Join(s, ", ") + ")"
+}
+
+func tensorText(t *pte.Tensor) string {
+	s := "tensor " + typeText(t)
 	if t.DataBufferIdx != 0 {
 		s += fmt.Sprintf(" data %d", t.DataBufferIdx)
 	}
