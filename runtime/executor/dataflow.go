@@ -11,6 +11,7 @@ type definition struct {
 	value int32 // -1 for a part
 	area  area
 	step  int
+	out   int // which of the step's results it is
 }
 
 // dataflow finds which step gives what each other one reads. Tensors that share memory stand for each other.
@@ -33,6 +34,13 @@ func (f *fuser) findFlow() []op.FlowCall {
 	for i := range d.early {
 		d.open(&d.early[i])
 	}
+	for _, v := range d.plan.Inputs { // which may be written back
+		for _, l := range d.live {
+			if l.area.overlaps(&d.areas[v]) {
+				d.see(&l)
+			}
+		}
+	}
 	return d.calls
 }
 
@@ -52,14 +60,17 @@ func (d *dataflow) step(i int) {
 	}
 	switch {
 	case s.name == etViewName:
-		d.live = append(d.live, definition{outs[0], d.areas[outs[0]], i})
+		d.live = append(d.live, definition{outs[0], d.areas[outs[0]], i, 0})
 	case s.plan == nil:
 		d.each(s.args, d.overwrite) // it may write them
 	default:
-		d.each(outs, func(v int32) {
-			d.overwrite(v)
-			d.live = append(d.live, definition{v, d.areas[v], i})
-		})
+		for k := range outs {
+			d.each(outs[k:k+1], func(v int32) {
+				d.overwrite(v)
+				d.live = append(d.live, definition{v, d.areas[v], i, k})
+			})
+		}
+		c.Unread = 1<<len(outs) - 1 // until somebody does
 	}
 	if len(outs) == 1 && d.vals[outs[0]].Kind == op.Tensor {
 		c.Out = &d.vals[outs[0]].Tensor.Meta
@@ -87,12 +98,14 @@ func (d *dataflow) readTensor(v int32, i int) int {
 	for k := range d.live {
 		switch l := &d.live[k]; {
 		case !l.area.overlaps(at):
+			continue
 		case l.area != *at || l.value < 0:
 			found = true
 			d.calls[l.step].Open = true
 		case whole < 0 || d.live[whole].value != v:
 			whole = k // the view of this name, or else the last one
 		}
+		d.see(&d.live[k])
 	}
 	if whole < 0 {
 		if !found && !d.input(at) {
@@ -121,6 +134,9 @@ func (d *dataflow) use(from, i int) {
 	}
 }
 
+// see says that somebody reads l.
+func (d *dataflow) see(l *definition) { d.calls[l.step].Unread &^= 1 << l.out }
+
 // overwrite ends what lies where tensor v does.
 func (d *dataflow) overwrite(v int32) {
 	at := d.areas[v]
@@ -130,10 +146,10 @@ func (d *dataflow) overwrite(v int32) {
 			return false
 		}
 		if l.area.from < at.from {
-			rest = append(rest, definition{-1, area{at.memory, l.area.from, at.from}, l.step})
+			rest = append(rest, definition{-1, area{at.memory, l.area.from, at.from}, l.step, l.out})
 		}
 		if l.area.to > at.to {
-			rest = append(rest, definition{-1, area{at.memory, at.to, l.area.to}, l.step})
+			rest = append(rest, definition{-1, area{at.memory, at.to, l.area.to}, l.step, l.out})
 		}
 		return true
 	})
@@ -145,6 +161,7 @@ func (d *dataflow) open(at *area) {
 	for _, l := range d.live {
 		if l.area.overlaps(at) {
 			d.calls[l.step].Open = true
+			d.see(&l)
 		}
 	}
 }

@@ -50,6 +50,22 @@ func (f *fuser) findAreas() {
 	}
 }
 
+// findUnread tells kernels that can leave results out which of them nobody reads.
+func (m *method) findUnread() {
+	skips := func(s step) bool { return s.plan != nil && s.plan.Kernel.Def.Tags&op.Skips != 0 }
+	if m.prog.tracesIntermediates() || !slices.ContainsFunc(m.steps, skips) || !m.inLine() {
+		return
+	}
+	f := &fuser{method: m, views: m.findViews(), steps: m.steps}
+	f.findAreas()
+	calls := f.findFlow()
+	for i := range m.steps {
+		if skips(m.steps[i]) {
+			m.steps[i].plan.SetUnread(calls[i].Unread)
+		}
+	}
+}
+
 // fuse replaces two products and the softmax between them by one attention, and the functions of the gates of an LSTM or a GRU
 // by one cell, each with the place of its last step. Tensors that are read later then may get other places, if they fit; else
 // what would need that stays.

@@ -61,6 +61,7 @@ type Plan struct {
 	consts  map[*tensor.Tensor]*tensor.Tensor
 	packed  uint32 // Prep.Packed, and the constants that are cast
 	bounds  *[2]float32
+	unread  uint32
 	order   []uint8 // what the result is computed in where it lies in row-major order; nil for that
 }
 
@@ -119,6 +120,9 @@ func turned(def *Def, args []Value, outs []tensor.Meta, t kernel.Tier) []uint8 {
 	}
 	return m.DimOrder
 }
+
+// SetUnread says that nobody reads some of the outs; see Call.Unread. It is called before Bind.
+func (p *Plan) SetUnread(outs uint32) { p.unread = outs }
 
 // Within is p with these bounds of the results; nil unless its kernel Clamps in Float and has none yet.
 func (p *Plan) Within(low, high float32) *Plan {
@@ -295,7 +299,7 @@ func (v *Invoker) bindCall() {
 		v.env.alloc = v.env.Temp.Alloc
 	}
 	v.call = Call{Args: v.Args, Out: v.call.Out, Parallel: v.env.Parallel, Tier: v.plan.tier, Rand: v.env.Rand, Alloc: v.env.alloc,
-		Bounds: v.plan.bounds, Threads: max(v.env.Threads, 1)}
+		Bounds: v.plan.bounds, Unread: v.plan.unread, Threads: max(v.env.Threads, 1)}
 	if v.call.Parallel == nil {
 		v.call.Parallel = serially
 	}

@@ -14,6 +14,8 @@ type FlowCall struct {
 	Out *tensor.Meta
 	// Users are the calls that read a result, in order.
 	Users []int
+	// Unread says of results, bit i of result i, that nobody reads them.
+	Unread uint32
 	// Open says that a result may be read by others than Users.
 	Open bool
 	// Fixed says that the sizes of all tensors are the same in every Run.

@@ -12,7 +12,7 @@ import (
 )
 
 // Tags of an operator.
-type Tags uint8
+type Tags uint16
 
 // The tags.
 const (
@@ -33,6 +33,8 @@ const (
 	ReadsData
 	// Clamps marks one whose kernel in Float bounds what it gives by Call.Bounds.
 	Clamps
+	// Skips marks one whose kernels look at Call.Unread.
+	Skips
 )
 
 // Key says from which element type a call picks its kernel.
@@ -218,6 +220,8 @@ type Call struct {
 	Threads int
 	// Bounds are the least and greatest results of an operator that Clamps, NaN stays; nil for none.
 	Bounds *[2]float32
+	// Unread says of outs, bit i of out i, that nobody reads their elements: kernels of operators that Skip leave any there.
+	Unread uint32
 	// Rand is the generator that random operators draw from; others do not look at it.
 	Rand *Generator
 	// Alloc gives a temporary of n bytes, 16-byte aligned, valid until Run returns; growth is kept for

@@ -92,6 +92,9 @@ func adaptiveExtent(i, n, m int) extent { return extent{i * n / m, ((i+1)*n + m 
 func runMaxPool2d[T number](c *Call, _ State) error { return runMaxPool[T](c, 2) }
 func runMaxPool3d[T number](c *Call, _ State) error { return runMaxPool[T](c, 3) }
 
+// indices is the bit of Call.Unread for the second out of a pooling.
+const indices = 1 << 1
+
 func runMaxPool[T number](c *Call, spatial int) error {
 	windows, err := windowsOf(c, spatial, &c.Args[4], &c.Args[5])
 	if err != nil {

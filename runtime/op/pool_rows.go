@@ -8,12 +8,12 @@ var (
 	MaxPool2dWithIndices = Def{
 		Schema: "aten::max_pool2d_with_indices.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, " +
 			"int[2] dilation=1, bool ceil_mode=False, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
-		Functional: "aten::max_pool2d_with_indices", Infer: inferMaxPool2d, Tags: Core,
+		Functional: "aten::max_pool2d_with_indices", Infer: inferMaxPool2d, Tags: Core | Skips,
 	}
 	MaxPool3dWithIndices = Def{
 		Schema: "aten::max_pool3d_with_indices.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, " +
 			"int[3] dilation=1, bool ceil_mode=False, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
-		Functional: "aten::max_pool3d_with_indices", Infer: inferMaxPool3d, Tags: Core | Extension,
+		Functional: "aten::max_pool3d_with_indices", Infer: inferMaxPool3d, Tags: Core | Extension | Skips,
 	}
 	AvgPool2d = Def{
 		Schema: "aten::avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, " +
@@ -36,12 +36,12 @@ var (
 	AdaptiveMaxPool2d = Def{
 		Schema: "aten::adaptive_max_pool2d.out(Tensor self, int[2] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> " +
 			"(Tensor(a!), Tensor(b!))",
-		Functional: "aten::adaptive_max_pool2d", Infer: inferAdaptiveMaxPool2d, Tags: Extension,
+		Functional: "aten::adaptive_max_pool2d", Infer: inferAdaptiveMaxPool2d, Tags: Extension | Skips,
 	}
 	AdaptiveMaxPool3d = Def{
 		Schema: "aten::adaptive_max_pool3d.out(Tensor self, int[3] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> " +
 			"(Tensor(a!), Tensor(b!))",
-		Functional: "aten::adaptive_max_pool3d", Infer: inferAdaptiveMaxPool3d, Tags: Extension,
+		Functional: "aten::adaptive_max_pool3d", Infer: inferAdaptiveMaxPool3d, Tags: Extension | Skips,
 	}
 	FractionalMaxPool2d = Def{
 		Schema: "aten::fractional_max_pool2d.output(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples, " +

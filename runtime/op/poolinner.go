@@ -15,12 +15,13 @@ type innerPool[T number] struct {
 	counts  [3][]extent // their lengths say what the sums are divided by; nil for the largest elements
 	x, o    []T
 	index   []int64 // the places of the largest elements in their planes
+	unread  bool    // nobody reads them
 	numbers [maxTaps]float32
 }
 
 // innerMax is maxOver by a vector kernel, if there is one for it.
 func innerMax[T number](c *Call, p *planes, windows [3][]extent) bool {
-	j := innerPool[T]{planes: *p, tier: c.Tier, windows: windows}
+	j := innerPool[T]{planes: *p, tier: c.Tier, windows: windows, unread: c.Unread&indices != 0}
 	if !j.fits() {
 		return false
 	}
@@ -121,6 +122,9 @@ func (j *innerPool[T]) largest(x []T, to int, b *box) {
 	which := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(index))), 2*j.c)[j.c:]
 	l := kernel.Largest{Inputs: &inputs[0], Places: &j.numbers[0], Count: uintptr(j.inputs(x, b, &inputs, &places)), Out: at32(j.o, to), Where: &which[0]}
 	l.Run(j.tier, j.c)
+	if j.unread {
+		return
+	}
 	for i, k := range which {
 		index[i] = places[int(k)%maxTaps]
 	}

@@ -13,6 +13,7 @@ type maxLines[T number] struct {
 	windows [2]window // of the last two dimensions
 	x, o    []T
 	index   []int64
+	unread  bool // nobody reads index
 	tier    kernel.Tier
 	lanes   int
 	// first and last are the columns of windows that lie inside, last not included; span is how many places there are
@@ -29,7 +30,7 @@ func vectorMax[T number](c *Call, p *planes, windows [3]window) (bool, error) {
 		return false, nil
 	}
 	m := maxLines[T]{planes: *p, windows: [2]window(windows[:2]), x: elems[T](c.Args[0].Tensor), o: elems[T](c.Out[0]),
-		index: elems[int64](c.Out[1]), tier: c.Tier, lanes: sums.Lanes, workers: 1}
+		index: elems[int64](c.Out[1]), unread: c.Unread&indices != 0, tier: c.Tier, lanes: sums.Lanes, workers: 1}
 	m.turn()
 	rows := m.in[4] == 1 && m.out[4] == 1 && (m.size[1] == 1 || m.in[3] == m.size[2])
 	if !rows || !m.columns() {
@@ -158,11 +159,16 @@ func (m *maxLines[T]) take(to, rows, from int, scratch []T) {
 	step, half := int(m.windows[1].stride), m.half
 	for r := range rows {
 		at := to + r*m.out[3] + m.first
-		o, index := m.o[at:][:m.last-m.first], m.index[at:][:m.last-m.first]
-		k := r * m.places()
-		best, where := scratch[k:], scratch[half+k:]
+		o, k := m.o[at:][:m.last-m.first], r*m.places()
+		best := scratch[k:]
 		for w := range o {
 			o[w] = best[w*step]
+		}
+		if m.unread {
+			continue
+		}
+		index, where := m.index[at:][:len(o)], scratch[half+k:]
+		for w := range index {
 			index[w] = int64(from + k + w*step + int(where[w*step]))
 		}
 	}
