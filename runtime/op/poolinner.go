@@ -64,8 +64,15 @@ func (j *innerPool[T]) compute(c *Call) bool {
 	return true
 }
 
+// elements are where those of a window lie, and their places in a plane.
+type elements struct {
+	at     [maxTaps]*float32
+	places [maxTaps]int64
+}
+
 // parts computes rows lo to hi of results.
 func (j *innerPool[T]) parts(lo, hi int) {
+	var e elements
 	for i := lo; i < hi; i++ {
 		n, d, h := i/(j.to[0]*j.to[1]), i/j.to[1]%j.to[0], i%j.to[1]
 		b := box{j.windows[0][d], j.windows[1][h]}
@@ -77,12 +84,12 @@ func (j *innerPool[T]) parts(lo, hi int) {
 		for w := 0; w < j.to[2]; {
 			b[2] = j.windows[2][w]
 			if j.index != nil {
-				j.largest(x, to+w*j.out[4], &b)
+				j.largest(&e, x, to+w*j.out[4], &b)
 				w++
 				continue
 			}
 			m := j.alike(w)
-			j.means(x, to+w*j.out[4], &b, w, m, count*j.counts[2][w].length())
+			j.means(&e, x, to+w*j.out[4], &b, w, m, count*j.counts[2][w].length())
 			w += m
 		}
 	}
@@ -99,13 +106,13 @@ func (j *innerPool[T]) alike(w int) int {
 	return n
 }
 
-// inputs lists where the elements of b lie in x, and in a plane.
-func (j *innerPool[T]) inputs(x []T, b *box, at *[maxTaps]*float32, places *[maxTaps]int64) (n int) {
+// list lists where the elements of b lie in x, and in a plane, and gives their number.
+func (j *innerPool[T]) list(e *elements, x []T, b *box) (n int) {
 	for d := b[0].low; d < b[0].high; d += b[0].step {
 		for h := b[1].low; h < b[1].high; h += b[1].step {
 			for w := b[2].low; w < b[2].high; w += b[2].step {
-				at[n] = at32(x, d*j.in[2]+h*j.in[3]+w*j.in[4])
-				places[n] = int64((d*j.size[1]+h)*j.size[2] + w)
+				e.at[n] = at32(x, d*j.in[2]+h*j.in[3]+w*j.in[4])
+				e.places[n] = int64((d*j.size[1]+h)*j.size[2] + w)
 				n++
 			}
 		}
@@ -114,31 +121,27 @@ func (j *innerPool[T]) inputs(x []T, b *box, at *[maxTaps]*float32, places *[max
 }
 
 // largest computes one window, whose result begins at to.
-func (j *innerPool[T]) largest(x []T, to int, b *box) {
-	var inputs [maxTaps]*float32
-	var places [maxTaps]int64
+func (j *innerPool[T]) largest(e *elements, x []T, to int, b *box) {
 	index := j.index[to : to+j.c]
 	// Their numbers lie in the second half of the indices, which are written over them from the front.
 	which := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(index))), 2*j.c)[j.c:]
-	l := kernel.Largest{Inputs: &inputs[0], Places: &j.numbers[0], Count: uintptr(j.inputs(x, b, &inputs, &places)), Out: at32(j.o, to), Where: &which[0]}
+	l := kernel.Largest{Inputs: &e.at[0], Places: &j.numbers[0], Count: uintptr(j.list(e, x, b)), Out: at32(j.o, to), Where: &which[0]}
 	l.Run(j.tier, j.c)
 	if j.unread {
 		return
 	}
 	for i, k := range which {
-		index[i] = places[int(k)%maxTaps]
+		index[i] = e.places[int(k)%maxTaps]
 	}
 }
 
 // means computes m windows from column w on, the first of which is b, as means of count elements.
-func (j *innerPool[T]) means(x []T, to int, b *box, w, m, count int) {
-	var inputs [maxTaps]*float32
-	var places [maxTaps]int64
+func (j *innerPool[T]) means(e *elements, x []T, to int, b *box, w, m, count int) {
 	step := 0
 	if m > 1 {
 		step = j.windows[2][w+1].low - b[2].low
 	}
-	p := kernel.Pool{Inputs: &inputs[0], Count: uintptr(j.inputs(x, b, &inputs, &places)), Out: at32(j.o, to), Step: uintptr(step * j.in[4] * f32Size),
+	p := kernel.Pool{Inputs: &e.at[0], Count: uintptr(j.list(e, x, b)), Out: at32(j.o, to), Step: uintptr(step * j.in[4] * f32Size),
 		Next: uintptr(j.out[4] * f32Size), Positions: uintptr(m), Scale: 1 / float32(count), Mean: true}
 	p.Run(j.tier, j.c)
 }

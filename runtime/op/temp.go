@@ -14,7 +14,8 @@ var ErrTemp = errors.New("temporary memory exceeds the limit")
 type Temp struct {
 	// Limit is the most bytes that a round may take, with what is held; 0 means no limit.
 	Limit int
-	// Make, unless nil, makes every temporary, of any content: nothing is kept or shared. It frees what it made itself.
+	// Make, unless nil, makes every temporary while nothing is held, of any content: nothing of them is kept or shared. It frees
+	// what it made itself.
 	Make    func(n int) []byte
 	base    region
 	inner   region // of rounds while base is held
@@ -36,7 +37,15 @@ func (t *Temp) Reset() {
 	if t.holding {
 		t.inner.reset()
 	} else {
+		t.keep(t.base.most)
 		t.base.reset()
+	}
+}
+
+// keep holds what is kept, n bytes of it in base, within the limit.
+func (t *Temp) keep(n int) {
+	if t.Limit > 0 && n > t.Limit-len(t.inner.buf) {
+		t.Trim()
 	}
 }
 
@@ -57,7 +66,17 @@ func (t *Temp) Hold() {
 }
 
 // Release ends Hold.
-func (t *Temp) Release() { t.holding, t.inner.used = false, 0 }
+func (t *Temp) Release() {
+	t.holding, t.inner.used = false, 0
+	t.keep(len(t.base.buf))
+}
+
+// Trim lets go of what nobody has at the moment, and of which other memory is needed.
+func (t *Temp) Trim() {
+	if !t.holding {
+		t.inner = region{}
+	}
+}
 
 // Alloc is n bytes of any content, valid until Reset.
 func (t *Temp) Alloc(n int) ([]byte, error) {
@@ -71,9 +90,12 @@ func (t *Temp) Alloc(n int) ([]byte, error) {
 	if t.Limit > 0 && size > t.Limit-t.base.used-t.inner.used {
 		return nil, ErrTemp
 	}
-	if t.Make != nil {
+	if t.Make != nil && !t.holding {
 		r.used += size
 		return t.Make(n), nil
+	}
+	if r == &t.base {
+		t.keep(r.used + size)
 	}
 	return r.alloc(size)[:n], nil
 }

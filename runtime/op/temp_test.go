@@ -108,3 +108,36 @@ func TestTempHoldMore(t *testing.T) {
 		temp.Release()
 	}
 }
+
+// TestTempKept keeps no more than the limit, although rounds and those while something is held need as much as it each.
+func TestTempKept(t *testing.T) {
+	temp := Temp{Limit: 1024}
+	for range 2 {
+		temp.Reset()
+		alloc(t, &temp, 64, 1)
+		temp.Hold()
+		temp.Reset()
+		alloc(t, &temp, 960, 2)
+		temp.Release()
+		temp.Reset()
+		alloc(t, &temp, 1024, 3)
+		if temp.Held() > temp.Limit {
+			t.Errorf("%d bytes are kept, the limit is %d", temp.Held(), temp.Limit)
+		}
+		temp.Reset()
+	}
+}
+
+// TestTempMake lets somebody else make temporaries, but not those while something is held.
+func TestTempMake(t *testing.T) {
+	made := 0
+	temp := Temp{Make: func(n int) []byte { made += n; return AlignedBytes(n) }}
+	alloc(t, &temp, 100, 1)
+	temp.Hold()
+	temp.Reset()
+	alloc(t, &temp, 50, 2)
+	temp.Release()
+	if made != 100 {
+		t.Errorf("%d bytes were made, want 100", made)
+	}
+}

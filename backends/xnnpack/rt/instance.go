@@ -23,6 +23,7 @@ type instance struct {
 	env     op.Env
 	ctx     *backend.ExecuteContext // of the call under way
 	sizes   [tensor.MaxRank]tensor.Dim
+	grown   bool // some values have been larger than their largest sizes
 }
 
 // boundStep is a step with its tensors.
@@ -146,6 +147,7 @@ func (in *instance) grow(t *tensor.Tensor, n int) error {
 	}
 	b, err := in.ctx.Alloc(n)
 	in.temp.Hold()
+	in.grown = true
 	t.Data = b
 	return err
 }
@@ -171,10 +173,10 @@ func (in *instance) execute(ctx *backend.ExecuteContext, args []*backend.Value) 
 // nodes runs all nodes. Their temporaries leave the workspace alone.
 func (in *instance) nodes() (err error) {
 	in.temp.Hold()
+	defer in.temp.Release()
 	for i := 0; i < len(in.steps) && err == nil; {
 		i, err = in.node(i)
 	}
-	in.temp.Release()
 	return err
 }
 
@@ -259,7 +261,21 @@ func (in *instance) placeWorkspace() error {
 			in.tensors[i].Data = b[s.offset : s.offset+n : s.offset+n]
 		}
 	}
-	return nil
+	return in.placeGrown()
+}
+
+// placeGrown gives values that are larger than their places have room other ones: steps find their sizes as they were, and do not
+// grow them again.
+func (in *instance) placeGrown() (err error) {
+	if !in.grown {
+		return nil
+	}
+	for i := range in.prog.slots {
+		if t := in.tensors[i]; in.prog.slots[i].offset >= 0 && t.Nbytes() > len(t.Data) && err == nil {
+			t.Data, err = in.ctx.Alloc(t.Nbytes())
+		}
+	}
+	return err
 }
 
 // step runs a step.
