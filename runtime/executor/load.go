@@ -45,10 +45,10 @@ type LoadOptions struct {
 	MaxMemory int64
 	// MaxInstructions is how many instructions one Run may take; 0 means DefaultMaxInstructions.
 	MaxInstructions int
-	// Threads is how many threads kernels use, the caller's included; 0 means one for each CPU.
+	// Threads is how many threads kernels use, the caller's included; 0 or less means one for each CPU.
 	Threads int
-	// Alloc makes the memory of arenas, of tensors outside of them, and of temporaries: n bytes of any content, at a
-	// multiple of the element size of what is n bytes long. It has to stay until the program is closed. Nil means Go's
+	// Alloc makes the memory of arenas, of tensors outside of them, and of temporaries, but for those of steps of delegates: n bytes
+	// of any content, at a multiple of the element size of what is n bytes long. It has to stay until the program is closed. Nil means Go's
 	// heap, at multiples of 64, and the system for large arenas, which it takes back when the instance is closed.
 	Alloc func(n int) []byte
 	// Seed starts the random numbers of every instance.
