@@ -67,7 +67,11 @@ func TestUnread(t *testing.T) {
 		change(p.Plans[0])
 		m := methodOf(t, p, op.Kernels)
 		for range 2 {
-			if _, err := m.Run(context.Background(), []Value{TensorOf(input)}); err != nil {
+			inputs := []Value{TensorOf(input)}
+			for _, in := range m.Info().Inputs[1:] {
+				inputs = append(inputs, zeros(&in))
+			}
+			if _, err := m.Run(context.Background(), inputs); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -93,6 +97,7 @@ func TestUnread(t *testing.T) {
 		{"the next Run", true, func(p *pte.ExecutionPlan) {
 			p.Chains[0].Instructions = append([]pte.Instruction{abs}, p.Chains[0].Instructions...)
 		}},
+		{"the caller, as an input", true, func(p *pte.ExecutionPlan) { p.Inputs = []int32{poolInput, poolIndices} }},
 		{"somebody behind a jump", true, func(p *pte.ExecutionPlan) {
 			p.Values = append(p.Values, pte.EValue{Type: pte.Bool, Int: 1})
 			p.Chains[0].Instructions = append(p.Chains[0].Instructions, pte.Instruction{Type: pte.JumpFalseCall, A: poolCount, B: 1})

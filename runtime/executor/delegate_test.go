@@ -121,10 +121,7 @@ func TestDelegates(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	inst, err := p.NewInstance()
-	if err != nil {
-		t.Fatal(err)
-	}
+	inst := instanceOf(t, p)
 	x := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{2}}, Data: []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0}}
 	outs, err := inst.Method("forward").Run(context.Background(), []Value{TensorOf(x)})
 	if err != nil {
@@ -256,10 +253,7 @@ func TestBackendTemp(t *testing.T) {
 	}
 	defer p.Close()
 	for range 2 {
-		inst, err := p.NewInstance()
-		if err != nil {
-			t.Fatal(err)
-		}
+		inst := instanceOf(t, p)
 		defer inst.Close()
 		if n.temp != &inst.temp {
 			t.Error("a delegate has the temporaries of another instance")
@@ -311,10 +305,7 @@ func TestWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inst, err := p.NewInstance()
-	if err != nil {
-		t.Fatal(err)
-	}
+	inst := instanceOf(t, p)
 	inst.Close()
 	if l.kept != 1 {
 		t.Errorf("kept %d times, want 1", l.kept)

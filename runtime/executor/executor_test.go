@@ -43,10 +43,7 @@ func firstInputs(t testing.TB, name string) []Value {
 // steadyRun is one Run of each small program.
 func steadyRun(t testing.TB, name string) func() {
 	p := loadTest(t, name, LoadOptions{Threads: 1})
-	inst, err := p.NewInstance()
-	if err != nil {
-		t.Fatal(err)
-	}
+	inst := instanceOf(t, p)
 	m, ins := inst.Method(p.Methods()[0]), firstInputs(t, name)
 	return func() {
 		if _, err := m.Run(context.Background(), ins); err != nil {
@@ -93,10 +90,7 @@ func TestInstancesRunConcurrently(t *testing.T) {
 
 func TestInputErrors(t *testing.T) {
 	p := loadTest(t, "add", LoadOptions{})
-	inst, err := p.NewInstance()
-	if err != nil {
-		t.Fatal(err)
-	}
+	inst := instanceOf(t, p)
 	good := firstInputs(t, "add")
 	with := func(dtype tensor.ScalarType, sizes ...tensor.Dim) []Value {
 		x := &tensor.Tensor{Meta: tensor.Meta{DType: dtype, Sizes: sizes}}
@@ -396,10 +390,7 @@ func TestCloseWaits(t *testing.T) {
 		return nil
 	}
 	p := loadTest(t, "add", LoadOptions{Kernels: kernelsBut("aten::add.out", slow)})
-	inst, err := p.NewInstance()
-	if err != nil {
-		t.Fatal(err)
-	}
+	inst := instanceOf(t, p)
 	ins := firstInputs(t, "add")
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -497,10 +488,7 @@ func TestLoadAllocates(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer prog.Close()
-		inst, err := prog.NewInstance()
-		if err != nil {
-			t.Fatal(err)
-		}
+		inst := instanceOf(t, prog)
 		inst.Close()
 	})
 	if took > most*calls {
@@ -576,13 +564,20 @@ func loadOf(t testing.TB, p *pte.Program, opts LoadOptions) *Program {
 	return prog
 }
 
-// methodOf is method forward of an instance of p.
-func methodOf(t testing.TB, p *pte.Program, kernels []*op.Kernel) *Method {
+// instanceOf is an instance of p.
+func instanceOf(t testing.TB, p *Program) *Instance {
 	t.Helper()
-	inst, err := loadOf(t, p, LoadOptions{Kernels: kernels, Threads: 1}).NewInstance()
+	inst, err := p.NewInstance()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return inst
+}
+
+// methodOf is method forward of an instance of p.
+func methodOf(t testing.TB, p *pte.Program, kernels []*op.Kernel) *Method {
+	t.Helper()
+	inst := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: kernels, Threads: 1}))
 	t.Cleanup(inst.Close)
 	return inst.Method("forward")
 }

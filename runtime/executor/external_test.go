@@ -40,10 +40,7 @@ func TestExternalConstants(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	inst, err := p.NewInstance()
-	if err != nil {
-		t.Fatal(err)
-	}
+	inst := instanceOf(t, p)
 	defer inst.Close()
 	x, want := zooValue{NPY: "input.npy"}, zooValue{NPY: "output.npy"}
 	outs, err := inst.Method("forward").Run(context.Background(), []Value{x.load(t, externalDir)})

@@ -86,10 +86,7 @@ func loadWeights(t *testing.T, opts LoadOptions, change func(p *pte.Program)) (*
 		opts.Kernels = op.Kernels
 	}
 	p := loadOf(t, file, opts)
-	inst, err := p.NewInstance()
-	if err != nil {
-		t.Fatal(err)
-	}
+	inst := instanceOf(t, p)
 	defer inst.Close()
 	var ones []byte
 	for range 6 {
@@ -230,10 +227,7 @@ func TestFoldFails(t *testing.T) {
 		t.Errorf("got %v, want an error at %s", err, want)
 	}
 	p := loadOf(t, weightsProgram(), LoadOptions{Kernels: kernels, WeightCache: func(kernel.Tier) Weights { return l }})
-	inst, err := p.NewInstance()
-	if err != nil {
-		t.Fatal(err)
-	}
+	inst := instanceOf(t, p)
 	inst.Close()
 	if p.Close(); l.ended != 2 || l.kept != 1 {
 		t.Errorf("weights of two loads were closed %d times and kept %d times", l.ended, l.kept)

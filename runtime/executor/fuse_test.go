@@ -146,10 +146,7 @@ func TestRunFused(t *testing.T) {
 			for i := range z.Cases {
 				runCalls(t, p, dir, z.Rtol, z.Cases[i].Calls)
 			}
-			inst, err := p.NewInstance()
-			if err != nil {
-				t.Fatal(err)
-			}
+			inst := instanceOf(t, p)
 			ins := firstInputs(t, c.model)
 			run := func() {
 				if _, err := inst.Method("forward").Run(context.Background(), ins); err != nil {
@@ -167,10 +164,7 @@ func TestRunFused(t *testing.T) {
 // TestFuseKeepsInstructions holds the instruction that an attention stands for against the program's.
 func TestFuseKeepsInstructions(t *testing.T) {
 	p := changedProgram(t, "attention", func(plan *pte.ExecutionPlan) { roomForKeys(t, plan) })
-	inst, err := p.NewInstance()
-	if err != nil {
-		t.Fatal(err)
-	}
+	inst := instanceOf(t, p)
 	m := inst.Method("forward")
 	for i := range p.methods[0].steps {
 		s := &p.methods[0].steps[i]

@@ -61,10 +61,7 @@ func TestTraceOfDelegates(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	inst, err := p.NewInstance()
-	if err != nil {
-		t.Fatal(err)
-	}
+	inst := instanceOf(t, p)
 	defer inst.Close()
 	info, _ := p.Method("forward")
 	if _, err := inst.Method("forward").Run(context.Background(), []Value{zeros(&info.Inputs[0])}); err != nil {
@@ -89,10 +86,7 @@ func TestTraceEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inst, err := p.NewInstance()
-		if err != nil {
-			t.Fatal(err)
-		}
+		inst := instanceOf(t, p)
 		info, _ := p.Method("forward")
 		var in []Value
 		for i := range info.Inputs {

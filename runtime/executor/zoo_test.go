@@ -109,10 +109,7 @@ func compareValue(t testing.TB, what string, got, want Value, rtol, atol float64
 
 func runCalls(t testing.TB, p *Program, dir string, rtol float64, calls []zooCall) {
 	t.Helper()
-	inst, err := p.NewInstance()
-	if err != nil {
-		t.Fatal(err)
-	}
+	inst := instanceOf(t, p)
 	defer inst.Close()
 	for c, call := range calls {
 		var ins []Value
