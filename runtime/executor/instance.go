@@ -341,7 +341,7 @@ func (in *Instance) arena(n int) ([]byte, error) {
 // fits reports whether n more bytes are within the limit; temporaries that nobody has make room for them.
 func (in *Instance) fits(n int) bool {
 	room := in.prog.opts.MaxMemory - in.used
-	if n >= 0 && int64(n) <= room && int64(n) > room-int64(in.temp.Held()) {
+	if int64(n) > room-int64(in.temp.Held()) {
 		in.temp.Trim()
 	}
 	return n >= 0 && int64(n) <= room-int64(in.temp.Held())

@@ -52,7 +52,8 @@ func newInstance(ctx *backend.InitContext, p *program, opts options) (*instance,
 	own := slices.Repeat([]ownCall{{parallel: in.parallel, resize: in.resize, alloc: in.temp.Alloc, tier: ctx.Tier, threads: ctx.Threads}}, p.ownSteps())
 	for i := range p.steps {
 		s, b := &p.steps[i], &in.steps[i]
-		if b.between = p.betweenOf(i, ctx.Tier); s.run == nil {
+		b.between = p.betweenOf(i, ctx.Tier)
+		if s.run == nil {
 			in.bind(s, b)
 			continue
 		}
