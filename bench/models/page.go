@@ -27,8 +27,9 @@ Medians of `
 official portable one, where it is the one without a delegate. Ours and the official runtime are called from Go and C++, ONNX
 Runtime and LiteRT from Python with inputs and outputs bound, which costs about as much as ` + "`add`" + ` shows. Memory is the most that
 the process had after a load and a call; of ONNX Runtime without what Python and its libraries take. The load
-is the first of its process, the median of up to eleven processes of each side in turn, of fewer where they take long to start and to call
-(ONNX Runtime and LiteRT have one or two); the reload is the shortest of more loads in one process, which has the memory of those before at hand. The ratios of loads, reloads and of memory are the official runtime's over ours; "best" has
+is the first of its process, the median of up to eleven processes of each side in turn, of fewer where they take long to start
+and to call (ONNX Runtime and LiteRT have one or two); the reload is the shortest of more loads in one process, which has the
+memory of those before at hand. The ratios of loads, reloads and of memory are the official runtime's over ours; "best" has
 the ratios of the shortest calls of each side, which a busy machine disturbs less than medians.
 `
 )

@@ -23,12 +23,12 @@ type result struct{ *side.Result }
 // ours is the faster of our two programs; nil if neither ran.
 func (r result) ours() *side.Figures { return r.Fastest(side.MedianOf, "ours", "ours_xnnpack") }
 
-// ms is a time in milliseconds with three digits.
-func ms(f *side.Figures, ns float64) string {
+// ms is a time of a side in milliseconds with three digits.
+func ms(f *side.Figures, of func(*side.Figures) float64) string {
 	if f == nil || f.Error != "" {
 		return "-"
 	}
-	return table.Digits(ns / 1e6)
+	return table.Digits(of(f) / 1e6)
 }
 
 // speedHead is the header of the table of times.
@@ -38,12 +38,7 @@ var speedHead = []string{"model", "threads", "ours ms", "ours xnnpack ms", "offi
 func (r result) speedRow() []string {
 	row := []string{r.Model, fmt.Sprint(r.Threads)}
 	for _, s := range sides {
-		f := r.Sides[s.Name]
-		t := 0.0
-		if f != nil {
-			t = f.Median
-		}
-		row = append(row, ms(f, t))
+		row = append(row, ms(r.Sides[s.Name], side.MedianOf))
 	}
 	ours := r.ours()
 	return append(row, table.Digits(r.Ratio(ours, "official", side.MedianOf)), table.Digits(r.Ratio(ours, "onnx", side.MedianOf)),
@@ -116,25 +111,11 @@ func (rep *report) loadTable() [][]string {
 		"ours reload ms", "official reload ms", "x official", "ours MiB", "official MiB", "onnx MiB over its base", "x official"}}
 	for _, r := range rep.Results {
 		ours, official, onnx := r.ours(), r.Sides["official"], r.Sides["onnx"]
-		rows = append(rows, []string{r.Model, strconv.Itoa(r.Threads), ms(ours, load(ours)), ms(official, load(official)), ms(onnx, load(onnx)),
-			table.Digits(r.Ratio(ours, "official", side.LoadOf)), ms(ours, reload(ours)), ms(official, reload(official)),
+		rows = append(rows, []string{r.Model, strconv.Itoa(r.Threads), ms(ours, side.LoadOf), ms(official, side.LoadOf), ms(onnx, side.LoadOf),
+			table.Digits(r.Ratio(ours, "official", side.LoadOf)), ms(ours, side.ReloadOf), ms(official, side.ReloadOf),
 			table.Digits(r.Ratio(ours, "official", side.ReloadOf)), mib(ours, 0), mib(official, 0), mib(onnx, 1), table.Digits(r.Ratio(ours, "official", side.PeakOf))})
 	}
 	return rows
-}
-
-func load(f *side.Figures) float64 {
-	if f == nil {
-		return 0
-	}
-	return f.Load
-}
-
-func reload(f *side.Figures) float64 {
-	if f == nil {
-		return 0
-	}
-	return f.Reload
 }
 
 // mib is the most memory of a side, less so many times what it had before.

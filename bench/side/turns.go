@@ -161,12 +161,9 @@ func (k *Kit) loadNew(e *entrant) {
 	if e.worker == nil || e.started > startTime {
 		return
 	}
-	w, _, err := k.load(e)
+	w, _, _ := k.load(e) // the first went well: one that fails leaves the figure to the others
 	if w != nil {
 		w.close()
-	}
-	if err != nil {
-		e.started = math.MaxInt64 // the first load went well
 	}
 }
 
@@ -256,9 +253,10 @@ func MedianOf(f *Figures) float64 { return f.Median }
 // BestOf is a figure's shortest time.
 func BestOf(f *Figures) float64 { return f.Best }
 
-// LoadOf is what loading took, ReloadOf what it took again.
+// LoadOf is what loading took.
 func LoadOf(f *Figures) float64 { return f.Load }
 
+// ReloadOf is what loading took again.
 func ReloadOf(f *Figures) float64 { return f.Reload }
 
 // PeakOf is the most memory.
