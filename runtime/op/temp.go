@@ -37,7 +37,6 @@ func (t *Temp) Reset() {
 	if t.holding {
 		t.inner.reset()
 	} else {
-		t.keep(t.base.most)
 		t.base.reset()
 	}
 }

@@ -112,6 +112,11 @@ func TestTempHoldMore(t *testing.T) {
 // TestTempKept keeps no more than the limit, although rounds and those while something is held need as much as it each.
 func TestTempKept(t *testing.T) {
 	temp := Temp{Limit: 1024}
+	within := func(when string) {
+		if temp.Held() > temp.Limit {
+			t.Errorf("%s: %d bytes are kept, the limit is %d", when, temp.Held(), temp.Limit)
+		}
+	}
 	for range 2 {
 		temp.Reset()
 		alloc(t, &temp, 64, 1)
@@ -119,12 +124,12 @@ func TestTempKept(t *testing.T) {
 		temp.Reset()
 		alloc(t, &temp, 960, 2)
 		temp.Release()
+		within("after Release")
 		temp.Reset()
 		alloc(t, &temp, 1024, 3)
-		if temp.Held() > temp.Limit {
-			t.Errorf("%d bytes are kept, the limit is %d", temp.Held(), temp.Limit)
-		}
+		within("after a large round")
 		temp.Reset()
+		within("after Reset")
 	}
 }
 
