@@ -2,7 +2,6 @@ package op
 
 import (
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -14,10 +13,9 @@ type Table struct {
 }
 
 type tableEntry struct {
-	parse   sync.Once // programs call few of the operators that a table may have
-	sig     Signature
 	def     *Def
 	kernels []*Kernel
+	sig     atomic.Pointer[Signature] // of those that a program calls
 }
 
 // NewTable is a table of these kernels; of two for one operator and type the later one counts.
@@ -75,8 +73,13 @@ func (t *Table) Def(name string) (*Def, *Signature) {
 	if e == nil {
 		return nil, nil
 	}
-	e.parse.Do(func() { e.sig = ParseSignature(e.def.Schema) })
-	return e.def, &e.sig
+	sig := e.sig.Load()
+	if sig == nil {
+		parsed := ParseSignature(e.def.Schema)
+		sig = &parsed
+		e.sig.Store(sig)
+	}
+	return e.def, sig
 }
 
 // Lookup is the kernel of an operator for an element type, or nil.
