@@ -22,6 +22,9 @@ type Tile struct {
 	Low, High   float32
 	Offsets     *int64   // where each row of the panel lies, in bytes from Panel; nil for one after another. Such a tile has one segment
 	Ahead       *float32 // what is fetched from memory on the way, AheadOf(Depth) float32; nil for nothing
+	More        uintptr  // how many blocks of as many rows follow, which are computed in the same way, without Ahead. Run may change it
+	leftAt      uintptr  // bytes from Left to the block that is being computed, and from Out
+	outAt       uintptr
 }
 
 // AheadOf is how many float32 a tile of this depth fetches that has a Tile.Ahead.

@@ -47,11 +47,12 @@ type product struct {
 	scatter                         int // float32 from a row of the panel to the one before, in the other direction, if not 0
 	low, high                       float32
 	starts                          int // 0: a row for all, 1: a row each, 2: a number each
+	more                            int // blocks of as many rows that follow
 }
 
 func (p product) String() string {
-	return fmt.Sprintf("%dx%dx%d gap %d pad %d skip %d starts %d narrow %v scatter %d", p.rows, p.segments, p.depth, p.gap, p.pad, p.skip, p.starts,
-		p.narrow, p.scatter)
+	return fmt.Sprintf("%dx%dx%d gap %d pad %d skip %d starts %d narrow %v scatter %d more %d", p.rows, p.segments, p.depth, p.gap, p.pad, p.skip, p.starts,
+		p.narrow, p.scatter, p.more)
 }
 
 func products(g *Gemm) (list []product) {
@@ -63,7 +64,9 @@ func products(g *Gemm) (list []product) {
 				product{rows: rows, depth: depth, segments: 2, low: -inf, high: inf, starts: 2, skip: 2},
 				product{rows: rows, depth: depth, segments: 3, gap: 5, skip: 1, pad: 3, low: -0.5, high: 1.5, narrow: true},
 				product{rows: rows, depth: depth, segments: 1, pad: 2, low: -inf, high: inf, scatter: 3},
-				product{rows: rows, depth: depth, segments: 1, low: -0.5, high: 1.5, starts: 2, narrow: true, scatter: 100})
+				product{rows: rows, depth: depth, segments: 1, low: -0.5, high: 1.5, starts: 2, narrow: true, scatter: 100},
+				product{rows: rows, depth: depth, segments: 2, gap: 3, skip: 1, pad: 5, low: -0.5, high: 1.5, more: 4},
+				product{rows: rows, depth: depth, segments: 1, low: -inf, high: inf, narrow: true, more: 1})
 		}
 	}
 	for _, rows := range []int{1, g.Rows} { // those that are computed in pieces
@@ -71,7 +74,13 @@ func products(g *Gemm) (list []product) {
 			product{rows: rows, depth: tileMost/2 + 9, segments: 3, gap: 5, pad: 3, skip: 1, low: -20, high: 20},
 			product{rows: rows, depth: tileMost/5 + 1, segments: 9, pad: 3, low: -inf, high: inf, starts: 2, narrow: true},
 			product{rows: rows, depth: tileMost + 1, segments: 2, low: -inf, high: inf, starts: 1},
-			product{rows: rows, depth: tileMost + 7, segments: 1, pad: 2, low: -inf, high: inf, scatter: 3})
+			product{rows: rows, depth: tileMost + 7, segments: 1, pad: 2, low: -inf, high: inf, scatter: 3},
+			product{rows: rows, depth: tileMost / 3, segments: 1, low: -20, high: 20, more: 7},
+			product{rows: rows, depth: tileMost + 3, segments: 2, pad: 1, low: -20, high: 20, more: 2, narrow: true},
+			product{rows: rows, depth: 0, segments: 1, low: -20, high: 20, more: tileMost/blockCost + 1},
+			product{rows: rows, depth: 9, segments: 2, low: -20, high: 20, starts: 1, more: 3},
+			product{rows: rows, depth: 9, segments: 2, low: -20, high: 20, starts: 2, more: 3},
+			product{rows: rows, depth: 9, segments: 1, low: -20, high: 20, starts: 2, scatter: 3, more: 3})
 	}
 	return list
 }
@@ -92,19 +101,19 @@ func checkProduct(t *testing.T, g *Gemm, p product) {
 	if p.narrow {
 		cols, run = g.Narrow, g.RunNarrow
 	}
-	stride, outStride := p.segments*(p.depth+p.gap)+1, cols+p.pad
-	left := guarded(r, p.rows*stride)
+	stride, outStride, rows := p.segments*(p.depth+p.gap)+1, cols+p.pad, p.rows*(p.more+1)
+	left := guarded(r, rows*stride)
 	panel := guarded(r, p.segments*(p.depth+p.skip)*cols)
-	out := guarded(r, (p.rows-1)*outStride+cols)
+	out := guarded(r, (rows-1)*outStride+cols)
 	for i := range out {
 		out[i] = guard
 	}
-	starts, startStride := guarded(r, p.rows*cols), 0
+	starts, startStride := guarded(r, rows*cols), 0
 	if p.starts == 1 {
 		startStride = cols
 	}
 	tile := &Tile{Left: unsafe.SliceData(left), Stride: uintptr(stride * 4), Panel: unsafe.SliceData(panel), Out: &out[0], OutStride: uintptr(outStride * 4),
-		Depth: uintptr(p.depth), Segments: uintptr(p.segments), Gap: uintptr(p.gap * 4), PanelGap: uintptr(p.skip * cols * 4), Start: &starts[0], StartStride: uintptr(startStride * 4), Low: p.low, High: p.high}
+		Depth: uintptr(p.depth), Segments: uintptr(p.segments), Gap: uintptr(p.gap * 4), PanelGap: uintptr(p.skip * cols * 4), Start: &starts[0], StartStride: uintptr(startStride * 4), Low: p.low, High: p.high, More: uintptr(p.more)}
 	if p.starts == 2 {
 		tile.RowStart = tile.Start
 	}

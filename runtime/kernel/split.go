@@ -6,11 +6,47 @@ import "unsafe"
 // not wait for longer than 100 µs. A deeper tile is computed in pieces, one after another, which give the same bits.
 const tileMost = 8 << 10
 
-// deep reports that t has to be computed in pieces.
-func (t *Tile) deep() bool { return t.Depth*t.Segments > tileMost }
+// whole reports that one call of assembly computes t, and has it start at the first block.
+func (t *Tile) whole() bool {
+	t.leftAt, t.outAt = 0, 0
+	return t.Depth*t.Segments <= tileMost && (t.More == 0 || t.More < t.blocks())
+}
 
-// split is Run, or RunNarrow if narrow is true, for a deep tile: each piece starts at what the one before it gave.
+// blocks is how many blocks of rows one call computes.
+func (t *Tile) blocks() uintptr {
+	if t.Offsets != nil || t.RowStart != nil || t.StartStride != 0 {
+		return 1
+	}
+	return max(1, tileMost/(t.Depth*t.Segments+blockCost))
+}
+
+// blockCost is what a block of rows costs beside its products, in these.
+const blockCost = 16
+
+// split is Run, or RunNarrow if narrow is true, for what is not whole.
 func (g *Gemm) split(t *Tile, rows int, narrow bool) {
+	if t.More == 0 {
+		g.splitDepth(t, rows, narrow)
+		return
+	}
+	p, n := *t, t.blocks()
+	for left := t.More + 1; ; {
+		n = min(n, left)
+		p.More = n - 1
+		g.piece(&p, rows, narrow)
+		if left -= n; left == 0 {
+			return
+		}
+		by := n * uintptr(rows)
+		p.Left, p.Out, p.Start = floatAt(p.Left, by*p.Stride), floatAt(p.Out, by*p.OutStride), floatAt(p.Start, by*p.StartStride)
+		if p.RowStart != nil {
+			p.RowStart = floatAt(p.RowStart, by*unsafe.Sizeof(*p.RowStart))
+		}
+	}
+}
+
+// splitDepth computes a tile that is too deep for one call: each piece starts at what the one before it gave.
+func (g *Gemm) splitDepth(t *Tile, rows int, narrow bool) {
 	cols := g.Cols
 	if narrow {
 		cols = g.Narrow

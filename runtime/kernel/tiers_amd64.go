@@ -39,7 +39,7 @@ func GemmF32(t Tier) *Gemm {
 //
 //go:noinline
 func (g *Gemm) Run(t *Tile, rows int) {
-	if t.deep() {
+	if !t.whole() {
 		g.split(t, rows, false)
 		return
 	}
@@ -57,7 +57,7 @@ func (g *Gemm) Run(t *Tile, rows int) {
 //
 //go:noinline
 func (g *Gemm) RunNarrow(t *Tile, rows int) {
-	if t.deep() {
+	if !t.whole() {
 		g.split(t, rows, true)
 		return
 	}

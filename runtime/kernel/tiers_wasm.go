@@ -27,7 +27,7 @@ func GemmF32(t Tier) *Gemm {
 
 // Run computes t, of 1 to Rows rows.
 func (g *Gemm) Run(t *Tile, rows int) {
-	if t.deep() {
+	if !t.whole() {
 		g.split(t, rows, false)
 		return
 	}
@@ -36,7 +36,7 @@ func (g *Gemm) Run(t *Tile, rows int) {
 
 // RunNarrow computes t, of 1 to Rows rows, with a panel of Narrow columns.
 func (g *Gemm) RunNarrow(t *Tile, rows int) {
-	if t.deep() {
+	if !t.whole() {
 		g.split(t, rows, true)
 		return
 	}

@@ -7,6 +7,7 @@
 // func gemmF32NEONx1(a *Tile)
 TEXT ·gemmF32NEONx1(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
+block:
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -19,6 +20,8 @@ columns:
 	FMOVQ 16(R3), F1
 started:
 	MOVD 0(R0), R8
+	MOVD 128(R0), R6
+	ADD R6, R8, R8
 	MOVD 8(R0), R6
 	MOVD 16(R0), R1
 	MOVD 48(R0), R3
@@ -84,6 +87,8 @@ done:
 	ADD $100, R0, R26
 	VLD1R (R26), [V5.S4]
 	MOVD 24(R0), R1
+	MOVD 136(R0), R2
+	ADD R2, R1, R1
 	MOVD 32(R0), R2
 	WORD $0x4e24f400 // FMAX V0.4S, V0.4S, V4.4S
 	WORD $0x4ea5f400 // FMIN V0.4S, V0.4S, V5.4S
@@ -91,6 +96,20 @@ done:
 	WORD $0x4e24f421 // FMAX V1.4S, V1.4S, V4.4S
 	WORD $0x4ea5f421 // FMIN V1.4S, V1.4S, V5.4S
 	FMOVQ F1, 16(R1)
+	MOVD 120(R0), R1
+	CBZ R1, end
+	ADD $-1, R1, R1
+	MOVD R1, 120(R0)
+	MOVD 128(R0), R1
+	MOVD 8(R0), R2
+	ADD R2, R1, R1
+	MOVD R1, 128(R0)
+	MOVD 136(R0), R1
+	MOVD 32(R0), R2
+	ADD R2, R1, R1
+	MOVD R1, 136(R0)
+	B block
+end:
 	RET
 
 // func scatteredF32NEONx1(a *Tile)
@@ -189,6 +208,7 @@ done:
 // func gemmF32NEONx2(a *Tile)
 TEXT ·gemmF32NEONx2(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
+block:
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -207,6 +227,8 @@ columns:
 	FMOVQ 16(R8), F3
 started:
 	MOVD 0(R0), R8
+	MOVD 128(R0), R6
+	ADD R6, R8, R8
 	MOVD 8(R0), R6
 	ADD R6, R8, R9
 	MOVD 16(R0), R1
@@ -294,6 +316,8 @@ done:
 	ADD $100, R0, R26
 	VLD1R (R26), [V7.S4]
 	MOVD 24(R0), R1
+	MOVD 136(R0), R2
+	ADD R2, R1, R1
 	MOVD 32(R0), R2
 	ADD R2, R1, R3
 	WORD $0x4e26f400 // FMAX V0.4S, V0.4S, V6.4S
@@ -308,6 +332,22 @@ done:
 	WORD $0x4e26f463 // FMAX V3.4S, V3.4S, V6.4S
 	WORD $0x4ea7f463 // FMIN V3.4S, V3.4S, V7.4S
 	FMOVQ F3, 16(R3)
+	MOVD 120(R0), R1
+	CBZ R1, end
+	ADD $-1, R1, R1
+	MOVD R1, 120(R0)
+	MOVD 128(R0), R1
+	MOVD 8(R0), R2
+	ADD R2, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 128(R0)
+	MOVD 136(R0), R1
+	MOVD 32(R0), R2
+	ADD R2, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 136(R0)
+	B block
+end:
 	RET
 
 // func scatteredF32NEONx2(a *Tile)
@@ -440,6 +480,7 @@ done:
 // func gemmF32NEONx3(a *Tile)
 TEXT ·gemmF32NEONx3(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
+block:
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -464,6 +505,8 @@ columns:
 	FMOVQ 16(R9), F5
 started:
 	MOVD 0(R0), R8
+	MOVD 128(R0), R6
+	ADD R6, R8, R8
 	MOVD 8(R0), R6
 	ADD R6, R8, R9
 	ADD R6, R9, R10
@@ -573,6 +616,8 @@ done:
 	ADD $100, R0, R26
 	VLD1R (R26), [V9.S4]
 	MOVD 24(R0), R1
+	MOVD 136(R0), R2
+	ADD R2, R1, R1
 	MOVD 32(R0), R2
 	ADD R2, R1, R3
 	ADD R2, R3, R4
@@ -594,6 +639,26 @@ done:
 	WORD $0x4e28f4a5 // FMAX V5.4S, V5.4S, V8.4S
 	WORD $0x4ea9f4a5 // FMIN V5.4S, V5.4S, V9.4S
 	FMOVQ F5, 16(R4)
+	MOVD 120(R0), R1
+	CBZ R1, end
+	ADD $-1, R1, R1
+	MOVD R1, 120(R0)
+	MOVD 128(R0), R1
+	MOVD 8(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	MOVD R1, 128(R0)
+	MOVD 136(R0), R1
+	MOVD 32(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	MOVD R1, 136(R0)
+	B block
+end:
 	RET
 
 // func scatteredF32NEONx3(a *Tile)
@@ -760,6 +825,7 @@ done:
 // func gemmF32NEONx4(a *Tile)
 TEXT ·gemmF32NEONx4(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
+block:
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -790,6 +856,8 @@ columns:
 	FMOVQ 16(R10), F7
 started:
 	MOVD 0(R0), R8
+	MOVD 128(R0), R6
+	ADD R6, R8, R8
 	MOVD 8(R0), R6
 	ADD R6, R8, R9
 	ADD R6, R9, R10
@@ -921,6 +989,8 @@ done:
 	ADD $100, R0, R26
 	VLD1R (R26), [V11.S4]
 	MOVD 24(R0), R1
+	MOVD 136(R0), R2
+	ADD R2, R1, R1
 	MOVD 32(R0), R2
 	ADD R2, R1, R3
 	ADD R2, R3, R4
@@ -949,6 +1019,28 @@ done:
 	WORD $0x4e2af4e7 // FMAX V7.4S, V7.4S, V10.4S
 	WORD $0x4eabf4e7 // FMIN V7.4S, V7.4S, V11.4S
 	FMOVQ F7, 16(R5)
+	MOVD 120(R0), R1
+	CBZ R1, end
+	ADD $-1, R1, R1
+	MOVD R1, 120(R0)
+	MOVD 128(R0), R1
+	MOVD 8(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 128(R0)
+	MOVD 136(R0), R1
+	MOVD 32(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 136(R0)
+	B block
+end:
 	RET
 
 // func scatteredF32NEONx4(a *Tile)
@@ -1149,6 +1241,7 @@ done:
 // func gemmF32NEONx5(a *Tile)
 TEXT ·gemmF32NEONx5(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
+block:
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -1185,6 +1278,8 @@ columns:
 	FMOVQ 16(R11), F9
 started:
 	MOVD 0(R0), R8
+	MOVD 128(R0), R6
+	ADD R6, R8, R8
 	MOVD 8(R0), R6
 	ADD R6, R8, R9
 	ADD R6, R9, R10
@@ -1338,6 +1433,8 @@ done:
 	ADD $100, R0, R26
 	VLD1R (R26), [V13.S4]
 	MOVD 24(R0), R1
+	MOVD 136(R0), R2
+	ADD R2, R1, R1
 	MOVD 32(R0), R2
 	ADD R2, R1, R3
 	ADD R2, R3, R4
@@ -1373,6 +1470,30 @@ done:
 	WORD $0x4e2cf529 // FMAX V9.4S, V9.4S, V12.4S
 	WORD $0x4eadf529 // FMIN V9.4S, V9.4S, V13.4S
 	FMOVQ F9, 16(R6)
+	MOVD 120(R0), R1
+	CBZ R1, end
+	ADD $-1, R1, R1
+	MOVD R1, 120(R0)
+	MOVD 128(R0), R1
+	MOVD 8(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R2, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 128(R0)
+	MOVD 136(R0), R1
+	MOVD 32(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R2, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 136(R0)
+	B block
+end:
 	RET
 
 // func scatteredF32NEONx5(a *Tile)
@@ -1607,6 +1728,7 @@ done:
 // func gemmF32NEONx6(a *Tile)
 TEXT ·gemmF32NEONx6(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
+block:
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -1649,6 +1771,8 @@ columns:
 	FMOVQ 16(R12), F11
 started:
 	MOVD 0(R0), R8
+	MOVD 128(R0), R6
+	ADD R6, R8, R8
 	MOVD 8(R0), R6
 	ADD R6, R8, R9
 	ADD R6, R9, R10
@@ -1824,6 +1948,8 @@ done:
 	ADD $100, R0, R26
 	VLD1R (R26), [V15.S4]
 	MOVD 24(R0), R1
+	MOVD 136(R0), R2
+	ADD R2, R1, R1
 	MOVD 32(R0), R2
 	ADD R2, R1, R3
 	ADD R2, R3, R4
@@ -1866,6 +1992,28 @@ done:
 	WORD $0x4e2ef56b // FMAX V11.4S, V11.4S, V14.4S
 	WORD $0x4eaff56b // FMIN V11.4S, V11.4S, V15.4S
 	FMOVQ F11, 16(R7)
+	MOVD 120(R0), R1
+	CBZ R1, end
+	ADD $-1, R1, R1
+	MOVD R1, 120(R0)
+	MOVD 128(R0), R1
+	MOVD 8(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R3, R1, R1
+	MOVD R1, 128(R0)
+	MOVD 136(R0), R1
+	MOVD 32(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R3, R1, R1
+	MOVD R1, 136(R0)
+	B block
+end:
 	RET
 
 // func scatteredF32NEONx6(a *Tile)
@@ -2134,6 +2282,7 @@ done:
 // func gemmF32NEONx7(a *Tile)
 TEXT ·gemmF32NEONx7(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
+block:
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -2182,6 +2331,8 @@ columns:
 	FMOVQ 16(R13), F13
 started:
 	MOVD 0(R0), R8
+	MOVD 128(R0), R6
+	ADD R6, R8, R8
 	MOVD 8(R0), R6
 	ADD R6, R8, R9
 	ADD R6, R9, R10
@@ -2379,6 +2530,8 @@ done:
 	ADD $100, R0, R26
 	VLD1R (R26), [V17.S4]
 	MOVD 24(R0), R1
+	MOVD 136(R0), R2
+	ADD R2, R1, R1
 	MOVD 32(R0), R2
 	ADD R2, R1, R3
 	ADD R2, R3, R4
@@ -2428,6 +2581,30 @@ done:
 	WORD $0x4e30f5ad // FMAX V13.4S, V13.4S, V16.4S
 	WORD $0x4eb1f5ad // FMIN V13.4S, V13.4S, V17.4S
 	FMOVQ F13, 16(R8)
+	MOVD 120(R0), R1
+	CBZ R1, end
+	ADD $-1, R1, R1
+	MOVD R1, 120(R0)
+	MOVD 128(R0), R1
+	MOVD 8(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R3, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 128(R0)
+	MOVD 136(R0), R1
+	MOVD 32(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R3, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 136(R0)
+	B block
+end:
 	RET
 
 // func scatteredF32NEONx7(a *Tile)
@@ -2730,6 +2907,7 @@ done:
 // func gemmF32NEONx8(a *Tile)
 TEXT ·gemmF32NEONx8(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
+block:
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -2784,6 +2962,8 @@ columns:
 	FMOVQ 16(R14), F15
 started:
 	MOVD 0(R0), R8
+	MOVD 128(R0), R6
+	ADD R6, R8, R8
 	MOVD 8(R0), R6
 	ADD R6, R8, R9
 	ADD R6, R9, R10
@@ -3003,6 +3183,8 @@ done:
 	ADD $100, R0, R26
 	VLD1R (R26), [V19.S4]
 	MOVD 24(R0), R1
+	MOVD 136(R0), R2
+	ADD R2, R1, R1
 	MOVD 32(R0), R2
 	ADD R2, R1, R3
 	ADD R2, R3, R4
@@ -3059,6 +3241,32 @@ done:
 	WORD $0x4e32f5ef // FMAX V15.4S, V15.4S, V18.4S
 	WORD $0x4eb3f5ef // FMIN V15.4S, V15.4S, V19.4S
 	FMOVQ F15, 16(R9)
+	MOVD 120(R0), R1
+	CBZ R1, end
+	ADD $-1, R1, R1
+	MOVD R1, 120(R0)
+	MOVD 128(R0), R1
+	MOVD 8(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R3, R1, R1
+	ADD R2, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 128(R0)
+	MOVD 136(R0), R1
+	MOVD 32(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R3, R1, R1
+	ADD R2, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 136(R0)
+	B block
+end:
 	RET
 
 // func scatteredF32NEONx8(a *Tile)
@@ -3395,6 +3603,7 @@ done:
 // func narrowF32NEONx1(a *Tile)
 TEXT ·narrowF32NEONx1(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
+block:
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -3405,6 +3614,8 @@ columns:
 	FMOVQ 0(R3), F0
 started:
 	MOVD 0(R0), R8
+	MOVD 128(R0), R6
+	ADD R6, R8, R8
 	MOVD 8(R0), R6
 	MOVD 16(R0), R1
 	MOVD 48(R0), R3
@@ -3457,10 +3668,26 @@ done:
 	ADD $100, R0, R26
 	VLD1R (R26), [V3.S4]
 	MOVD 24(R0), R1
+	MOVD 136(R0), R2
+	ADD R2, R1, R1
 	MOVD 32(R0), R2
 	WORD $0x4e22f400 // FMAX V0.4S, V0.4S, V2.4S
 	WORD $0x4ea3f400 // FMIN V0.4S, V0.4S, V3.4S
 	FMOVQ F0, 0(R1)
+	MOVD 120(R0), R1
+	CBZ R1, end
+	ADD $-1, R1, R1
+	MOVD R1, 120(R0)
+	MOVD 128(R0), R1
+	MOVD 8(R0), R2
+	ADD R2, R1, R1
+	MOVD R1, 128(R0)
+	MOVD 136(R0), R1
+	MOVD 32(R0), R2
+	ADD R2, R1, R1
+	MOVD R1, 136(R0)
+	B block
+end:
 	RET
 
 // func scatteredNarrowF32NEONx1(a *Tile)
@@ -3539,6 +3766,7 @@ done:
 // func narrowF32NEONx2(a *Tile)
 TEXT ·narrowF32NEONx2(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
+block:
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -3553,6 +3781,8 @@ columns:
 	FMOVQ 0(R8), F1
 started:
 	MOVD 0(R0), R8
+	MOVD 128(R0), R6
+	ADD R6, R8, R8
 	MOVD 8(R0), R6
 	ADD R6, R8, R9
 	MOVD 16(R0), R1
@@ -3622,6 +3852,8 @@ done:
 	ADD $100, R0, R26
 	VLD1R (R26), [V4.S4]
 	MOVD 24(R0), R1
+	MOVD 136(R0), R2
+	ADD R2, R1, R1
 	MOVD 32(R0), R2
 	ADD R2, R1, R3
 	WORD $0x4e23f400 // FMAX V0.4S, V0.4S, V3.4S
@@ -3630,6 +3862,22 @@ done:
 	WORD $0x4e23f421 // FMAX V1.4S, V1.4S, V3.4S
 	WORD $0x4ea4f421 // FMIN V1.4S, V1.4S, V4.4S
 	FMOVQ F1, 0(R3)
+	MOVD 120(R0), R1
+	CBZ R1, end
+	ADD $-1, R1, R1
+	MOVD R1, 120(R0)
+	MOVD 128(R0), R1
+	MOVD 8(R0), R2
+	ADD R2, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 128(R0)
+	MOVD 136(R0), R1
+	MOVD 32(R0), R2
+	ADD R2, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 136(R0)
+	B block
+end:
 	RET
 
 // func scatteredNarrowF32NEONx2(a *Tile)
@@ -3732,6 +3980,7 @@ done:
 // func narrowF32NEONx3(a *Tile)
 TEXT ·narrowF32NEONx3(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
+block:
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -3750,6 +3999,8 @@ columns:
 	FMOVQ 0(R9), F2
 started:
 	MOVD 0(R0), R8
+	MOVD 128(R0), R6
+	ADD R6, R8, R8
 	MOVD 8(R0), R6
 	ADD R6, R8, R9
 	ADD R6, R9, R10
@@ -3836,6 +4087,8 @@ done:
 	ADD $100, R0, R26
 	VLD1R (R26), [V5.S4]
 	MOVD 24(R0), R1
+	MOVD 136(R0), R2
+	ADD R2, R1, R1
 	MOVD 32(R0), R2
 	ADD R2, R1, R3
 	ADD R2, R3, R4
@@ -3848,6 +4101,26 @@ done:
 	WORD $0x4e24f442 // FMAX V2.4S, V2.4S, V4.4S
 	WORD $0x4ea5f442 // FMIN V2.4S, V2.4S, V5.4S
 	FMOVQ F2, 0(R4)
+	MOVD 120(R0), R1
+	CBZ R1, end
+	ADD $-1, R1, R1
+	MOVD R1, 120(R0)
+	MOVD 128(R0), R1
+	MOVD 8(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	MOVD R1, 128(R0)
+	MOVD 136(R0), R1
+	MOVD 32(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	MOVD R1, 136(R0)
+	B block
+end:
 	RET
 
 // func scatteredNarrowF32NEONx3(a *Tile)
@@ -3974,6 +4247,7 @@ done:
 // func narrowF32NEONx4(a *Tile)
 TEXT ·narrowF32NEONx4(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
+block:
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -3996,6 +4270,8 @@ columns:
 	FMOVQ 0(R10), F3
 started:
 	MOVD 0(R0), R8
+	MOVD 128(R0), R6
+	ADD R6, R8, R8
 	MOVD 8(R0), R6
 	ADD R6, R8, R9
 	ADD R6, R9, R10
@@ -4099,6 +4375,8 @@ done:
 	ADD $100, R0, R26
 	VLD1R (R26), [V6.S4]
 	MOVD 24(R0), R1
+	MOVD 136(R0), R2
+	ADD R2, R1, R1
 	MOVD 32(R0), R2
 	ADD R2, R1, R3
 	ADD R2, R3, R4
@@ -4115,6 +4393,28 @@ done:
 	WORD $0x4e25f463 // FMAX V3.4S, V3.4S, V5.4S
 	WORD $0x4ea6f463 // FMIN V3.4S, V3.4S, V6.4S
 	FMOVQ F3, 0(R5)
+	MOVD 120(R0), R1
+	CBZ R1, end
+	ADD $-1, R1, R1
+	MOVD R1, 120(R0)
+	MOVD 128(R0), R1
+	MOVD 8(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 128(R0)
+	MOVD 136(R0), R1
+	MOVD 32(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 136(R0)
+	B block
+end:
 	RET
 
 // func scatteredNarrowF32NEONx4(a *Tile)
@@ -4265,6 +4565,7 @@ done:
 // func narrowF32NEONx5(a *Tile)
 TEXT ·narrowF32NEONx5(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
+block:
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -4291,6 +4592,8 @@ columns:
 	FMOVQ 0(R11), F4
 started:
 	MOVD 0(R0), R8
+	MOVD 128(R0), R6
+	ADD R6, R8, R8
 	MOVD 8(R0), R6
 	ADD R6, R8, R9
 	ADD R6, R9, R10
@@ -4411,6 +4714,8 @@ done:
 	ADD $100, R0, R26
 	VLD1R (R26), [V7.S4]
 	MOVD 24(R0), R1
+	MOVD 136(R0), R2
+	ADD R2, R1, R1
 	MOVD 32(R0), R2
 	ADD R2, R1, R3
 	ADD R2, R3, R4
@@ -4431,6 +4736,30 @@ done:
 	WORD $0x4e26f484 // FMAX V4.4S, V4.4S, V6.4S
 	WORD $0x4ea7f484 // FMIN V4.4S, V4.4S, V7.4S
 	FMOVQ F4, 0(R6)
+	MOVD 120(R0), R1
+	CBZ R1, end
+	ADD $-1, R1, R1
+	MOVD R1, 120(R0)
+	MOVD 128(R0), R1
+	MOVD 8(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R2, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 128(R0)
+	MOVD 136(R0), R1
+	MOVD 32(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R2, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 136(R0)
+	B block
+end:
 	RET
 
 // func scatteredNarrowF32NEONx5(a *Tile)
@@ -4605,6 +4934,7 @@ done:
 // func narrowF32NEONx6(a *Tile)
 TEXT ·narrowF32NEONx6(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
+block:
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -4635,6 +4965,8 @@ columns:
 	FMOVQ 0(R12), F5
 started:
 	MOVD 0(R0), R8
+	MOVD 128(R0), R6
+	ADD R6, R8, R8
 	MOVD 8(R0), R6
 	ADD R6, R8, R9
 	ADD R6, R9, R10
@@ -4772,6 +5104,8 @@ done:
 	ADD $100, R0, R26
 	VLD1R (R26), [V8.S4]
 	MOVD 24(R0), R1
+	MOVD 136(R0), R2
+	ADD R2, R1, R1
 	MOVD 32(R0), R2
 	ADD R2, R1, R3
 	ADD R2, R3, R4
@@ -4796,6 +5130,28 @@ done:
 	WORD $0x4e27f4a5 // FMAX V5.4S, V5.4S, V7.4S
 	WORD $0x4ea8f4a5 // FMIN V5.4S, V5.4S, V8.4S
 	FMOVQ F5, 0(R7)
+	MOVD 120(R0), R1
+	CBZ R1, end
+	ADD $-1, R1, R1
+	MOVD R1, 120(R0)
+	MOVD 128(R0), R1
+	MOVD 8(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R3, R1, R1
+	MOVD R1, 128(R0)
+	MOVD 136(R0), R1
+	MOVD 32(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R3, R1, R1
+	MOVD R1, 136(R0)
+	B block
+end:
 	RET
 
 // func scatteredNarrowF32NEONx6(a *Tile)
@@ -4994,6 +5350,7 @@ done:
 // func narrowF32NEONx7(a *Tile)
 TEXT ·narrowF32NEONx7(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
+block:
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -5028,6 +5385,8 @@ columns:
 	FMOVQ 0(R13), F6
 started:
 	MOVD 0(R0), R8
+	MOVD 128(R0), R6
+	ADD R6, R8, R8
 	MOVD 8(R0), R6
 	ADD R6, R8, R9
 	ADD R6, R9, R10
@@ -5182,6 +5541,8 @@ done:
 	ADD $100, R0, R26
 	VLD1R (R26), [V9.S4]
 	MOVD 24(R0), R1
+	MOVD 136(R0), R2
+	ADD R2, R1, R1
 	MOVD 32(R0), R2
 	ADD R2, R1, R3
 	ADD R2, R3, R4
@@ -5210,6 +5571,30 @@ done:
 	WORD $0x4e28f4c6 // FMAX V6.4S, V6.4S, V8.4S
 	WORD $0x4ea9f4c6 // FMIN V6.4S, V6.4S, V9.4S
 	FMOVQ F6, 0(R8)
+	MOVD 120(R0), R1
+	CBZ R1, end
+	ADD $-1, R1, R1
+	MOVD R1, 120(R0)
+	MOVD 128(R0), R1
+	MOVD 8(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R3, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 128(R0)
+	MOVD 136(R0), R1
+	MOVD 32(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R3, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 136(R0)
+	B block
+end:
 	RET
 
 // func scatteredNarrowF32NEONx7(a *Tile)
@@ -5432,6 +5817,7 @@ done:
 // func narrowF32NEONx8(a *Tile)
 TEXT ·narrowF32NEONx8(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
+block:
 	MOVD 80(R0), R3
 	CBZ R3, columns
 	VLD1R (R3), [V0.S4]
@@ -5470,6 +5856,8 @@ columns:
 	FMOVQ 0(R14), F7
 started:
 	MOVD 0(R0), R8
+	MOVD 128(R0), R6
+	ADD R6, R8, R8
 	MOVD 8(R0), R6
 	ADD R6, R8, R9
 	ADD R6, R9, R10
@@ -5641,6 +6029,8 @@ done:
 	ADD $100, R0, R26
 	VLD1R (R26), [V10.S4]
 	MOVD 24(R0), R1
+	MOVD 136(R0), R2
+	ADD R2, R1, R1
 	MOVD 32(R0), R2
 	ADD R2, R1, R3
 	ADD R2, R3, R4
@@ -5673,6 +6063,32 @@ done:
 	WORD $0x4e29f4e7 // FMAX V7.4S, V7.4S, V9.4S
 	WORD $0x4eaaf4e7 // FMIN V7.4S, V7.4S, V10.4S
 	FMOVQ F7, 0(R9)
+	MOVD 120(R0), R1
+	CBZ R1, end
+	ADD $-1, R1, R1
+	MOVD R1, 120(R0)
+	MOVD 128(R0), R1
+	MOVD 8(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R3, R1, R1
+	ADD R2, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 128(R0)
+	MOVD 136(R0), R1
+	MOVD 32(R0), R2
+	MOVD R2, R3
+	ADD R2, R3, R3
+	ADD R2, R3, R3
+	ADD R3, R1, R1
+	ADD R3, R1, R1
+	ADD R2, R1, R1
+	ADD R2, R1, R1
+	MOVD R1, 136(R0)
+	B block
+end:
 	RET
 
 // func scatteredNarrowF32NEONx8(a *Tile)

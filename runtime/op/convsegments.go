@@ -259,11 +259,8 @@ func (s *segments) block(t *strip, x, y, weights []float32, v, u *stretch) {
 	to := v.from*out.step[1] + u.from*out.step[2]
 	n := balanced(counts[long], s.micro.Rows)
 	for i := range counts[1-long] {
-		for r := 0; r < counts[long]; r += n {
-			t.Left = at32(x, from+i*steps[1-long]+r*steps[long])
-			t.Out = at32(y, to+i*outs[1-long]+r*outs[long])
-			t.fetch()
-			t.run(min(n, counts[long]-r))
-		}
+		t.Left = at32(x, from+i*steps[1-long])
+		t.Out = at32(y, to+i*outs[1-long])
+		t.rows(counts[long], n)
 	}
 }

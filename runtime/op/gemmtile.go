@@ -38,7 +38,29 @@ func (s *strip) startAt(bias []float32) {
 	}
 }
 
-// run computes a tile of this many rows; results that do not fill the panel go through a buffer.
+// rows computes this many rows by tiles of n rows.
+func (s *strip) rows(count, n int) {
+	for {
+		tile, tiles := min(n, count), 1
+		if s.fetch(); s.Ahead == nil && s.cols == s.width {
+			tiles = count / tile
+		}
+		s.More = uintptr(tiles - 1)
+		s.run(tile)
+		done := tile * tiles
+		if count -= done; count == 0 {
+			return
+		}
+		s.Left, s.Out = behind(s.Left, done, s.Stride), behind(s.Out, done, s.OutStride)
+	}
+}
+
+// behind is the address n strides after p.
+func behind(p *float32, n int, stride uintptr) *float32 {
+	return (*float32)(unsafe.Add(unsafe.Pointer(p), uintptr(n)*stride))
+}
+
+// run computes tiles of this many rows, or one whose results do not fill the panel and go through a buffer.
 func (s *strip) run(rows int) {
 	if s.cols == s.width {
 		s.call(&s.Tile, rows)
@@ -52,8 +74,7 @@ func (s *strip) run(rows int) {
 	edge.Out, edge.OutStride = &out[0], uintptr(s.width*f32Size)
 	s.call(&edge, rows)
 	for i := range rows {
-		to := (*float32)(unsafe.Add(unsafe.Pointer(s.Out), uintptr(i)*s.OutStride))
-		copy(unsafe.Slice(to, s.cols), out[i*s.width:])
+		copy(unsafe.Slice(behind(s.Out, i, s.OutStride), s.cols), out[i*s.width:])
 	}
 }
 
@@ -88,17 +109,15 @@ const leftBlock = 64 << 10
 
 // strips computes rows lo to hi of panel p. On the way each tile fetches its part of the next panel.
 func (g *gemm[T]) strips(s *strip, lo, hi, p int) {
-	n := balanced(hi-lo, g.tileRows())
-	ahead, part := (p+1)*g.cols*g.k, kernel.AheadOf(g.k)
-	for r := lo; r < hi; r += n {
-		s.Left, s.Out, s.Ahead = at32(g.a, r*g.lda), at32(g.c, r*g.rs+p*g.cols), nil
-		if ahead < len(g.b) && ahead < (p+2)*g.cols*g.k {
-			s.Ahead = at32(g.b, ahead)
-		}
-		ahead += part
-		s.run(min(n, hi-r))
+	s.Left, s.Out, s.next = at32(g.a, lo*g.lda), at32(g.c, lo*g.rs+p*g.cols), nil
+	if ahead := (p + 1) * g.cols * g.k; len(g.b) > nearWeights && ahead < len(g.b) {
+		s.next = floats(g.b[ahead:min(len(g.b), ahead+g.cols*g.k)])
 	}
+	s.rows(hi-lo, balanced(hi-lo, g.tileRows()))
 }
+
+// nearWeights is how many weights are in a near cache soon enough when tiles use them.
+const nearWeights = 16 << 10
 
 // tileRows is how many rows a tile has at most: fewer where all rows would lie in one set of a cache.
 func (g *gemm[T]) tileRows() int {

@@ -39,6 +39,9 @@ const (
 	tileHigh        = 100
 	tileOffsets     = 104
 	tileAhead       = 112
+	tileMore        = 120
+	tileLeftAt      = 128
+	tileOutAt       = 136
 )
 
 // unroll is how many steps of the inner loop are written out.
@@ -92,9 +95,52 @@ func gemmF32(m machine, mr, nv int) {
 
 func (g *gemm) write(name string) {
 	g.begin(rowsName(name, g, g.mr), "Tile")
+	if g.blocks() {
+		g.label("block")
+	}
 	g.sum()
 	g.finish()
+	g.again()
 	g.end()
+}
+
+// blocks reports whether the rows that follow may be computed by the same call.
+func (g *gemm) blocks() bool { return !g.scattered && g.half == "" }
+
+// again goes to the next block of rows, if there is one.
+func (g *gemm) again() {
+	if !g.blocks() {
+		return
+	}
+	const at, step, triple = panel, depth, segments
+	g.get(at, args, tileMore)
+	g.ifZero(at, "end")
+	g.add(at, -1)
+	g.put(args, tileMore, at)
+	for _, place := range [][2]int{{tileLeftAt, tileStride}, {tileOutAt, tileOutStride}} {
+		g.get(at, args, place[0])
+		g.get(step, args, place[1])
+		if g.mr >= 3 {
+			g.set(triple, step, 3)
+		}
+		for range g.mr / 3 {
+			g.addPtr(at, triple)
+		}
+		for range g.mr % 3 {
+			g.addPtr(at, step)
+		}
+		g.put(args, place[0], at)
+	}
+	g.jump("block")
+	g.label("end")
+}
+
+// at adds to p where the block of rows lies.
+func (g *gemm) at(p ptr, field int, t ptr) {
+	if g.blocks() {
+		g.get(t, args, field)
+		g.addPtr(p, t)
+	}
 }
 
 func (g *gemm) width() int { return g.lanes() * float32Size }
@@ -108,6 +154,7 @@ func (g *gemm) factor(step int) vec { return vec(g.mr*g.nv + g.nv + step%2) }
 func (g *gemm) sum() {
 	g.startSums()
 	g.get(left, args, tileLeft)
+	g.at(left, tileLeftAt, stride)
 	g.get(stride, args, tileStride)
 	g.left = g.rows(left, stride, g.mr, free)
 	g.get(panel, args, tilePanel)
@@ -204,6 +251,7 @@ func (g *gemm) finish() {
 	g.broadcast(lo, args, tileLow)
 	g.broadcast(hi, args, tileHigh)
 	g.get(out, args, tileOut)
+	g.at(out, tileOutAt, outStride)
 	g.get(outStride, args, tileOutStride)
 	rows := g.rows(out, outStride, g.mr, segments)
 	for r := range g.mr {
