@@ -1,7 +1,11 @@
 package pte_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -72,6 +76,35 @@ func TestReadFaults(t *testing.T) {
 				t.Errorf("got %v, want %v with %q", err, test.code, test.want)
 			}
 		})
+	}
+}
+
+// TestHeaderFaults damages and cuts a file whose constants are in a segment.
+func TestHeaderFaults(t *testing.T) {
+	whole, err := pte.Marshal(small())
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := uint64(len(whole))
+	for _, test := range []struct {
+		name   string
+		damage func(file []byte) []byte
+		want   string
+	}{
+		{"short", func(f []byte) []byte { return f[:63] }, "header: file of 63 bytes, want at least 64"},
+		{"length", func(f []byte) []byte { f[12] = 23; return f }, "header: length 23, want at least 24"},
+		{"program", func(f []byte) []byte { return f[:100] },
+			fmt.Sprintf("header: the file is cut short: it has 100 of its %d bytes", binary.LittleEndian.Uint64(whole[16:]))},
+		{"base", func(f []byte) []byte { binary.LittleEndian.PutUint64(f[24:], size+1); return f },
+			fmt.Sprintf("header: the file is cut short: it has %d of its %d bytes", size, size+1)},
+		{"segments", func(f []byte) []byte { return f[:size-1] },
+			fmt.Sprintf("header: the file is cut short: it has %d of its %d bytes", size-1, size)},
+		{"overflow", func(f []byte) []byte { binary.LittleEndian.PutUint64(f[32:], math.MaxUint64); return f },
+			fmt.Sprintf("header: the file is cut short: it has %d of its %d bytes", size, uint64(math.MaxUint64))},
+	} {
+		if _, err := pte.Read(test.damage(bytes.Clone(whole))); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
+		}
 	}
 }
 

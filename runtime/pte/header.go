@@ -2,6 +2,7 @@ package pte
 
 import (
 	"errors"
+	"math"
 
 	"github.com/rules-pte/rules_pte/runtime/pte/internal/wire"
 	"github.com/rules-pte/rules_pte/runtime/pte/verifier"
@@ -28,6 +29,11 @@ type header struct {
 
 func headerError(msg string) error { return &Error{Code: InvalidProgram, Where: "header", Msg: msg} }
 
+// cutShort is the error of a file whose header says that it has at least want bytes.
+func cutShort(size, want uint64) error {
+	return headerError("the file is cut short: it has " + itoa(size) + " of its " + itoa(want) + " bytes")
+}
+
 func parseHeader(file []byte) (header, error) {
 	size := uint64(len(file))
 	if size < minFile {
@@ -41,7 +47,7 @@ func parseHeader(file []byte) (header, error) {
 		return h, headerError("length " + itoa(h.length) + ", want at least " + itoa(minHeader))
 	}
 	if h.program > size {
-		return h, headerError("program of " + itoa(h.program) + " bytes in a file of " + itoa(size))
+		return h, cutShort(size, h.program)
 	}
 	return h, h.segments(file)
 }
@@ -53,7 +59,7 @@ func (h *header) segments(file []byte) error {
 		return nil
 	}
 	if h.base > size {
-		return headerError("segments at byte " + itoa(h.base) + " of a file of " + itoa(size))
+		return cutShort(size, h.base)
 	}
 	h.segEnd = size
 	if h.length < headerLength {
@@ -61,7 +67,7 @@ func (h *header) segments(file []byte) error {
 	}
 	n := wire.U64(file[32:])
 	if n > size-h.base {
-		return headerError("segments of " + itoa(n) + " bytes at byte " + itoa(h.base) + " of a file of " + itoa(size))
+		return cutShort(size, h.base+min(n, math.MaxUint64-h.base))
 	}
 	return nil
 }
