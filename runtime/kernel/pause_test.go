@@ -78,7 +78,7 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 	w := &Window{Rows: [5]*float32{&x[0], &x[0], &x[0]}, Weights: &x[0], Start: &x[0], Out: &o[0], Stride: 128, Step: 128, Next: 128, Count: 16, Tap: 128}
 	m := map[string]func(stop *atomic.Bool){
 		"gemm":          gemmLoop(GemmF32(tier), 1024, 0),
-		"blocks":        gemmLoop(GemmF32(tier), 16, 100_000),
+		"blocks":        gemmLoop(GemmF32(tier), 16, 4<<20),
 		"integers":      integersLoop(IntegersOf(tier), 1024),
 		"deep gemm":     gemmLoop(GemmF32(tier), 100_000, 0),
 		"deep integers": integersLoop(IntegersOf(tier), 400_000),
@@ -175,12 +175,11 @@ func moves(tier Tier, o, x []float32) map[string]func() {
 // bytesOf are the bytes of x.
 func bytesOf(x []uint16) []int8 { return unsafe.Slice((*int8)(unsafe.Pointer(&x[0])), len(x)) }
 
+// gemmLoop computes tiles whose rows are all the same.
 func gemmLoop(g *Gemm, depth, more int) func(stop *atomic.Bool) {
-	rows := g.Rows * (more + 1)
-	left, panel := make([]float32, rows*depth), make([]float32, depth*g.Cols)
-	out, start := make([]float32, rows*g.Cols), make([]float32, g.Cols)
-	t := &Tile{Left: &left[0], Stride: uintptr(depth * 4), Panel: &panel[0], Out: &out[0], OutStride: uintptr(g.Cols * 4),
-		Depth: uintptr(depth), Segments: 1, Start: &start[0], Low: Unclamped[0], High: Unclamped[1]}
+	left, panel, out, start := make([]float32, depth), make([]float32, depth*g.Cols), make([]float32, g.Cols), make([]float32, g.Cols)
+	t := &Tile{Left: &left[0], Panel: &panel[0], Out: &out[0], Depth: uintptr(depth), Segments: 1, Start: &start[0],
+		Low: Unclamped[0], High: Unclamped[1]}
 	return func(stop *atomic.Bool) {
 		for !stop.Load() {
 			t.More = uintptr(more)
