@@ -24,6 +24,7 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/executor/npy"
 	"github.com/rules-pte/rules_pte/runtime/executor/runner"
 	"github.com/rules-pte/rules_pte/runtime/executor/weightcache"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
 // Options are what the command line of "pte run" says.
@@ -143,9 +144,20 @@ type report struct {
 	Calls   []verdict `json:"calls,omitempty"`
 }
 
+// result is an output: its type, that of its elements if it is a tensor, whose sizes are there, too, and what it is as text.
 type result struct {
-	Value string `json:"value"`
-	File  string `json:"file,omitempty"`
+	Type  string       `json:"type"`
+	Sizes []tensor.Dim `json:"sizes,omitzero"`
+	Value string       `json:"value"`
+	File  string       `json:"file,omitempty"`
+}
+
+func resultOf(v *executor.Value) result {
+	if v.Kind == executor.Tensor {
+		return result{Type: v.Tensor.DType.String(), Sizes: append([]tensor.Dim{}, v.Tensor.Sizes...), Value: runner.Describe(v)}
+	}
+	names := map[executor.Kind]string{executor.Int: "int", executor.Float: "float", executor.Bool: "bool", executor.String: "str"}
+	return result{Type: cmp.Or(names[v.Kind], "none"), Value: runner.Describe(v)}
 }
 
 // timing is of the calls that --bench made, in nanoseconds.
@@ -295,7 +307,7 @@ func (r *run) call(m *executor.Method, name string, inputs []executor.Value) ([]
 
 // add notes an output for the report, and its file in dir if it is a tensor.
 func (r *run) add(dir, name string, v *executor.Value) {
-	res := result{Value: runner.Describe(v)}
+	res := resultOf(v)
 	if dir != "" && name != "" && v.Kind == executor.Tensor {
 		res.File = filepath.Join(dir, filepath.FromSlash(name))
 		r.files = append(r.files, file{res.File, npy.Format(v.Tensor)})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
 const testdata = "../../../runtime/executor/testdata/"
@@ -46,6 +47,24 @@ func TestRunCases(t *testing.T) {
 		}
 		if len(got) != len(want) {
 			t.Errorf("%s: %s has %d bytes, want %d", model, golden, len(got), len(want))
+		}
+	}
+}
+
+// TestResults has the type of each output, and a tensor's sizes, also if it has none.
+func TestResults(t *testing.T) {
+	for want, v := range map[string]executor.Value{
+		`{"type":"float32","sizes":[2,0],"value":"float32[2, 0]"}`: executor.TensorOf(&tensor.Tensor{
+			Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{2, 0}}}),
+		`{"type":"bool","sizes":[],"value":"bool[]: true"}`: executor.TensorOf(&tensor.Tensor{Meta: tensor.Meta{DType: tensor.Bool}, Data: []byte{1}}),
+		`{"type":"int","value":"3"}`:                        executor.IntOf(3),
+		`{"type":"float","value":"0.5"}`:                    executor.FloatOf(0.5),
+		`{"type":"bool","value":"true"}`:                    executor.BoolOf(true),
+		`{"type":"str","value":"\"a\""}`:                    executor.StringOf("a"),
+		`{"type":"none","value":"none"}`:                    {},
+	} {
+		if got, err := json.Marshal(resultOf(&v)); err != nil || string(got) != want {
+			t.Errorf("got %s (%v), want %s", got, err, want)
 		}
 	}
 }
