@@ -41,6 +41,20 @@ type Gemm struct {
 	tier               Tier
 }
 
+// RowPanels is how many panels RunRow takes.
+const RowPanels = 4
+
+// RunRow computes t, one row times RowPanels panels side by side, which are PanelGap bytes apart: all of Cols columns, with
+// as many in Start and in Out for each panel. The tile has one segment and none of RowStart, Offsets, Ahead and More. It reports
+// false, and does nothing, if the tile is too deep for one call.
+func (g *Gemm) RunRow(t *Tile) bool {
+	if t.Depth > tileMost {
+		return false
+	}
+	g.row(t)
+	return true
+}
+
 // The most rows and columns that tiles of any tier have.
 const (
 	MaxRows = 12

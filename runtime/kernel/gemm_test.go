@@ -211,3 +211,34 @@ func benchmarkTile(b *testing.B, g *Gemm, rows, depth int) {
 	flops := 2 * float64(rows*depth*g.Cols)
 	b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 }
+
+// TestRow holds the product of one row with panels side by side against that with each of them, to the bit.
+func TestRow(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	for _, tier := range tiers() {
+		g := GemmF32(tier)
+		for _, depth := range []int{0, 1, 3, 4, 5, 8, 63, 64, 100} {
+			const gap = 24 // float32 between panels
+			n, panel := g.Cols*RowPanels, depth*g.Cols+gap
+			left, panels, start, out, want := guarded(r, depth), guarded(r, RowPanels*panel), guarded(r, n), guarded(r, n), make([]float32, n)
+			row := Tile{Left: unsafe.SliceData(left), Panel: &panels[0], PanelGap: uintptr(panel * 4), Start: &start[0], Out: &out[0],
+				Depth: uintptr(depth), Segments: 1, Low: -0.5, High: 1.5}
+			for p := range RowPanels {
+				one := row
+				one.PanelGap, one.Panel, one.Start, one.Out = 0, &panels[p*panel], &start[p*g.Cols], &want[p*g.Cols]
+				g.Run(&one, 1)
+			}
+			if !g.RunRow(&row) || !intact(out) {
+				t.Fatalf("%v, depth %d: not computed, or a value beside the output is changed", tier, depth)
+			}
+			for i := range want {
+				if math.Float32bits(out[i]) != math.Float32bits(want[i]) {
+					t.Fatalf("%v, depth %d: column %d is %v, want %v", tier, depth, i, out[i], want[i])
+				}
+			}
+		}
+		if g.RunRow(&Tile{Depth: tileMost + 1, Segments: 1}) {
+			t.Errorf("%v: one call computes a row of %d", tier, tileMost+1)
+		}
+	}
+}

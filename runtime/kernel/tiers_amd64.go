@@ -68,6 +68,17 @@ func (g *Gemm) RunNarrow(t *Tile, rows int) {
 	narrowF32AVX2(t, rows)
 }
 
+// row has a frame of its own, like Run.
+//
+//go:noinline
+func (g *Gemm) row(t *Tile) {
+	if g.tier == AVX512 {
+		rowF32AVX512(t)
+		return
+	}
+	rowF32AVX2(t)
+}
+
 var halvesAMD64 = [...]GemmHalf{
 	{Rows: 6, Cols: 16, tier: AVX2}, {Rows: 6, Cols: 16, tier: AVX2, bfloat16: true},
 	{Rows: 12, Cols: 32, tier: AVX512}, {Rows: 12, Cols: 32, tier: AVX512, bfloat16: true},

@@ -48,6 +48,13 @@ func (g *Gemm) RunNarrow(t *Tile, rows int) {
 	narrowF32NEON(t, rows)
 }
 
+// row has a frame of its own, like Run.
+//
+//go:noinline
+func (g *Gemm) row(t *Tile) {
+	rowF32NEON(t)
+}
+
 var halvesARM64 = [...]GemmHalf{{Rows: 8, Cols: 8, tier: NEON}, {Rows: 8, Cols: 8, tier: NEON, bfloat16: true}}
 
 // HalvesOf are the tiles of t with panels of float16 or bfloat16, nil where there are none.

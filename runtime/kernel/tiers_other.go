@@ -13,6 +13,8 @@ func (g *Gemm) Run(*Tile, int) {}
 // RunNarrow has nothing to run either.
 func (g *Gemm) RunNarrow(*Tile, int) {}
 
+func (g *Gemm) row(*Tile) {}
+
 // HalvesOf is nil: no panel has 16 bits.
 func HalvesOf(Tier, bool) *GemmHalf { return nil }
 

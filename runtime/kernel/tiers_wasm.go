@@ -43,6 +43,8 @@ func (g *Gemm) RunNarrow(t *Tile, rows int) {
 	narrowF32WASM(t, rows)
 }
 
+func (g *Gemm) row(t *Tile) { rowF32WASM(t) }
+
 // HalvesOf is nil: no panel has 16 bits.
 func HalvesOf(Tier, bool) *GemmHalf { return nil }
 

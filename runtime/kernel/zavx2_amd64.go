@@ -77,6 +77,9 @@ func narrowF32AVX2x6(a *Tile)
 func scatteredNarrowF32AVX2x6(a *Tile)
 
 //go:noescape
+func rowF32AVX2(a *Tile)
+
+//go:noescape
 func gemmF16AVX2x1(a *Tile)
 
 //go:noescape

@@ -149,6 +149,9 @@ func narrowF32AVX512x12(a *Tile)
 func scatteredNarrowF32AVX512x12(a *Tile)
 
 //go:noescape
+func rowF32AVX512(a *Tile)
+
+//go:noescape
 func gemmF16AVX512x1(a *Tile)
 
 //go:noescape

@@ -101,6 +101,9 @@ func narrowF32NEONx8(a *Tile)
 func scatteredNarrowF32NEONx8(a *Tile)
 
 //go:noescape
+func rowF32NEON(a *Tile)
+
+//go:noescape
 func gemmF16NEONx1(a *Tile)
 
 //go:noescape

@@ -102,6 +102,12 @@ func scatteredNarrowF32WASMx4Import(a unsafe.Pointer)
 
 func scatteredNarrowF32WASMx4(a *Tile) { scatteredNarrowF32WASMx4Import(unsafe.Pointer(a)) }
 
+//go:wasmimport pte rowF32WASM
+//go:noescape
+func rowF32WASMImport(a unsafe.Pointer)
+
+func rowF32WASM(a *Tile) { rowF32WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte tapsLineX1WASM
 //go:noescape
 func tapsLineX1WASMImport(a unsafe.Pointer)

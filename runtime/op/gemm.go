@@ -158,7 +158,11 @@ func (g *gemm[T]) small(c *Call) bool { return c.Parallel == nil || g.m*g.n*g.k 
 // pieces are the panels or rows that threads divide: how many there are, and how many a thread takes at least.
 func (g *gemm[T]) pieces() (n, grain int) {
 	if g.byPanels() {
-		return g.panels(g.n), max(1, gemmParallelMin/4/max(1, g.m*g.k*g.cols))
+		least := 1
+		if g.m == 1 {
+			least = kernel.RowPanels
+		}
+		return g.panels(g.n), max(least, gemmParallelMin/4/max(1, g.m*g.k*g.cols))
 	}
 	return g.m, max(8, gemmParallelMin/4/max(1, g.n*g.k))
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // zeros start the sums of a product without bias.
-var zeros [kernel.MaxCols]float32
+var zeros [kernel.RowPanels * kernel.MaxCols]float32
 
 // f32Size is the size of a float32 in bytes.
 const f32Size = 4
@@ -30,7 +30,7 @@ func (s *strip) fetch() {
 	}
 }
 
-// startAt lets the sums start at bias, one number for each of cols, or at zero without one.
+// startAt lets the sums start at bias, one number for each column, or at zero without one.
 func (s *strip) startAt(bias []float32) {
 	s.Start = &zeros[0]
 	if bias != nil {
@@ -94,7 +94,11 @@ func (g *gemm[T]) tiles(lo, hi, from, until int) {
 	rows := balanced(hi-lo, max(rowBlock, leftBlock/max(g.k, 1)))
 	for r := lo; r < hi; r += rows {
 		end := min(r+rows, hi)
-		for p := from; p < until; p++ {
+		first := from
+		if end-r == 1 {
+			first = g.row(&s, r, from, until)
+		}
+		for p := first; p < until; p++ {
 			s.cols = min(g.cols, g.n-p*g.cols)
 			s.width = g.width(s.cols)
 			s.Panel = at32(g.b, p*g.cols*g.k)
@@ -102,6 +106,21 @@ func (g *gemm[T]) tiles(lo, hi, from, until int) {
 			g.strips(&s, r, end, p)
 		}
 	}
+}
+
+// row computes row r of the panels from to until, as many as the kernel of a row takes, and gives the first one that is left.
+func (g *gemm[T]) row(s *strip, r, from, until int) int {
+	most := min(until, g.n/g.cols) // those that are full
+	for ; from+kernel.RowPanels <= most; from += kernel.RowPanels {
+		s.Left, s.Panel, s.Out = at32(g.a, r*g.lda), at32(g.b, from*g.cols*g.k), at32(g.c, r*g.rs+from*g.cols)
+		s.PanelGap = uintptr(g.cols * g.k * f32Size)
+		s.startAt(part32(g.bias, from*g.cols, kernel.RowPanels*g.cols))
+		if !g.micro.RunRow(&s.Tile) {
+			break
+		}
+	}
+	s.PanelGap = 0
+	return from
 }
 
 // leftBlock is how many elements of the left factor stay in the cache while panels go by.

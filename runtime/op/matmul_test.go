@@ -1,6 +1,7 @@
 package op
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"testing"
@@ -104,6 +105,25 @@ func TestPackColumns(t *testing.T) {
 		pack(got, turned, tiling)
 		if !slices.Equal(got, want) {
 			t.Errorf("%d × %d: got %v, want %v", rows, cols, got, want)
+		}
+	}
+}
+
+// TestRows holds the products of single rows against those rows of the product of several.
+func TestRows(t *testing.T) {
+	for _, tier := range kernel.Tiers() {
+		for _, s := range [][2]tensor.Dim{{37, 150}, {64, 128}, {5, 63}, {0, 200}, {9000, 140}} {
+			for _, bias := range []any{nil, wave(s[1])} {
+				both, weight := wave(2, s[0]), wave(s[1], s[0])
+				want := planned(t, &LinearF32, tier, true, both, weight, bias).Data
+				for row := range 2 {
+					one := &tensor.Tensor{Meta: wave(1, s[0]).Meta, Data: both.Data[row*len(both.Data)/2:][:len(both.Data)/2]}
+					got := planned(t, &LinearF32, tier, true, one, weight, bias).Data
+					if !bytes.Equal(got, want[row*len(got):][:len(got)]) {
+						t.Errorf("%v, %v, bias %v: row %d differs", tier, s, bias != nil, row)
+					}
+				}
+			}
 		}
 	}
 }

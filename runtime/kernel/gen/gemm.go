@@ -79,7 +79,7 @@ var tileKinds = []struct {
 	narrow          bool
 }{{name: "gemm", scattered: "scattered"}, {name: "narrow", scattered: "scatteredNarrow", narrow: true}}
 
-// gemmF32 writes the tiles of 1 to mr rows and nv vectors, and the narrow ones of one vector.
+// gemmF32 writes the tiles of 1 to mr rows and nv vectors, the narrow ones of one vector, and the kernel of a row.
 func gemmF32(m machine, mr, nv int) {
 	for _, kind := range tileKinds {
 		width := nv
@@ -91,6 +91,7 @@ func gemmF32(m machine, mr, nv int) {
 			(&gemm{machine: m, mr: n, nv: width, scattered: true}).write(kind.scattered + "F32")
 		}
 	}
+	rowF32(m, nv)
 }
 
 func (g *gemm) write(name string) {
