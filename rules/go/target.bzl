@@ -34,6 +34,9 @@ def _pte_go_builder_impl(ctx):
             "GOTELEMETRY": "off",
             "GOTOOLCHAIN": "local",
             "HOME": out.path + ".home",  # of the build cache; GOCACHE would have to be absolute
+            # A relative one is an error, after which Go's tools have no telemetry: theirs would lie below HOME in the folders of the
+            # SDK where they run, and change it.
+            "XDG_CONFIG_HOME": "none",
         },
         mnemonic = "GoBuilder",
         progress_message = "Building the Go builder",

@@ -21,20 +21,39 @@ var npuNames = strings.NewReplacer(
 	"demo.", "npu.",
 )
 
-// shared is the folder and the output base of all that backendsWorkspace gives: what one test has built is there for the next.
-var shared struct{ dir, user string }
+// shared is the folder and the output base of all that backendsWorkspace gives, where what one test has built is there for the
+// next, and the SDK that sharedSDK gives, with the output base where it lies.
+var shared struct{ dir, user, sdk, sdkUser string }
 
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if shared.user != "" {
-		(&workspace{dir: shared.dir, user: shared.user}).close()
-		code = max(code, removed(shared.dir), removed(shared.user))
+		(&workspace{dir: shared.dir, user: shared.user, env: []string{fetched}}).close()
+	}
+	for _, dir := range []string{shared.dir, shared.user, shared.sdkUser} {
+		code = max(code, removed(dir))
 	}
 	os.Exit(code)
 }
 
-// removed is 1 if a folder cannot be removed.
+// sharedFolder is *dir, which is made if it is "" and stays for the tests that follow.
+func sharedFolder(t *testing.T, dir *string) string {
+	t.Helper()
+	if *dir == "" {
+		var err error
+		if *dir, err = os.MkdirTemp("", "pte-tests-"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return *dir
+}
+
+// removed is 1 if a folder, unless it is "", cannot be removed.
 func removed(dir string) int {
+	if dir == "" {
+		return 0
+	}
+	_ = exec.Command("chmod", "-R", "u+w", dir).Run() // Bazel's outputs
 	if err := os.RemoveAll(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -49,15 +68,7 @@ func backendsWorkspace(t *testing.T) *workspace {
 	if os.Getenv("PTE_HOST") == "" {
 		t.Skip("PTE_HOST is not set")
 	}
-	for _, dir := range []*string{&shared.dir, &shared.user} {
-		if *dir == "" {
-			var err error
-			if *dir, err = os.MkdirTemp("", "pte-backends-"); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	w := &workspace{t: t, dir: shared.dir, user: shared.user, log: filepath.Join(t.TempDir(), "log.json")}
+	w := &workspace{t: t, dir: sharedFolder(t, &shared.dir), user: sharedFolder(t, &shared.user), log: filepath.Join(t.TempDir(), "log.json")}
 	w.clear()
 	w.fill("backends")
 	for _, f := range []string{"chain.pt2", "chain_in.npy", "chain_out.npy"} {

@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,7 +64,7 @@ func TestGoPage(t *testing.T) {
 }
 
 // TestNewUser does what the README says, in an empty workspace with the lines of docs/rules.md: it lowers a model, builds a runtime
-// for another machine, and tests the program, with the tool that Bazel compiles.
+// for another machine, and tests the program, with the tool that Bazel compiles. The SDK that Bazel has fetched stays as it is.
 func TestNewUser(t *testing.T) {
 	w := newWorkspace(t, "")
 	w.env = []string{fetched}
@@ -85,5 +86,14 @@ func TestNewUser(t *testing.T) {
 	}
 	if out, err := exec.Command("qemu-aarch64-static", w.bin("net")).CombinedOutput(); err != nil || !strings.Contains(string(out), "forward: 1 inputs") {
 		t.Errorf("the runtime: %v\n%s", err, out)
+	}
+	err = filepath.WalkDir(filepath.Join(w.outputBase(), "external", "pte_go_sdk", "goroot"), func(path string, _ fs.DirEntry, err error) error {
+		if strings.Contains(path, "bazel-out") {
+			t.Errorf("the build has written to the SDK: %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

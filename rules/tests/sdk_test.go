@@ -27,11 +27,7 @@ func TestSDKs(t *testing.T) {
 			t.Errorf("%s: %v\n%s", p, err, out)
 			continue
 		}
-		base, err := w.bazel("info", "--noshow_progress", "--ui_event_filters=-info,-stderr", "output_base")
-		if err != nil {
-			t.Fatalf("output base: %v\n%s", err, base)
-		}
-		goroot := filepath.Join(strings.TrimSpace(base), "external", "sdk_"+p, "goroot")
+		goroot := filepath.Join(w.outputBase(), "external", "sdk_"+p, "goroot")
 		for _, name := range []string{"bin/go", "pkg/tool/" + strings.Replace(p, "-", "_", 1) + "/compile"} {
 			if got := machineOf(filepath.Join(goroot, name)); got != machine {
 				t.Errorf("%s: %s is for %s, want %s", p, name, got, machine)

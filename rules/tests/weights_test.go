@@ -12,7 +12,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -21,7 +20,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/bench/bigmodel"
@@ -115,9 +113,12 @@ func (w *workspace) bazel(args ...string) (string, error) {
 	args = slices.Concat(w.prefix, []string{cmp.Or(os.Getenv("PTE_BAZEL"), "bazel"), "--output_user_root=" + w.user}, args)
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = w.dir
-	cmd.Env = append(os.Environ(), "PTE_GOROOT="+localSDK())
+	cmd.Env = os.Environ()
 	if w.remote { // without a network
 		cmd.Env = append(cmd.Env, "PTE_GOMODCACHE="+strings.TrimSpace(goRun(w.t, "env", "GOMODCACHE")))
+	}
+	if !slices.ContainsFunc(w.env, func(v string) bool { return strings.HasPrefix(v, fetched) }) {
+		cmd.Env = append(cmd.Env, "PTE_GOROOT="+sharedSDK(w.t))
 	}
 	cmd.Env = append(cmd.Env, w.env...)
 	out, err := cmd.CombinedOutput()
@@ -127,19 +128,32 @@ func (w *workspace) bazel(args ...string) (string, error) {
 // fetched is the variable of an environment in which Bazel fetches the SDK, as a user's does.
 const fetched = "PTE_GOROOT="
 
-// localSDK is the machine's SDK, which saves each workspace the download, or "" if it is not of the pinned version.
-var localSDK = sync.OnceValue(func() string {
-	rules, err := os.ReadFile(filepath.Join("..", "go", "sdk.bzl"))
+// sharedSDK is the folder of an SDK that Bazel has fetched, which saves the other workspaces the download. The machine's own would
+// do, too, but has other files: what is compiled with it is none of what is compiled with one that is fetched.
+func sharedSDK(t *testing.T) string {
+	t.Helper()
+	if shared.sdk != "" {
+		return shared.sdk
+	}
+	w := &workspace{t: t, dir: t.TempDir(), user: sharedFolder(t, &shared.sdkUser), env: []string{fetched}}
+	w.fill("")
+	defer func() { _, _ = w.bazel("shutdown") }()
+	if out, err := w.bazel("build", "@pte_go_sdk//:goroot"); err != nil {
+		t.Fatalf("fetch the SDK: %v\n%s", err, out)
+	}
+	shared.sdk = filepath.Join(w.outputBase(), "external", "pte_go_sdk", "goroot")
+	return shared.sdk
+}
+
+// outputBase is where Bazel keeps what it fetches and builds for the workspace.
+func (w *workspace) outputBase() string {
+	w.t.Helper()
+	base, err := w.bazel("info", "--noshow_progress", "--ui_event_filters=-info,-stderr", "output_base")
 	if err != nil {
-		return ""
+		w.t.Fatalf("output base: %v\n%s", err, base)
 	}
-	out, err := exec.Command("go", "env", "GOVERSION", "GOROOT").Output()
-	version, goroot, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	if err != nil || !strings.Contains(string(rules), fmt.Sprintf("GO_VERSION = %q", strings.TrimPrefix(version, "go"))) {
-		return ""
-	}
-	return goroot
-})
+	return strings.TrimSpace(base)
+}
 
 // run runs a command in the workspace.
 func (w *workspace) run(command ...string) (string, error) {
