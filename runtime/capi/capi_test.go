@@ -130,7 +130,7 @@ func TestLibrary(t *testing.T) {
 			run(compile("c_archive", x.cc, examples+"/c/digits.c", "-std=c11", "-pedantic", archive, "-lpthread"), want, data...)
 			run(compile("c_shared", x.cc, examples+"/c/digits.c", "-L"+dir, "-ldigits", "-Wl,-rpath,"+dir), want, data...)
 			run(compile("checks", x.cc, "testdata/checks.c", archive, "-lpthread"), "ok\n",
-				filepath.Join(filepath.Dir(replaced), "digits.pte"), "../executor/testdata/external")
+				filepath.Join(filepath.Dir(replaced), "digits.pte"), "../executor/testdata/external", t.TempDir())
 			run(compile("cxx", x.cxx, examples+"/c/digits.cc", "-std=c++17", "-pedantic", archive, "-lpthread"), want, data...)
 			if len(x.run) == 0 {
 				run([]string{"python3", examples + "/c/digits.py", shared}, want, data...)

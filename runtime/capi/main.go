@@ -20,10 +20,12 @@ import (
 
 	"github.com/rules-pte/rules_pte/pteprogram"
 	"github.com/rules-pte/rules_pte/runtime/capi/abi"
+	"github.com/rules-pte/rules_pte/runtime/executor/weightcache"
 )
 
 func init() {
-	abi.SetBinary(abi.Binary{Options: pteprogram.Options(), Names: pteprogram.Names(), Bytes: pteprogram.Bytes})
+	abi.SetBinary(abi.Binary{Options: pteprogram.Options(), Names: pteprogram.Names(), Bytes: pteprogram.Bytes,
+		WeightCache: weightcache.File})
 }
 
 func main() {}
@@ -107,6 +109,11 @@ func pte_program_load_embedded(name C.const_string, o C.const_options, program *
 //export pte_program_destroy
 func pte_program_destroy(program C.pte_program) {
 	status(func() error { abi.DestroyProgram(abi.Handle(program.id)); return nil })
+}
+
+//export pte_program_weight_cache_error
+func pte_program_weight_cache_error(program C.pte_program, message C.out_string) C.pte_status {
+	return status(func() error { return abi.CacheError(abi.Handle(program.id), address(message)) })
 }
 
 //export pte_program_method_count

@@ -39,7 +39,7 @@ extern "C" {
 #endif
 
 /* PTE_ABI_VERSION changes when callers must be compiled again; compare it with pte_abi_version(). */
-#define PTE_ABI_VERSION 2
+#define PTE_ABI_VERSION 3
 
 /* PTE_MAX_RANK is the largest number of dimensions of a tensor. */
 #define PTE_MAX_RANK 16
@@ -102,7 +102,7 @@ typedef struct pte_instance { uint64_t id; } pte_instance;
 typedef struct pte_method { uint64_t id; } pte_method;
 typedef struct pte_data { uint64_t id; } pte_data;
 
-/* pte_options is what a program may use. All zeros, or a null pointer, are the defaults. 40 bytes. */
+/* pte_options is what a program may use. All zeros, or a null pointer, are the defaults. 48 bytes. */
 typedef struct pte_options {
   int64_t max_memory;       /* bytes of an instance and of packed weights; 0 is 4 GiB */
   int64_t max_instructions; /* of one run; 0 is 10 million */
@@ -110,6 +110,7 @@ typedef struct pte_options {
   int32_t threads;          /* of one run, the caller's included; 0 is one for each CPU */
   int32_t reserved;         /* 0 */
   pte_data data;            /* the file with the constants that are not in the program; 0 if all are */
+  const char *weight_cache; /* a file of this program's that keeps packed weights for the next load, or null */
 } pte_options;
 
 /* pte_method_info is what a method takes and gives. 16 bytes. */
@@ -152,7 +153,7 @@ typedef struct pte_value {
 #else
 #define PTE_ASSERT_SIZE(type, size) typedef char type##_has_its_size[sizeof(type) == (size) ? 1 : -1]
 #endif
-PTE_ASSERT_SIZE(pte_options, 40);
+PTE_ASSERT_SIZE(pte_options, 48);
 PTE_ASSERT_SIZE(pte_method_info, 16);
 PTE_ASSERT_SIZE(pte_value_info, 168);
 PTE_ASSERT_SIZE(pte_value, 192);
@@ -189,6 +190,12 @@ pte_status pte_program_load_embedded(const char *name, const pte_options *option
 
 /* pte_program_destroy frees a program as soon as its last instance is destroyed. */
 void pte_program_destroy(pte_program program);
+
+/* pte_program_weight_cache_error is what went last wrong with pte_options.weight_cache, "" if nothing did: that the file cannot be
+ * read, is damaged, is of another program or machine, or cannot be written, which is done by the first pte_instance_create. The
+ * program runs in any case; its weights are packed anew. That there is no file yet is no error. The text stays until the program
+ * is destroyed. */
+pte_status pte_program_weight_cache_error(pte_program program, const char **message);
 
 /* The methods of a program. A name stays until the program is destroyed. */
 pte_status pte_program_method_count(pte_program program, uint32_t *count);

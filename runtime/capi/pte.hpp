@@ -246,6 +246,12 @@ class Program : public Owner<pte_program, pte_program_destroy> {
     check(pte_program_output_info(handle_, method, index, &info));
     return info;
   }
+  // weight_cache_error is what went last wrong with options.weight_cache, "" if nothing did.
+  std::string weight_cache_error() const {
+    const char *message = nullptr;
+    check(pte_program_weight_cache_error(handle_, &message));
+    return message;
+  }
 
   Instance instance() const {
     pte_instance i{};

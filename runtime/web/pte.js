@@ -1,12 +1,12 @@
 // pte.js runs the ExecuTorch programs of a pte_web. Types and documentation are in pte.d.ts.
 
-const ABI_VERSION = 2;
+const ABI_VERSION = 3;
 const MAX_RANK = 16;
 
 // The layout of pte_value and pte_value_info, as pte.h has it.
 const VALUE = {size: 192, kind: 0, dtype: 4, integer: 8, number: 16, data: 24, nbytes: 32, rank: 40, order: 48, sizes: 64};
 const INFO = {size: 168, kind: 0, dtype: 4, dynamism: 8, flags: 12, rank: 16, order: 24, sizes: 40};
-const OPTIONS = {size: 40, maxMemory: 0, maxInstructions: 8, seed: 16, data: 32};
+const OPTIONS = {size: 48, maxMemory: 0, maxInstructions: 8, seed: 16, data: 32};
 
 const KINDS = ["none", "tensor", "int", "float", "bool", "string"];
 const DYNAMISM = ["static", "bounded", "unbounded"];

@@ -37,7 +37,7 @@ class Library:
         assert ctypes.sizeof(Value) == 192
         self._c = ctypes.CDLL(path)
         self._c.pte_last_error.restype = ctypes.c_char_p
-        assert self._c.pte_abi_version() == 2
+        assert self._c.pte_abi_version() == 3
         pointer, index = ctypes.c_void_p, ctypes.c_uint32
         for name, types in {
             "pte_program_load_embedded": [ctypes.c_char_p, pointer, pointer],

@@ -13,6 +13,7 @@ class Options(ctypes.Structure):  # pte_options
         ("threads", ctypes.c_int32),
         ("reserved", ctypes.c_int32),
         ("data", ctypes.c_uint64),
+        ("weight_cache", ctypes.c_char_p),
     ]
 
 

@@ -15,7 +15,7 @@ import (
 )
 
 // Version counts changes of the structs and functions that break callers: PTE_ABI_VERSION of pte.h.
-const Version = 2
+const Version = 3
 
 // Handle names a program, an instance or a method of one, or a data file; 0 names none. No handle is used twice, so that one of something
 // that was destroyed is an error.

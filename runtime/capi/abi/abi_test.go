@@ -41,7 +41,7 @@ func TestLayout(t *testing.T) {
 		name      string
 		got, want uintptr
 	}{
-		{"options", unsafe.Sizeof(Options{}), 40},
+		{"options", unsafe.Sizeof(Options{}), 48},
 		{"method info", unsafe.Sizeof(MethodInfo{}), 16},
 		{"value", unsafe.Sizeof(Value{}), 192},
 		{"value info", unsafe.Sizeof(ValueInfo{}), 168},
@@ -67,6 +67,30 @@ func text(t *testing.T, address uintptr) string {
 
 // kept holds what values point to, since their addresses do not.
 var kept [][]float32
+
+// TestCacheError asks for a weight cache where there are no files, and for errors of one.
+func TestCacheError(t *testing.T) {
+	var h Handle
+	path := []byte("weights\x00")
+	want := "options: there is no weight cache here"
+	if err := LoadEmbedded("", &Options{WeightCache: &path[0]}, &h); err == nil || !strings.Contains(err.Error(), want) || h != 0 {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if err := LoadEmbedded("", nil, &h); err != nil {
+		t.Fatal(err)
+	}
+	defer DestroyProgram(h)
+	var address uintptr
+	if err := CacheError(h, &address); err != nil || text(t, address) != "" {
+		t.Errorf("%v, %q", err, text(t, address))
+	}
+	if err := CacheError(h, nil); err != errNil {
+		t.Errorf("got %v, want %v", err, errNil)
+	}
+	if err := CacheError(h+1, &address); err == nil || !strings.Contains(err.Error(), "there is no program with handle") {
+		t.Errorf("got %v", err)
+	}
+}
 
 // floats is a value with a tensor of float32.
 func floats(data []float32, sizes ...int64) *Value {

@@ -2,6 +2,7 @@ package abi
 
 import (
 	"slices"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -12,7 +13,7 @@ import (
 // maxFile is more than any file has.
 const maxFile = 1 << 46
 
-// Options are pte_options, 40 bytes: what a program may use. Zeros are defaults.
+// Options are pte_options, 48 bytes: what a program may use. Zeros are defaults.
 type Options struct {
 	MaxMemory       int64 // bytes
 	MaxInstructions int64
@@ -21,6 +22,8 @@ type Options struct {
 	Reserved        int32 // 0
 	// Data is the file with constants that are not in the program, or 0.
 	Data Handle
+	// WeightCache is the path of a file that keeps packed weights, ended by a zero, or nil.
+	WeightCache *byte
 }
 
 // MethodInfo is pte_method_info, 16 bytes.
@@ -35,6 +38,25 @@ type program struct {
 	data    *data // or nil
 	methods []executor.MethodInfo
 	names   []*byte // ended by zeros
+	cache   *cacheErrors
+}
+
+// cacheErrors are what went wrong with a weight cache, as texts that stay where they are.
+type cacheErrors struct {
+	sync.Mutex
+	texts []*byte // the first is empty; ended by zeros
+}
+
+func (c *cacheErrors) add(err error) {
+	c.Lock()
+	defer c.Unlock()
+	c.texts = append(c.texts, cStrings([]string{err.Error()})...)
+}
+
+func (c *cacheErrors) last() *byte {
+	c.Lock()
+	defer c.Unlock()
+	return c.texts[len(c.texts)-1]
 }
 
 // Binary is what the generated package pteprogram says of a binary.
@@ -44,7 +66,9 @@ type Binary struct {
 	// Names are the embedded programs, Bytes the file of one.
 	Names []string
 	Bytes func(name string) []byte
-	names []*byte
+	// WeightCache is weightcache.File, or nil where there are no files.
+	WeightCache func(path string, failed func(error)) executor.WeightCache
+	names       []*byte
 }
 
 // binary is this one. A front end sets it before any call.
@@ -126,8 +150,8 @@ func load(options *Options, out *Handle, from func(executor.LoadOptions) (*execu
 		return errNil
 	}
 	*out = 0
-	o := binary.Load().Options
-	d, err := apply(&o, options)
+	o, cache := binary.Load().Options, &cacheErrors{texts: cStrings([]string{""})}
+	d, err := apply(&o, options, cache.add)
 	if err != nil {
 		return err
 	}
@@ -137,7 +161,7 @@ func load(options *Options, out *Handle, from func(executor.LoadOptions) (*execu
 		return err
 	}
 	names := p.Methods()
-	entry := &program{Program: p, data: d, names: cStrings(names), methods: make([]executor.MethodInfo, len(names))}
+	entry := &program{Program: p, data: d, names: cStrings(names), methods: make([]executor.MethodInfo, len(names)), cache: cache}
 	for i, n := range names {
 		entry.methods[i], _ = p.Method(n)
 	}
@@ -145,8 +169,9 @@ func load(options *Options, out *Handle, from func(executor.LoadOptions) (*execu
 	return nil
 }
 
-// apply sets what a caller asks for, and gives the data file, which is counted as used, or nil.
-func apply(o *executor.LoadOptions, options *Options) (*data, error) {
+// apply sets what a caller asks for, and gives the data file, which is counted as used, or nil. failed gets what goes wrong with a
+// weight cache.
+func apply(o *executor.LoadOptions, options *Options, failed func(error)) (*data, error) {
 	if options == nil {
 		return nil, nil
 	}
@@ -155,11 +180,41 @@ func apply(o *executor.LoadOptions, options *Options) (*data, error) {
 	}
 	o.MaxMemory, o.MaxInstructions = options.MaxMemory, int(options.MaxInstructions)
 	o.Seed, o.Threads = options.Seed, int(options.Threads)
+	if path := options.WeightCache; path != nil {
+		file := binary.Load().WeightCache
+		if file == nil {
+			return nil, fail("options: there is no weight cache here")
+		}
+		o.WeightCache = file(cText(path), failed)
+	}
 	d, err := findData(options.Data)
 	if d != nil && err == nil {
 		o.NamedData = slices.Concat(o.NamedData, d.entries)
 	}
 	return d, err
+}
+
+// cText is a text that ends with a zero.
+func cText(p *byte) string {
+	n := 0
+	for *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != 0 {
+		n++
+	}
+	return string(unsafe.Slice(p, n))
+}
+
+// CacheError writes the address of the last error of a program's weight cache, which is empty without one, and stays until the
+// program is destroyed.
+func CacheError(h Handle, out *uintptr) error {
+	p, err := find[*program](h, "program")
+	if err != nil {
+		return err
+	}
+	if out == nil {
+		return errNil
+	}
+	*out = uintptr(unsafe.Pointer(p.cache.last()))
+	return nil
 }
 
 // DestroyProgram frees a program once its instances are destroyed; there are no new ones.

@@ -92,6 +92,31 @@ static void check_data(const char *folder) {
   pte_instance_destroy(instance);
 }
 
+/* check_cache loads the program in the library with a weight cache in a folder: packing its weights, reading them, and where there
+ * is another file. */
+static void check_cache(const char *folder) {
+  char path[1024];
+  pte_program program, again;
+  pte_instance instance;
+  const char *message = NULL;
+  FILE *file;
+  pte_options options = {.weight_cache = path};
+  snprintf(path, sizeof path, "%s/weights", folder);
+  for (int load = 0; load < 2; load++) {
+    WANT(pte_program_load_embedded(NULL, &options, &program) == PTE_OK && pte_instance_create(program, &instance) == PTE_OK);
+    WANT(pte_program_weight_cache_error(program, &message) == PTE_OK && strcmp(message, "") == 0);
+    WANT((file = fopen(path, "rb")) != NULL && fseek(file, 0, SEEK_END) == 0 && ftell(file) > 1000 && fclose(file) == 0);
+    pte_instance_destroy(instance);
+    pte_program_destroy(program);
+  }
+  WANT(pte_program_weight_cache_error(program, &message) == PTE_INVALID_ARGUMENT && strstr(pte_last_error(), "destroyed"));
+  WANT((file = fopen(path, "wb")) != NULL && fputs("notes", file) >= 0 && fclose(file) == 0);
+  WANT(pte_program_load_embedded(NULL, &options, &again) == PTE_OK);
+  WANT(pte_program_weight_cache_error(again, NULL) == PTE_INVALID_ARGUMENT);
+  WANT(pte_program_weight_cache_error(again, &message) == PTE_OK && strstr(message, path));
+  pte_program_destroy(again);
+}
+
 static pte_program shared;
 
 /* A user of the program in a thread of its own, with an error text of its own. */
@@ -126,7 +151,7 @@ static void check_threads(void) {
 int main(int argc, char **argv) {
   pte_program embedded, file;
   const char *name = NULL;
-  WANT(argc == 3);
+  WANT(argc == 4);
   WANT(pte_abi_version() == PTE_ABI_VERSION);
   WANT(pte_embedded_count() == 1 && pte_embedded_name(0, &name) == PTE_OK && strcmp(name, "digits") == 0);
   WANT(pte_program_load_embedded(NULL, NULL, &embedded) == PTE_OK);
@@ -135,6 +160,7 @@ int main(int argc, char **argv) {
   check_metadata(file);
   check_refused(embedded);
   check_data(argv[2]);
+  check_cache(argv[3]);
   check_threads();
   pte_program_destroy(embedded);
   pte_program_destroy(file);
