@@ -43,7 +43,7 @@ func (t *Temp) Reset() {
 
 // keep holds what is kept, n bytes of it in base, within the limit.
 func (t *Temp) keep(n int) {
-	if t.Limit > 0 && n > t.Limit-len(t.inner.buf) {
+	if t.Limit > 0 && n > t.Limit-max(len(t.inner.buf), t.inner.most) {
 		t.Trim()
 	}
 }

@@ -133,6 +133,24 @@ func TestTempKept(t *testing.T) {
 	}
 }
 
+// TestTempKeptLater counts what the next round of those while something is held keeps.
+func TestTempKeptLater(t *testing.T) {
+	temp := Temp{Limit: 1024}
+	alloc(t, &temp, 64, 1)
+	temp.Hold()
+	temp.Reset()
+	alloc(t, &temp, 448, 2)
+	alloc(t, &temp, 512, 3)
+	temp.Release()
+	temp.Reset()
+	alloc(t, &temp, 512, 4)
+	temp.Hold()
+	temp.Reset()
+	if temp.Held() > temp.Limit {
+		t.Errorf("%d bytes are kept, the limit is %d", temp.Held(), temp.Limit)
+	}
+}
+
 // TestTempMake lets somebody else make temporaries, but not those while something is held.
 func TestTempMake(t *testing.T) {
 	made := 0
