@@ -35,7 +35,7 @@ def _pte_go_builder_impl(ctx):
             "GOTOOLCHAIN": "local",
             "HOME": out.path + ".home",  # of the build cache; GOCACHE would have to be absolute
             # A relative one is an error, after which Go's tools have no telemetry: theirs would lie below HOME in the folders of the
-            # SDK where they run, and change it.
+            # SDK where they run, and change it. (On macOS HOME alone counts; there the sandbox keeps them out.)
             "XDG_CONFIG_HOME": "none",
         },
         mnemonic = "GoBuilder",

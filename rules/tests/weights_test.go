@@ -128,12 +128,12 @@ func (w *workspace) bazel(args ...string) (string, error) {
 // fetched is the variable of an environment in which Bazel fetches the SDK, as a user's does.
 const fetched = "PTE_GOROOT="
 
-// sharedSDK is the folder of an SDK that Bazel has fetched, which saves the other workspaces the download. The machine's own would
+// sharedSDK is that of PTE_GOROOT, or else the folder of an SDK that Bazel has fetched, which saves the other workspaces the download. The machine's own would
 // do, too, but has other files: what is compiled with it is none of what is compiled with one that is fetched.
 func sharedSDK(t *testing.T) string {
 	t.Helper()
-	if shared.sdk != "" {
-		return shared.sdk
+	if goroot := cmp.Or(shared.sdk, os.Getenv("PTE_GOROOT")); goroot != "" {
+		return goroot
 	}
 	w := &workspace{t: t, dir: t.TempDir(), user: sharedFolder(t, &shared.sdkUser), env: []string{fetched}}
 	w.fill("")
