@@ -1,6 +1,9 @@
 package kernel
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // Tile is one block of a matrix product: some rows of the left factor times one panel of the right one.
 // Its layout is known to the generator.
@@ -22,7 +25,7 @@ type Tile struct {
 	Low, High   float32
 	Offsets     *int64   // where each row of the panel lies, in bytes from Panel; nil for one after another. Such a tile has one segment
 	Ahead       *float32 // what is fetched from memory on the way, AheadOf(Depth) float32; nil for nothing
-	More        uintptr  // how many blocks of as many rows follow, which are computed in the same way, without Ahead. Run may change it
+	More        uintptr  // how many blocks of as many rows follow, which are computed in the same way; each fetches the same from Ahead. Run may change it
 	leftAt      uintptr  // bytes from Left to the block that is being computed, and from Out
 	outAt       uintptr
 }
@@ -44,15 +47,26 @@ type Gemm struct {
 // RowPanels is how many panels RunRow takes.
 const RowPanels = 4
 
-// RunRow computes t, one row times RowPanels panels side by side, which are PanelGap bytes apart: all of Cols columns, with
-// as many in Start and in Out for each panel. The tile has one segment and none of RowStart, Offsets, Ahead and More. It reports
-// false, and does nothing, if the tile is too deep for one call.
-func (g *Gemm) RunRow(t *Tile) bool {
-	if t.Depth > tileMost {
-		return false
+// RunRow computes t, one row times RowPanels panels side by side, each of which begins PanelGap bytes behind the one before: all of
+// Cols columns, with as many in Start and in Out for each panel. The tile has one segment and none of RowStart, Offsets, Ahead and
+// More.
+func (g *Gemm) RunRow(t *Tile) {
+	const most = tileMost / RowPanels
+	if t.Depth <= most {
+		g.row(t)
+		return
 	}
-	g.row(t)
-	return true
+	p := *t
+	p.Low, p.High = Unclamped[0], Unclamped[1]
+	for k := uintptr(0); k < t.Depth; k += most {
+		p.Depth = min(most, t.Depth-k)
+		p.Left, p.Panel = floatAt(t.Left, k*unsafe.Sizeof(*t.Left)), floatAt(t.Panel, k*uintptr(g.Cols)*unsafe.Sizeof(*t.Panel))
+		if k+p.Depth == t.Depth {
+			p.Low, p.High = t.Low, t.High
+		}
+		g.row(&p)
+		p.Start = t.Out
+	}
 }
 
 // The most rows and columns that tiles of any tier have.

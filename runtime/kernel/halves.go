@@ -11,7 +11,7 @@ type GemmHalf struct {
 	tier       Tier
 }
 
-// Run computes t, of 1 to Rows rows. Tile.Panel is that of 16 bits; the tile has one segment, and neither Offsets nor Ahead.
+// Run computes t, of 1 to Rows rows. Tile.Panel is that of 16 bits; the tile has one segment, and none of Offsets, Ahead and More.
 func (g *GemmHalf) Run(t *Tile, rows int) {
 	p := *t
 	p.Low, p.High = Unclamped[0], Unclamped[1]

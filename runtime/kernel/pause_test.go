@@ -81,6 +81,7 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 		"blocks":        gemmLoop(GemmF32(tier), 16, 4<<20),
 		"integers":      integersLoop(IntegersOf(tier), 1024),
 		"deep gemm":     gemmLoop(GemmF32(tier), 100_000, 0),
+		"row of panels": rowLoop(GemmF32(tier), 100_000),
 		"deep integers": integersLoop(IntegersOf(tier), 400_000),
 		"taps":          tapsLoop(TapsKernels(tier), 1024),
 		"nibbles":       nibblesLoop(NibblesOf(tier), MostDepthS4),
@@ -174,6 +175,18 @@ func moves(tier Tier, o, x []float32) map[string]func() {
 
 // bytesOf are the bytes of x.
 func bytesOf(x []uint16) []int8 { return unsafe.Slice((*int8)(unsafe.Pointer(&x[0])), len(x)) }
+
+// rowLoop computes rows whose panels lie at the same place.
+func rowLoop(g *Gemm, depth int) func(stop *atomic.Bool) {
+	left, panel, out := make([]float32, depth), make([]float32, depth*g.Cols), make([]float32, RowPanels*g.Cols)
+	t := &Tile{Left: &left[0], Panel: &panel[0], Out: &out[0], Depth: uintptr(depth), Segments: 1, Start: &out[0], Low: Unclamped[0],
+		High: Unclamped[1]}
+	return func(stop *atomic.Bool) {
+		for !stop.Load() {
+			g.RunRow(t)
+		}
+	}
+}
 
 // gemmLoop computes tiles whose rows are all the same.
 func gemmLoop(g *Gemm, depth, more int) func(stop *atomic.Bool) {

@@ -241,14 +241,11 @@ func (s *scores) tiles(t *kernel.Tile, width int) {
 	t.Segments, t.Low, t.High = 1, kernel.Unclamped[0], kernel.Unclamped[1]
 	strip := strip{Tile: *t, micro: s.j.micro, width: width, cols: width}
 	n := balanced(s.rows, s.j.micro.Rows)
-	for r := 0; r < s.rows; r += n {
-		rows := min(n, s.rows-r)
-		strip.run(rows)
-		if r+rows == s.rows {
+	for r := 0; ; r += n { // rather than strip.rows, which would move all to the heap
+		if strip.run(min(n, s.rows-r)); r+n >= s.rows {
 			return // what is behind the last row may lie outside
 		}
-		strip.Left = (*float32)(unsafe.Add(unsafe.Pointer(strip.Left), uintptr(n)*t.Stride))
-		strip.Out = (*float32)(unsafe.Add(unsafe.Pointer(strip.Out), uintptr(n)*t.OutStride))
+		strip.Left, strip.Out = behind(strip.Left, n, t.Stride), behind(strip.Out, n, t.OutStride)
 		if t.StartStride > 0 {
 			strip.Start = strip.Out
 		}

@@ -250,12 +250,12 @@ func (s *segments) block(t *strip, x, y, weights []float32, v, u *stretch) {
 	if counts[0] > counts[1] {
 		long = 0
 	}
-	t.Stride, t.OutStride = uintptr(steps[long])*run, uintptr(outs[long])*run
 	from := (v.from*s.stride[1]-s.pad[1]+v.lo*s.dilation[1])*in.step[1] + (u.from*s.stride[2]-s.pad[2]+u.lo*s.dilation[2])*in.step[2]
 	if t.Depth == 0 {
 		from = 0
 		steps = [2]int{}
 	}
+	t.Stride, t.OutStride = uintptr(steps[long])*run, uintptr(outs[long])*run
 	to := v.from*out.step[1] + u.from*out.step[2]
 	n := balanced(counts[long], s.micro.Rows)
 	for i := range counts[1-long] {

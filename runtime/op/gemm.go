@@ -139,7 +139,7 @@ type gemm[T number] struct {
 // runGemm computes g, on several threads if it is large.
 func runGemm[T number](c *Call, g gemm[T]) {
 	g.bounds = c.bounds()
-	if n, grain := g.pieces(); g.small(c) {
+	if n, grain := g.pieces(c.Threads); g.small(c) {
 		g.parts(0, n)
 	} else {
 		share(c, &g, n, grain)
@@ -156,13 +156,13 @@ func (g *gemm[T]) byPanels() bool { return g.m < 16 }
 func (g *gemm[T]) small(c *Call) bool { return c.Parallel == nil || g.m*g.n*g.k < gemmParallelMin }
 
 // pieces are the panels or rows that threads divide: how many there are, and how many a thread takes at least.
-func (g *gemm[T]) pieces() (n, grain int) {
+func (g *gemm[T]) pieces(threads int) (n, grain int) {
 	if g.byPanels() {
-		least := 1
-		if g.m == 1 {
-			least = kernel.RowPanels
+		n, grain = g.panels(g.n), max(1, gemmParallelMin/4/max(1, g.m*g.k*g.cols))
+		if g.m == 1 && g.micro != nil { // which takes panels side by side
+			grain = max(grain, min(kernel.RowPanels, n/max(1, threads)))
 		}
-		return g.panels(g.n), max(least, gemmParallelMin/4/max(1, g.m*g.k*g.cols))
+		return n, grain
 	}
 	return g.m, max(8, gemmParallelMin/4/max(1, g.n*g.k))
 }

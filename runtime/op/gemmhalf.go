@@ -112,7 +112,7 @@ type gemmHalf struct {
 }
 
 func (g *gemmHalf) run(c *Call) {
-	if n, grain := g.pieces(); g.small(c) {
+	if n, grain := g.pieces(c.Threads); g.small(c) {
 		g.parts(0, n)
 	} else {
 		share(c, g, n, grain)

@@ -24,6 +24,13 @@ func halfOf(x *tensor.Tensor, t tensor.ScalarType) *tensor.Tensor {
 // planned is what a plan of k gives for args; only a constant has data while it is prepared.
 func planned(t *testing.T, k *Kernel, tier kernel.Tier, constant bool, args ...any) *tensor.Tensor {
 	t.Helper()
+	return plannedIn(t, &Env{}, k, tier, constant, args...)
+}
+
+// plannedIn is planned with an environment but for temporaries.
+func plannedIn(t *testing.T, env *Env, k *Kernel, tier kernel.Tier, constant bool, args ...any) *tensor.Tensor {
+	t.Helper()
+	env.Temp = &Temp{}
 	sig := ParseSignature(k.Def.Schema)
 	infer := Infer{Args: vals(args...), Out: make([]tensor.Meta, 1)}
 	if err := k.Def.Infer(&infer); err != nil {
@@ -40,7 +47,7 @@ func planned(t *testing.T, k *Kernel, tier kernel.Tier, constant bool, args ...a
 		t.Fatal(err)
 	}
 	out := &tensor.Tensor{Meta: infer.Out[0].Clone(), Data: make([]byte, infer.Out[0].Nbytes())}
-	if err := plan.Bind(infer.Args, []*tensor.Tensor{out}, &Env{Temp: &Temp{}}).Call(); err != nil {
+	if err := plan.Bind(infer.Args, []*tensor.Tensor{out}, env).Call(); err != nil {
 		t.Fatal(err)
 	}
 	return out

@@ -24,9 +24,9 @@ type strip struct {
 // fetch lets the next tile fetch its part of next.
 func (s *strip) fetch() {
 	s.Ahead = nil
-	if len(s.next) > 0 {
+	if n := kernel.AheadOf(int(s.Depth * s.Segments)); n > 0 && len(s.next) > 0 {
 		s.Ahead = &s.next[0]
-		s.next = s.next[min(len(s.next), kernel.AheadOf(int(s.Depth*s.Segments))):]
+		s.next = s.next[min(len(s.next), n):]
 	}
 }
 
@@ -115,9 +115,7 @@ func (g *gemm[T]) row(s *strip, r, from, until int) int {
 		s.Left, s.Panel, s.Out = at32(g.a, r*g.lda), at32(g.b, from*g.cols*g.k), at32(g.c, r*g.rs+from*g.cols)
 		s.PanelGap = uintptr(g.cols * g.k * f32Size)
 		s.startAt(part32(g.bias, from*g.cols, kernel.RowPanels*g.cols))
-		if !g.micro.RunRow(&s.Tile) {
-			break
-		}
+		g.micro.RunRow(&s.Tile)
 	}
 	s.PanelGap = 0
 	return from
@@ -126,7 +124,7 @@ func (g *gemm[T]) row(s *strip, r, from, until int) int {
 // leftBlock is how many elements of the left factor stay in the cache while panels go by.
 const leftBlock = 64 << 10
 
-// strips computes rows lo to hi of panel p. On the way each tile fetches its part of the next panel.
+// strips computes rows lo to hi of panel p. If there are many weights, each tile fetches its part of the next panel on the way.
 func (g *gemm[T]) strips(s *strip, lo, hi, p int) {
 	s.Left, s.Out, s.next = at32(g.a, lo*g.lda), at32(g.c, lo*g.rs+p*g.cols), nil
 	if ahead := (p + 1) * g.cols * g.k; len(g.b) > nearWeights && ahead < len(g.b) {
@@ -135,7 +133,7 @@ func (g *gemm[T]) strips(s *strip, lo, hi, p int) {
 	s.rows(hi-lo, balanced(hi-lo, g.tileRows()))
 }
 
-// nearWeights is how many weights are in a near cache soon enough when tiles use them.
+// nearWeights is how many weights stay in a second-level cache, from where tiles have them soon enough.
 const nearWeights = 16 << 10
 
 // tileRows is how many rows a tile has at most: fewer where all rows would lie in one set of a cache.

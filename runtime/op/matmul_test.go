@@ -109,8 +109,13 @@ func TestPackColumns(t *testing.T) {
 	}
 }
 
-// TestRows holds the products of single rows against those rows of the product of several.
+// TestRows holds the products of single rows, on one thread and on several, against those rows of the product of several.
 func TestRows(t *testing.T) {
+	inChunks := func(n, grain int, f func(lo, hi int)) {
+		for lo := 0; lo < n; lo += grain {
+			f(lo, min(n, lo+grain))
+		}
+	}
 	for _, tier := range kernel.Tiers() {
 		for _, s := range [][2]tensor.Dim{{37, 150}, {64, 128}, {5, 63}, {0, 200}, {9000, 140}} {
 			for _, bias := range []any{nil, wave(s[1])} {
@@ -118,9 +123,11 @@ func TestRows(t *testing.T) {
 				want := planned(t, &LinearF32, tier, true, both, weight, bias).Data
 				for row := range 2 {
 					one := &tensor.Tensor{Meta: wave(1, s[0]).Meta, Data: both.Data[row*len(both.Data)/2:][:len(both.Data)/2]}
-					got := planned(t, &LinearF32, tier, true, one, weight, bias).Data
-					if !bytes.Equal(got, want[row*len(got):][:len(got)]) {
-						t.Errorf("%v, %v, bias %v: row %d differs", tier, s, bias != nil, row)
+					for _, env := range []*Env{{}, {Parallel: inChunks, Threads: 2}, {Parallel: inChunks, Threads: 8}} {
+						got := plannedIn(t, env, &LinearF32, tier, true, one, weight, bias).Data
+						if !bytes.Equal(got, want[row*len(got):][:len(got)]) {
+							t.Errorf("%v, %v, bias %v, %d threads: row %d differs", tier, s, bias != nil, env.Threads, row)
+						}
 					}
 				}
 			}
