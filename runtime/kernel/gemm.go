@@ -1,9 +1,6 @@
 package kernel
 
-import (
-	"math"
-	"unsafe"
-)
+import "math"
 
 // Tile is one block of a matrix product: some rows of the left factor times one panel of the right one.
 // Its layout is known to the generator.
@@ -44,30 +41,8 @@ type Gemm struct {
 	tier               Tier
 }
 
-// RowPanels is how many panels RunRow takes.
+// RowPanels is how many panels RunRow takes; the generator's rowPanels.
 const RowPanels = 4
-
-// RunRow computes t, one row times RowPanels panels side by side, each of which begins PanelGap bytes behind the one before: all of
-// Cols columns, with as many in Start and in Out for each panel. The tile has one segment and none of RowStart, Offsets, Ahead and
-// More.
-func (g *Gemm) RunRow(t *Tile) {
-	const most = tileMost / RowPanels
-	if t.Depth <= most {
-		g.row(t)
-		return
-	}
-	p := *t
-	p.Low, p.High = Unclamped[0], Unclamped[1]
-	for k := uintptr(0); k < t.Depth; k += most {
-		p.Depth = min(most, t.Depth-k)
-		p.Left, p.Panel = floatAt(t.Left, k*unsafe.Sizeof(*t.Left)), floatAt(t.Panel, k*uintptr(g.Cols)*unsafe.Sizeof(*t.Panel))
-		if k+p.Depth == t.Depth {
-			p.Low, p.High = t.Low, t.High
-		}
-		g.row(&p)
-		p.Start = t.Out
-	}
-}
 
 // The most rows and columns that tiles of any tier have.
 const (

@@ -1,7 +1,5 @@
 package kernel
 
-import "unsafe"
-
 // GemmHalf are the tiles of products of float32 rows with panels of 16 bits, float16 or bfloat16, in one tier. They give the bits
 // that Gemm gives with the same panel in float32.
 type GemmHalf struct {
@@ -13,17 +11,9 @@ type GemmHalf struct {
 
 // Run computes t, of 1 to Rows rows. Tile.Panel is that of 16 bits; the tile has one segment, and none of Offsets, Ahead and More.
 func (g *GemmHalf) Run(t *Tile, rows int) {
-	p := *t
-	p.Low, p.High = Unclamped[0], Unclamped[1]
 	for k := uintptr(0); k < t.Depth || k == 0; k += tileMost {
-		p.Depth = min(t.Depth-k, tileMost)
-		p.Left = floatAt(t.Left, k*unsafe.Sizeof(t.Low))
-		p.Panel = floatAt(t.Panel, k*uintptr(g.Cols)*halfSize)
-		if k+p.Depth == t.Depth {
-			p.Low, p.High = t.Low, t.High
-		}
+		p := t.part(k, tileMost, uintptr(g.Cols)*halfSize)
 		g.run(&p, rows)
-		p.Start, p.StartStride, p.RowStart = t.Out, t.OutStride, nil
 	}
 }
 

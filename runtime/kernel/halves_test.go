@@ -54,6 +54,10 @@ func checkGemmHalf(t *testing.T, tier Tier, g *GemmHalf, rows, depth int) {
 	want := slices.Clone(got)
 	tile := Tile{Left: &left[0], Stride: uintptr(4 * depth), Panel: (*float32)(unsafe.Pointer(&panel[0])), Out: &got[0], OutStride: uintptr(4 * outStride),
 		Depth: uintptr(depth), Segments: 1, Start: &start[0], Low: -3, High: 90}
+	if rows%2 == 0 {
+		rowStart, _ := guardedOf(rows, normal)
+		tile.RowStart = &rowStart[0]
+	}
 	g.Run(&tile, rows)
 	tile.Panel, tile.Out = &wide[0], &want[0]
 	GemmF32(tier).Run(&tile, rows)

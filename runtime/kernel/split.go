@@ -86,6 +86,36 @@ func (g *Gemm) piece(p *Tile, rows int, narrow bool) {
 	}
 }
 
+// RunRow computes t, one row times RowPanels panels side by side, each of which begins PanelGap bytes behind the one before: all of
+// Cols columns, with as many in Start and in Out for each panel. The tile has one segment and none of RowStart, Offsets, Ahead and
+// More.
+func (g *Gemm) RunRow(t *Tile) {
+	const most = tileMost / RowPanels
+	if t.Depth <= most {
+		g.row(t)
+		return
+	}
+	for k := uintptr(0); k < t.Depth; k += most {
+		p := t.part(k, most, uintptr(g.Cols)*unsafe.Sizeof(t.Low))
+		g.row(&p)
+	}
+}
+
+// part is at most most products of each sum of t, from the one with number k on, which start at what those before them gave. The tile
+// has one segment, whose rows of the panel have so many bytes.
+func (t *Tile) part(k, most, row uintptr) Tile {
+	p := *t
+	p.Depth = min(t.Depth-k, most)
+	p.Left, p.Panel = floatAt(t.Left, k*unsafe.Sizeof(t.Low)), floatAt(t.Panel, k*row)
+	if k > 0 {
+		p.Start, p.StartStride, p.RowStart = t.Out, t.OutStride, nil
+	}
+	if k+p.Depth < t.Depth {
+		p.Low, p.High = Unclamped[0], Unclamped[1]
+	}
+	return p
+}
+
 func floatAt(p *float32, bytes uintptr) *float32 {
 	return (*float32)(unsafe.Add(unsafe.Pointer(p), bytes))
 }

@@ -94,11 +94,11 @@ func (g *gemm[T]) tiles(lo, hi, from, until int) {
 	rows := balanced(hi-lo, max(rowBlock, leftBlock/max(g.k, 1)))
 	for r := lo; r < hi; r += rows {
 		end := min(r+rows, hi)
-		first := from
+		p := from
 		if end-r == 1 {
-			first = g.row(&s, r, from, until)
+			p = g.row(&s, r, from, until)
 		}
-		for p := first; p < until; p++ {
+		for ; p < until; p++ {
 			s.cols = min(g.cols, g.n-p*g.cols)
 			s.width = g.width(s.cols)
 			s.Panel = at32(g.b, p*g.cols*g.k)
@@ -117,7 +117,6 @@ func (g *gemm[T]) row(s *strip, r, from, until int) int {
 		s.startAt(part32(g.bias, from*g.cols, kernel.RowPanels*g.cols))
 		g.micro.RunRow(&s.Tile)
 	}
-	s.PanelGap = 0
 	return from
 }
 
