@@ -28,7 +28,7 @@ var shared struct{ dir, user, sdk, sdkUser string }
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if shared.user != "" {
-		(&workspace{dir: shared.dir, user: shared.user, env: []string{fetched}}).close()
+		_, _ = (&workspace{dir: shared.dir, user: shared.user, env: []string{fetched}}).bazel("shutdown")
 	}
 	for _, dir := range []string{shared.dir, shared.user, shared.sdkUser} {
 		code = max(code, removed(dir))

@@ -156,8 +156,7 @@ func resultOf(v *executor.Value) result {
 	if v.Kind == executor.Tensor {
 		return result{Type: v.Tensor.DType.String(), Sizes: append([]tensor.Dim{}, v.Tensor.Sizes...), Value: runner.Describe(v)}
 	}
-	names := map[executor.Kind]string{executor.Int: "int", executor.Float: "float", executor.Bool: "bool", executor.String: "str"}
-	return result{Type: cmp.Or(names[v.Kind], "none"), Value: runner.Describe(v)}
+	return result{Type: kindNames[v.Kind], Value: runner.Describe(v)}
 }
 
 // timing is of the calls that --bench made, in nanoseconds.

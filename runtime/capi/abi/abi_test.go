@@ -57,12 +57,7 @@ func TestLayout(t *testing.T) {
 
 func text(t *testing.T, address uintptr) string {
 	t.Helper()
-	p := *(**byte)(unsafe.Pointer(&address))
-	var b []byte
-	for ; *p != 0; p = (*byte)(unsafe.Add(unsafe.Pointer(p), 1)) {
-		b = append(b, *p)
-	}
-	return string(b)
+	return cText(*(**byte)(unsafe.Pointer(&address)))
 }
 
 // kept holds what values point to, since their addresses do not.

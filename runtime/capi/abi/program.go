@@ -53,12 +53,6 @@ func (c *cacheErrors) add(err error) {
 	c.texts = append(c.texts, cStrings([]string{err.Error()})...)
 }
 
-func (c *cacheErrors) last() *byte {
-	c.Lock()
-	defer c.Unlock()
-	return c.texts[len(c.texts)-1]
-}
-
 // Binary is what the generated package pteprogram says of a binary.
 type Binary struct {
 	// Options are the kernels and backends that are linked.
@@ -210,11 +204,9 @@ func CacheError(h Handle, out *uintptr) error {
 	if err != nil {
 		return err
 	}
-	if out == nil {
-		return errNil
-	}
-	*out = uintptr(unsafe.Pointer(p.cache.last()))
-	return nil
+	p.cache.Lock()
+	defer p.cache.Unlock()
+	return name(p.cache.texts, uint32(len(p.cache.texts)-1), "error", out)
 }
 
 // DestroyProgram frees a program once its instances are destroyed; there are no new ones.
