@@ -86,7 +86,12 @@ func (m *Method) setInputs(inputs []Value) error {
 		}
 	}
 	for i := range inputs {
-		if err := m.setInput(i, &inputs[i]); err != nil {
+		in, last := &inputs[i], m.planned[i]
+		if last != nil && in.Kind == Tensor && in.Tensor != nil && like(in.Tensor, last) {
+			tensor.Copy(last.Data, in.Tensor.Data)
+			continue
+		}
+		if err := m.setInput(i, in); err != nil {
 			return err
 		}
 	}

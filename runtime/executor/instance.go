@@ -33,6 +33,7 @@ type Method struct {
 	vals    []op.Value
 	initial []op.Value // vals before the first Run
 	calls   []call
+	planned []*tensor.Tensor // those of inputs that are copied to where they are planned, and not back; nil for the others
 	outputs []Value
 	results []tensor.Tensor           // the tensors of outputs
 	owned   map[*tensor.Tensor][]byte // the tensors with memory of their own
@@ -157,6 +158,12 @@ func (m *Method) bind() error {
 		m.calls = append(m.calls, c)
 	}
 	m.initial = append([]op.Value(nil), m.vals...)
+	m.planned = make([]*tensor.Tensor, len(m.m.plan.Inputs))
+	for i, v := range m.m.plan.Inputs {
+		if m.m.place[v] == planned && !m.m.writesBack[i] {
+			m.planned[i] = m.vals[v].Tensor
+		}
+	}
 	m.outputs = make([]Value, len(m.m.plan.Outputs))
 	m.results = make([]tensor.Tensor, len(m.outputs))
 	return nil

@@ -61,15 +61,16 @@ func (m *Method) run(ctx context.Context, inputs []Value) (err error) {
 // setOutputs makes the outputs of the values, with tensors that share nothing but the bytes.
 func (m *Method) setOutputs() {
 	for i, v := range m.m.plan.Outputs {
-		m.outputs[i] = m.vals[v]
-		t := m.vals[v].Tensor
+		from, out := &m.vals[v], &m.outputs[i]
+		t := from.Tensor
 		if t == nil {
+			*out = *from
 			continue
 		}
 		to, n := &m.results[i], t.Nbytes()
 		to.DType, to.Data = t.DType, t.Data[:n:n]
 		to.Sizes, to.DimOrder = append(to.Sizes[:0], t.Sizes...), append(to.DimOrder[:0], t.DimOrder...)
-		m.outputs[i].Tensor = to
+		out.Kind, out.Tensor = from.Kind, to
 	}
 }
 
