@@ -50,13 +50,14 @@ func (l views) base(v int32) int32 {
 	return v
 }
 
-// without are the steps that are not gone.
+// without are the steps that are not gone, in the same memory.
 func without(steps []step, gone []bool) []step {
-	kept := make([]step, 0, len(steps))
-	for i, s := range steps {
+	kept := steps[:0]
+	for i := range steps {
 		if !gone[i] {
-			kept = append(kept, s)
+			kept = append(kept, steps[i])
 		}
 	}
+	clear(steps[len(kept):])
 	return kept
 }

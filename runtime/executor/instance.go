@@ -31,14 +31,14 @@ type Method struct {
 	inst    *Instance
 	m       *method
 	vals    []op.Value
-	initial []op.Value // vals before the first Run
+	varying []int32    // the values that instructions set
+	initial []op.Value // those before the first Run
 	calls   []call
 	planned []*tensor.Tensor // those of inputs that are copied to where they are planned, and not back; nil for the others
 	outputs []Value
 	results []tensor.Tensor           // the tensors of outputs
 	owned   map[*tensor.Tensor][]byte // the tensors with memory of their own
 	arenas  [][]byte
-	varying []int32
 	grow    func(t *tensor.Tensor, n int) error
 	env     op.Env // of the invokers
 	exec    backend.ExecuteContext
@@ -157,7 +157,9 @@ func (m *Method) bind() error {
 		}
 		m.calls = append(m.calls, c)
 	}
-	m.initial = append([]op.Value(nil), m.vals...)
+	for _, v := range m.varying {
+		m.initial = append(m.initial, m.vals[v])
+	}
 	m.planned = make([]*tensor.Tensor, len(m.m.plan.Inputs))
 	for i, v := range m.m.plan.Inputs {
 		if m.m.place[v] == planned && !m.m.writesBack[i] {

@@ -41,8 +41,8 @@ func (m *Method) run(ctx context.Context, inputs []Value) (err error) {
 			err = recovered(m.where(), r)
 		}
 	}()
-	for _, v := range m.varying {
-		m.vals[v] = m.initial[v]
+	for i, v := range m.varying {
+		m.vals[v] = m.initial[i]
 	}
 	if err := m.setInputs(inputs); err != nil {
 		return err
