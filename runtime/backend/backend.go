@@ -33,8 +33,8 @@ type Backend interface {
 	// those that the ahead-of-time half was given. A payload that another version wrote is an Error with code
 	// DelegateInvalidCompatibility. Nothing is left to free when Init gives an error.
 	Init(ctx *InitContext, processed *FreeableBuffer, specs []CompileSpec) (Handle, error)
-	// Execute runs a handle. args are the inputs and then the outputs of the delegated part. Outputs hold their largest
-	// sizes or those of the call before; Execute gives them their sizes with ctx.Resize.
+	// Execute runs a handle. args are the inputs, which it only reads, and then the outputs of the delegated part. Outputs hold
+	// their largest sizes or those of the call before; Execute gives them their sizes with ctx.Resize.
 	Execute(ctx *ExecuteContext, h Handle, args []*Value) error
 	// Destroy frees a handle. It is called exactly once for each that Init gave, also when a later step of making the
 	// instance fails.

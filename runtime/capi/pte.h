@@ -92,7 +92,7 @@ enum { PTE_STATIC = 0, PTE_DYNAMIC_BOUND = 1, PTE_DYNAMIC_UNBOUND = 2 };
 
 /* Flags of a pte_value_info. */
 enum {
-  PTE_PLANNED = 1, /* it has memory in the instance; without, an input is read where the caller has it */
+  PTE_PLANNED = 1, /* it has memory in the instance, where a run may copy it; without, an input is read where the caller has it */
   PTE_WRITTEN = 2  /* the method writes to this input */
 };
 

@@ -12,7 +12,7 @@ type ValueInfo struct {
 	// DynamicBound) and the order.
 	Meta     tensor.Meta
 	Dynamism pte.Dynamism
-	// Planned reports that the tensor has a place in an arena; other inputs are shared with the caller.
+	// Planned reports that the tensor has a place in an arena; other inputs are read where the caller has them.
 	Planned bool
 	// Written reports an input that the method writes.
 	Written bool

@@ -86,9 +86,13 @@ func (m *Method) setInputs(inputs []Value) error {
 		}
 	}
 	for i := range inputs {
-		in, last := &inputs[i], m.planned[i]
-		if last != nil && in.Kind == Tensor && in.Tensor != nil && like(in.Tensor, last) {
-			tensor.Copy(last.Data, in.Tensor.Data)
+		in, h := &inputs[i], &m.homes[i]
+		if h.tensor != nil && in.Kind == Tensor && in.Tensor != nil && like(in.Tensor, h.tensor) {
+			if h.lent {
+				m.take(h, in.Tensor.Data)
+			} else {
+				tensor.Copy(h.tensor.Data, in.Tensor.Data)
+			}
 			continue
 		}
 		if err := m.setInput(i, in); err != nil {
@@ -186,13 +190,66 @@ func like(in, t *tensor.Tensor) bool {
 	return len(t.Data) > 0 && len(in.Data) >= len(t.Data) && in.Meta.Equal(&t.Meta)
 }
 
+// home is where an input is planned that is not written back; without a tensor for others.
+type home struct {
+	tensor *tensor.Tensor
+	data   []byte
+	lent   bool // during a Run the tensor may lie where the caller has it
+}
+
+// lentLeast is how many bytes an input has at least that stays where the caller has it: fewer are copied sooner.
+const lentLeast = 4 << 10
+
+// take gives the tensor of h, which may lie where the caller has it, what data begins with.
+func (m *Method) take(h *home, data []byte) {
+	t := h.tensor
+	if n := len(t.Data); n >= lentLeast && m.lends(t, data) {
+		t.Data = data[:n:n]
+	} else {
+		tensor.Copy(t.Data, data)
+	}
+}
+
+// giveBack lets go of the caller's memory.
+func (m *Method) giveBack() {
+	for i := range m.homes {
+		if h := &m.homes[i]; h.lent {
+			h.tensor.Data = h.data[:len(h.tensor.Data)]
+		}
+	}
+}
+
+// lends reports whether t can be data, the caller's: it is aligned, and no memory that the method writes, as what it gave before.
+func (m *Method) lends(t *tensor.Tensor, data []byte) bool {
+	if !isAligned(data, t.DType) {
+		return false
+	}
+	for _, a := range m.arenas {
+		if overlap(a, data) {
+			return false
+		}
+	}
+	for _, v := range m.m.plan.Outputs {
+		if o := m.vals[v].Tensor; o != nil && o != t && overlap(o.Data, data) {
+			return false
+		}
+	}
+	return true
+}
+
+// overlap reports whether two slices have bytes in common.
+func overlap(a, b []byte) bool {
+	x, y := uintptr(unsafe.Pointer(unsafe.SliceData(a))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	return x < y+uintptr(len(b)) && y < x+uintptr(len(a))
+}
+
 // takeBytes copies an input's n bytes to t, or shares them where nothing is planned for t; same says that their order is that of t.
 func (m *Method) takeBytes(i, v int, in, t *tensor.Tensor, n int, same bool) error {
-	if m.m.place[v] == owned && same && isAligned(in.Data, t.DType) {
-		t.Data = in.Data[:n:n]
-		return nil
-	}
 	if m.m.place[v] == owned {
+		if same && m.lends(t, in.Data) {
+			t.Data = in.Data[:n:n]
+			return nil
+		}
 		if err := m.growOwned(t, n); err != nil {
 			return err
 		}
@@ -201,16 +258,33 @@ func (m *Method) takeBytes(i, v int, in, t *tensor.Tensor, n int, same bool) err
 		return fail(pte.InvalidArgument, m.m.inputText(i), " needs ", itoa(n), " bytes, its place has ", itoa(cap(t.Data)))
 	}
 	t.Data = t.Data[:n]
-	if same {
+	switch h := &m.homes[i]; {
+	case !same:
+		op.Reorder(t, in)
+	case h.lent:
+		m.take(h, in.Data)
+	default:
 		tensor.Copy(t.Data, in.Data)
-		return nil
 	}
-	op.Reorder(t, in)
 	return nil
 }
 
 func isAligned(b []byte, t tensor.ScalarType) bool {
 	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%uintptr(t.Size()) == 0
+}
+
+// findLent finds the planned inputs that nothing but instructions which read them looks at.
+func (m *method) findLent() {
+	large := func(v int32) bool { return m.place[v] == planned && m.vals[v].Tensor.Nbytes() >= lentLeast }
+	if !slices.ContainsFunc(m.plan.Inputs, large) || !m.inLine() {
+		return
+	}
+	p := m.findSpans()
+	m.lent = make([]bool, len(m.plan.Inputs))
+	for i, v := range m.plan.Inputs {
+		viewed := func(w int32) bool { return p.base(w) == v }
+		m.lent[i] = large(v) && p.alone(v) && !m.varies[v] && !m.writesBack[i] && !slices.ContainsFunc(m.plan.Outputs, viewed)
+	}
 }
 
 // sameOrder reports whether the elements of a and b, of equal sizes, lie in the same order.

@@ -34,7 +34,7 @@ type Method struct {
 	varying []int32    // the values that instructions set
 	initial []op.Value // those before the first Run
 	calls   []call
-	planned []*tensor.Tensor // those of inputs that are copied to where they are planned, and not back; nil for the others
+	homes   []home // of inputs
 	outputs []Value
 	results []tensor.Tensor           // the tensors of outputs
 	owned   map[*tensor.Tensor][]byte // the tensors with memory of their own
@@ -160,10 +160,10 @@ func (m *Method) bind() error {
 	for _, v := range m.varying {
 		m.initial = append(m.initial, m.vals[v])
 	}
-	m.planned = make([]*tensor.Tensor, len(m.m.plan.Inputs))
+	m.homes = make([]home, len(m.m.plan.Inputs))
 	for i, v := range m.m.plan.Inputs {
-		if m.m.place[v] == planned && !m.m.writesBack[i] {
-			m.planned[i] = m.vals[v].Tensor
+		if t := m.vals[v].Tensor; m.m.place[v] == planned && !m.m.writesBack[i] {
+			m.homes[i] = home{tensor: t, data: t.Data, lent: m.m.lent != nil && m.m.lent[i]}
 		}
 	}
 	m.outputs = make([]Value, len(m.m.plan.Outputs))

@@ -8,9 +8,9 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
-// Run runs the method. Tensors among the inputs are read, and written where the method mutates them. Outputs
-// alias the instance's memory until its next Run or Close; nobody may write to them. After an error, state and mutated
-// inputs may be half written.
+// Run runs the method. Tensors among the inputs are read, some of them where they are, and written where the method mutates them;
+// they may be outputs of earlier Runs. Outputs alias the instance's memory until its next Run or Close; nobody may write to them.
+// After an error, state and mutated inputs may be half written.
 //
 // ctx, which may be nil, is looked at between instructions. Errors are an *Error: InvalidState if another Run is under
 // way or the instance is closed, InvalidArgument for inputs that the method does not take, and what a kernel or backend
@@ -27,7 +27,11 @@ func (m *Method) Run(ctx context.Context, inputs []Value) ([]Value, error) {
 	if ctx == nil {
 		ctx = background
 	}
-	if err := m.run(ctx, inputs); err != nil {
+	err := m.run(ctx, inputs)
+	if m.m.lent != nil {
+		m.giveBack()
+	}
+	if err != nil {
 		return nil, wrap(pte.Internal, "run "+m.m.plan.Name, err)
 	}
 	return m.outputs, nil

@@ -125,6 +125,7 @@ func (m *method) loadSteps(missing *missingList) error {
 		return err
 	}
 	m.fuseKernels()
+	m.findLent()
 	m.args, m.outs, m.infer = nil, nil, op.Infer{}
 	return nil
 }

@@ -40,8 +40,10 @@ type method struct {
 	steps   []step
 	// writesBack lists the inputs whose bytes the method writes.
 	writesBack []bool
-	guards     []guard
-	operators  []string // the names of the plan's
+	// lent lists the inputs that are planned and may yet stay where the caller has them; nil for none.
+	lent      []bool
+	guards    []guard
+	operators []string // the names of the plan's
 
 	// While the method is loaded: arguments and outs of the step that is prepared, and what is inferred of it.
 	args  []op.Value

@@ -1,0 +1,147 @@
+package executor
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// turnSide is the side of a matrix that is large enough to stay where the caller has it.
+const turnSide = 33
+
+// Values of turnProgram.
+const (
+	turnInput = iota
+	turnDims
+	turnRank0
+	turnRank1
+	turnResult
+)
+
+// turnProgram transposes a square matrix, planned or not: elements of a result that lay over the input would be lost.
+func turnProgram(isPlanned bool) *pte.Program {
+	x, y := tensorValue(turnSide, turnSide), tensorValue(turnSide, turnSide)
+	x.Tensor.Dynamism, y.Tensor.Dynamism = pte.DynamicBound, pte.DynamicBound
+	const size = (turnSide*turnSide*4 + 63) &^ 63
+	if isPlanned {
+		x.Tensor.Allocation, y.Tensor.Allocation = &pte.Allocation{MemoryID: 1}, &pte.Allocation{MemoryID: 1, Offset: size}
+	}
+	p := plan([]pte.EValue{x, {Type: pte.IntList, Items: []int64{turnRank0, turnRank1}}, {Type: pte.Int, Int: 1}, {Type: pte.Int}, y}, []int64{0, 2 * size},
+		pte.Instruction{Type: pte.KernelCall, Args: []int32{turnInput, turnDims, turnResult, turnResult}})
+	p.Plans[0].Operators = []pte.Operator{{Name: "aten::permute_copy", Overload: "out"}}
+	p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{turnInput}, []int32{turnResult}
+	return p
+}
+
+// turnMatrix has its elements counted, at data.
+func turnMatrix(data []byte, rows tensor.Dim) *tensor.Tensor {
+	t := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{rows, turnSide}}, Data: data}
+	for i := range t.Numel() {
+		binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(float32(i)))
+	}
+	return t
+}
+
+// isTurned reports whether t is turnMatrix, transposed so many times.
+func isTurned(t *tensor.Tensor, times int) bool {
+	for i := range t.Numel() {
+		want := i
+		if times%2 == 1 {
+			want = i%turnSide*turnSide + i/turnSide
+		}
+		if math.Float32frombits(binary.LittleEndian.Uint32(t.Data[4*i:])) != float32(want) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestInputsStay runs a method on a matrix, and on what it gave before: the first may stay where the caller has it, the second lies where
+// the method writes. Bytes that are not aligned are copied.
+func TestInputsStay(t *testing.T) {
+	const size = turnSide * turnSide * 4
+	for name, isPlanned := range map[string]bool{"planned": true, "not planned": false} {
+		t.Run(name, func(t *testing.T) {
+			var read *byte // where the kernel has read
+			kernels := slices.Clone(op.Kernels)
+			for i, k := range kernels {
+				watched := *k
+				watched.Run = func(c *op.Call, s op.State) error {
+					read = unsafe.SliceData(c.Args[0].Tensor.Data)
+					return k.Run(c, s)
+				}
+				kernels[i] = &watched
+			}
+			m := methodOf(t, turnProgram(isPlanned), kernels)
+			run := func(x *tensor.Tensor, times int, stays bool) *tensor.Tensor {
+				t.Helper()
+				outs, err := m.Run(context.Background(), []Value{TensorOf(x)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !isTurned(outs[0].Tensor, times) {
+					t.Errorf("a matrix that is to be transposed %d times is wrong", times)
+				}
+				if stays != (read == unsafe.SliceData(x.Data)) {
+					t.Errorf("transposed %d times: the input stays where it is: %v, want %v", times, !stays, stays)
+				}
+				if in := m.vals[turnInput].Tensor.Data; isPlanned && unsafe.SliceData(in) == unsafe.SliceData(x.Data) {
+					t.Error("the method keeps memory of the caller")
+				}
+				return outs[0].Tensor
+			}
+			x := turnMatrix(op.AlignedBytes(size), turnSide)
+			y := run(x, 1, true)
+			for times := 2; times < 5; times++ {
+				y = run(y, times, false)
+			}
+			if !isTurned(x, 0) {
+				t.Error("a later run has changed an input")
+			}
+			run(x, 1, true)
+			few := turnMatrix(op.AlignedBytes(size-4*turnSide), turnSide-1)
+			if _, err := m.Run(context.Background(), []Value{TensorOf(few)}); err != nil {
+				t.Fatal(err)
+			}
+			run(turnMatrix(op.AlignedBytes(size + 1)[1:], turnSide), 1, false)
+			if !isTurned(x, 0) {
+				t.Error("a later run has changed an input")
+			}
+			run(x, 1, true)
+		})
+	}
+}
+
+// TestInputsThatMove changes a program such that its planned input may not stay where the caller has it.
+func TestInputsThatMove(t *testing.T) {
+	for name, change := range map[string]func(p *pte.ExecutionPlan){
+		"nothing":    func(p *pte.ExecutionPlan) {},
+		"an output":  func(p *pte.ExecutionPlan) { p.Outputs = append(p.Outputs, turnInput) },
+		"overlapped": func(p *pte.ExecutionPlan) { p.Values[turnResult].Tensor.Allocation.Offset = 64 },
+		"control flow": func(p *pte.ExecutionPlan) {
+			p.Values = append(p.Values, pte.EValue{Type: pte.Bool, Int: 1})
+			list := &p.Chains[0].Instructions
+			*list = slices.Insert(*list, 0, pte.Instruction{Type: pte.JumpFalseCall, A: turnResult + 1, B: 1})
+		},
+		"written": func(p *pte.ExecutionPlan) {
+			p.Chains[0].Instructions = append(p.Chains[0].Instructions, pte.Instruction{Type: pte.KernelCall, A: 1, Args: []int32{turnResult, turnInput, turnInput}})
+			p.Operators = append(p.Operators, pte.Operator{Name: "aten::abs", Overload: "out"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := turnProgram(true)
+			change(p.Plans[0])
+			m := methodOf(t, p, op.Kernels)
+			if got, want := m.m.lent != nil && m.m.lent[0], name == "nothing"; got != want {
+				t.Errorf("the input may stay where the caller has it: %v, want %v", got, want)
+			}
+		})
+	}
+}
