@@ -142,7 +142,8 @@ than 1 is faster. The speed is ours, in operations of float32 or int8 where ther
 "Limit" is what bounds it, as ` + "`pte hwbench`" + ` measures it: float32 multiply-adds (fma), int8 dot products (dot), or reading as
 many bytes (read); the percents are of that, and above 100 where a cache has a part of them, or where Winograd's algorithm
 multiplies less often than the definition of a convolution, which counts here. Weights count with the bits they are stored in.
-Static int8 converts float32 on both sides of the operator. Images have their channels innermost. "Wanted" is the target that the project
+All programs plan room for inputs: the official runtime copies them there at each call, ours reads them where they are. Static int8 converts
+float32 on both sides of the operator. Images have their channels innermost. "Wanted" is the target that the project
 set itself. Where "ours" takes much longer than "same program", as pools with indices and weights of 4 bits do, partition to XNNPACK.
 `
 )

@@ -203,9 +203,11 @@ const lentLeast = 4 << 10
 // take gives the tensor of h, which may lie where the caller has it, what data begins with.
 func (m *Method) take(h *home, data []byte) {
 	t := h.tensor
-	if n := len(t.Data); n >= lentLeast && m.lends(t, data) {
+	n := len(t.Data)
+	if n >= lentLeast && m.lends(t, data) {
 		t.Data = data[:n:n]
 	} else {
+		t.Data = h.data[:n]
 		tensor.Copy(t.Data, data)
 	}
 }
@@ -215,6 +217,17 @@ func (m *Method) giveBack() {
 	for i := range m.homes {
 		if h := &m.homes[i]; h.lent {
 			h.tensor.Data = h.data[:len(h.tensor.Data)]
+		}
+	}
+}
+
+// bringHome moves t, which a delegate may write, out of the caller's memory, if it lies there.
+func (m *Method) bringHome(t *tensor.Tensor) {
+	for i := range m.homes {
+		if h := &m.homes[i]; h.lent && h.tensor == t {
+			from := t.Data
+			t.Data = h.data[:len(from)]
+			copy(t.Data, from)
 		}
 	}
 }
@@ -229,7 +242,7 @@ func (m *Method) lends(t *tensor.Tensor, data []byte) bool {
 			return false
 		}
 	}
-	for _, v := range m.m.plan.Outputs {
+	for _, v := range m.m.results {
 		if o := m.vals[v].Tensor; o != nil && o != t && overlap(o.Data, data) {
 			return false
 		}
@@ -254,11 +267,15 @@ func (m *Method) takeBytes(i, v int, in, t *tensor.Tensor, n int, same bool) err
 			return err
 		}
 	}
+	h := &m.homes[i]
+	if h.lent {
+		t.Data = h.data // the value may be two inputs
+	}
 	if n > cap(t.Data) {
 		return fail(pte.InvalidArgument, m.m.inputText(i), " needs ", itoa(n), " bytes, its place has ", itoa(cap(t.Data)))
 	}
 	t.Data = t.Data[:n]
-	switch h := &m.homes[i]; {
+	switch {
 	case !same:
 		op.Reorder(t, in)
 	case h.lent:
@@ -273,17 +290,33 @@ func isAligned(b []byte, t tensor.ScalarType) bool {
 	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%uintptr(t.Size()) == 0
 }
 
-// findLent finds the planned inputs that nothing but instructions which read them looks at.
+// findLent finds the planned inputs that nothing but instructions which read them looks at, and the results.
 func (m *method) findLent() {
+	inLine, views := m.inLine(), m.findViews()
+	m.each(m.plan.Outputs, func(v int32) {
+		if base := views.base(v); !inLine || !m.isInput[base] {
+			m.results = append(m.results, v)
+		}
+	})
 	large := func(v int32) bool { return m.place[v] == planned && m.vals[v].Tensor.Nbytes() >= lentLeast }
-	if !slices.ContainsFunc(m.plan.Inputs, large) || !m.inLine() {
+	if !inLine || !slices.ContainsFunc(m.plan.Inputs, large) {
 		return
+	}
+	seen := make([]bool, len(m.vals)) // by others than instructions that read it
+	m.each(m.plan.Outputs, func(v int32) { seen[v] = true })
+	_, flows := m.flows()
+	for _, f := range flows {
+		seen[f.from] = true
+	}
+	for i, v := range m.plan.Inputs {
+		if m.writesBack[i] && m.place[v] == owned {
+			return // it may be another input that the caller gives
+		}
 	}
 	p := m.findSpans()
 	m.lent = make([]bool, len(m.plan.Inputs))
 	for i, v := range m.plan.Inputs {
-		viewed := func(w int32) bool { return p.base(w) == v }
-		m.lent[i] = large(v) && p.alone(v) && !m.varies[v] && !m.writesBack[i] && !slices.ContainsFunc(m.plan.Outputs, viewed)
+		m.lent[i] = large(v) && p.alone(v) && !seen[v] && !m.varies[v] && !m.writesBack[i]
 	}
 }
 

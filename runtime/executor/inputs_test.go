@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -23,6 +24,7 @@ const (
 	turnRank0
 	turnRank1
 	turnResult
+	turnSize = turnResult + 2 // of a view
 )
 
 // turnProgram transposes a square matrix, planned or not: elements of a result that lay over the input would be lost.
@@ -130,6 +132,23 @@ func TestInputsThatMove(t *testing.T) {
 			list := &p.Chains[0].Instructions
 			*list = slices.Insert(*list, 0, pte.Instruction{Type: pte.JumpFalseCall, A: turnResult + 1, B: 1})
 		},
+		"viewed": func(p *pte.ExecutionPlan) {
+			p.Values = append(p.Values, pte.EValue{Type: pte.IntList, Items: []int64{turnSize, turnSize}}, pte.EValue{Type: pte.Int, Int: turnSide},
+				tensorValue(turnSide, turnSide))
+			list := &p.Chains[0].Instructions
+			*list = slices.Insert(*list, 0, pte.Instruction{Type: pte.KernelCall, A: 1, Args: []int32{turnInput, turnSize - 1, turnSize + 1}})
+			p.Operators = append(p.Operators, pte.Operator{Name: "executorch_prim::et_view", Overload: "default"})
+		},
+		"in a list": func(p *pte.ExecutionPlan) {
+			p.Values = append(p.Values, pte.EValue{Type: pte.TensorList, Items: []int64{turnInput}})
+			p.Outputs = append(p.Outputs, turnResult+1)
+		},
+		"beside one that is written": func(p *pte.ExecutionPlan) {
+			p.Values = append(p.Values, tensorValue(turnSide, turnSide))
+			p.Inputs = append(p.Inputs, turnResult+1)
+			p.Chains[0].Instructions = append(p.Chains[0].Instructions, pte.Instruction{Type: pte.KernelCall, A: 1, Args: []int32{turnResult, turnResult + 1, turnResult + 1}})
+			p.Operators = append(p.Operators, pte.Operator{Name: "aten::abs", Overload: "out"})
+		},
 		"written": func(p *pte.ExecutionPlan) {
 			p.Chains[0].Instructions = append(p.Chains[0].Instructions, pte.Instruction{Type: pte.KernelCall, A: 1, Args: []int32{turnResult, turnInput, turnInput}})
 			p.Operators = append(p.Operators, pte.Operator{Name: "aten::abs", Overload: "out"})
@@ -143,5 +162,64 @@ func TestInputsThatMove(t *testing.T) {
 				t.Errorf("the input may stay where the caller has it: %v, want %v", got, want)
 			}
 		})
+	}
+}
+
+// TestInputTwice gives a value as two inputs: the second is the one that counts, and the first stays as it is.
+func TestInputTwice(t *testing.T) {
+	const size = turnSide * turnSide * 4
+	p := turnProgram(true)
+	p.Plans[0].Inputs = []int32{turnInput, turnInput}
+	m := methodOf(t, p, op.Kernels)
+	first, second := turnMatrix(op.AlignedBytes(size), turnSide), turnMatrix(op.AlignedBytes(size + 1)[1:], turnSide)
+	clear(first.Data)
+	outs, err := m.Run(context.Background(), Values(first, second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !isTurned(outs[0].Tensor, 1) || slices.ContainsFunc(first.Data, func(b byte) bool { return b != 0 }) {
+		t.Error("the second input does not count, or the first is changed")
+	}
+}
+
+// TestDelegateWritesInput calls a delegate whose result is an input of the method: what the caller has stays as it is.
+func TestDelegateWritesInput(t *testing.T) {
+	const size = turnSide * turnSide * 4
+	p := turnProgram(true)
+	p.Plans[0].Delegates[0].ID = "Negator"
+	p.Plans[0].Chains[0].Instructions = []pte.Instruction{{Type: pte.DelegateCall, Args: []int32{turnInput, turnInput}}, {Type: pte.DelegateCall, Args: []int32{turnInput, turnResult}}}
+	prog := loadOf(t, p, LoadOptions{Backends: []backend.Backend{newNegator()}})
+	inst := instanceOf(t, prog)
+	defer inst.Close()
+	m := inst.Method("forward")
+	if m.m.lent == nil || !m.m.lent[0] {
+		t.Fatal("the input may not stay where the caller has it")
+	}
+	x := turnMatrix(op.AlignedBytes(size), turnSide)
+	outs, err := m.Run(context.Background(), Values(x))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !isTurned(x, 0) || !isTurned(outs[0].Tensor, 0) {
+		t.Error("the input is changed, or the result is not it negated twice")
+	}
+}
+
+// TestViewOfInput gives one buffer again and again to a method that gives a view of it: it stays where it is, though the last result lies there.
+func TestViewOfInput(t *testing.T) {
+	p := turnProgram(false)
+	p.Plans[0].Values = append(p.Plans[0].Values, pte.EValue{Type: pte.IntList, Items: []int64{turnSize, turnSize}}, pte.EValue{Type: pte.Int, Int: turnSide})
+	p.Plans[0].Chains[0].Instructions = []pte.Instruction{{Type: pte.KernelCall, Args: []int32{turnInput, turnSize - 1, turnResult}}}
+	p.Plans[0].Operators = []pte.Operator{{Name: "executorch_prim::et_view", Overload: "default"}}
+	m := methodOf(t, p, op.Kernels)
+	x := turnMatrix(op.AlignedBytes(turnSide*turnSide*4), turnSide)
+	for range 3 {
+		outs, err := m.Run(context.Background(), Values(x))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unsafe.SliceData(outs[0].Tensor.Data) != unsafe.SliceData(x.Data) {
+			t.Error("an input that nobody writes is copied")
+		}
 	}
 }

@@ -179,6 +179,7 @@ func (m *Method) resizeForDelegate(t *tensor.Tensor, sizes []tensor.Dim) error {
 	case r&noResize != 0 && !slices.Equal(t.Sizes, sizes):
 		return errors.New("output has the static sizes " + op.SizesText(t.Sizes) + ", want " + op.SizesText(sizes))
 	}
+	m.bringHome(t)
 	return m.env.Resize(t, sizes, m.grow)
 }
 

@@ -354,8 +354,9 @@ func (in *instance) setArgument(k, slot int, input bool, arg *tensor.Tensor) err
 		return backend.Fail(pte.InvalidArgument, "argument ", strconv.Itoa(k), " is neither contiguous nor channels-last")
 	}
 	if !input {
+		err := in.ctx.Resize(arg, arg.Sizes) // an error for what may not be written
 		t.Data = arg.Data[:cap(arg.Data):cap(arg.Data)]
-		return in.ctx.Resize(arg, arg.Sizes) // an error for what may not be written
+		return err
 	}
 	switch {
 	case channelsLast(arg):
