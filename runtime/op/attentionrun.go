@@ -1,8 +1,6 @@
 package op
 
 import (
-	"unsafe"
-
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -164,18 +162,12 @@ func (j *attention) allocate(c *Call, blocks int) (err error) {
 	}
 	j.out = elems[float32](c.Out[0])
 	for i := range c.Args { // results must not lie where operands are read that are still needed
-		if t := c.Args[i].Tensor; t != nil && overlap(c.Out[0].Data, t.Data) {
+		if t := c.Args[i].Tensor; t != nil && tensor.Overlap(c.Out[0].Data, t.Data) {
 			j.out, err = tempOf[float32](c, len(j.out))
 			return err
 		}
 	}
 	return nil
-}
-
-// overlap reports whether a and b have bytes in common.
-func overlap(a, b []byte) bool {
-	x, y := uintptr(unsafe.Pointer(unsafe.SliceData(a))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
-	return len(a) > 0 && len(b) > 0 && x < y+uintptr(len(b)) && y < x+uintptr(len(a))
 }
 
 // parts packs matrices lo to hi, those of k before those of v, or computes blocks.

@@ -57,6 +57,12 @@ func copyParts[T any](dst, src []T) int {
 	return n
 }
 
+// Overlap reports whether a and b have bytes in common.
+func Overlap(a, b []byte) bool {
+	x, y := uintptr(unsafe.Pointer(unsafe.SliceData(a))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	return len(a) > 0 && len(b) > 0 && x < y+uintptr(len(b)) && y < x+uintptr(len(a))
+}
+
 // Of is a contiguous tensor of these sizes whose bytes are those of elements, which it shares. It panics unless there
 // are as many elements as the sizes say.
 func Of[T Element](elements []T, sizes ...Dim) *Tensor {

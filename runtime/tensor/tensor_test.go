@@ -103,6 +103,22 @@ func TestTypeOf(t *testing.T) {
 	}
 }
 
+// TestOverlap looks at parts of one slice.
+func TestOverlap(t *testing.T) {
+	b := make([]byte, 8)
+	for _, c := range []struct {
+		x, y []byte
+		want bool
+	}{
+		{b, b, true}, {b[:5], b[4:], true}, {b[4:], b[:5], true}, {b, b[3:4], true}, {b[:4], b[4:], false}, {b[4:], b[:4], false}, {b[2:2], b, false},
+		{b, b[2:2], false}, {nil, nil, false}, {b, make([]byte, 8), false},
+	} {
+		if got := Overlap(c.x, c.y); got != c.want {
+			t.Errorf("%d bytes and %d: %v, want %v", len(c.x), len(c.y), got, c.want)
+		}
+	}
+}
+
 func TestCopy(t *testing.T) {
 	const most = copyMost / 8
 	for _, n := range []int{0, 1, most - 1, most, most + 1, 3*most + 5} {
