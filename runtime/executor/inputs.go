@@ -87,15 +87,16 @@ func (m *Method) setInputs(inputs []Value) error {
 	}
 	for i := range inputs {
 		in, h := &inputs[i], &m.homes[i]
-		if h.tensor != nil && in.Kind == Tensor && in.Tensor != nil && like(in.Tensor, h.tensor) {
-			if h.lent {
-				m.take(h, in.Tensor.Data)
-			} else {
-				tensor.Copy(h.tensor.Data, in.Tensor.Data)
-			}
-			continue
+		var err error
+		switch last := h.tensor; {
+		case last == nil || in.Kind != Tensor || in.Tensor == nil || !like(in.Tensor, last):
+			err = m.setInput(i, in)
+		case h.copied:
+			tensor.Copy(last.Data, in.Tensor.Data)
+		default:
+			err = m.takeBytes(i, in.Tensor, last, len(last.Data), true)
 		}
-		if err := m.setInput(i, in); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -161,9 +162,6 @@ func sameNumber(a, b *Value) bool {
 
 func (m *Method) setTensor(i, v int, in *tensor.Tensor) error {
 	t := m.vals[v].Tensor
-	if !m.m.writesBack[i] && like(in, t) {
-		return m.takeBytes(i, v, in, t, len(t.Data), true)
-	}
 	from, dynamism := m.m.vals[v].Tensor, m.m.plan.Values[v].Tensor.Dynamism
 	if in.DType != from.DType {
 		return fail(pte.InvalidArgument, m.m.inputText(i), " has dtype ", in.DType.String(), ", want ", from.DType.String())
@@ -181,7 +179,7 @@ func (m *Method) setTensor(i, v int, in *tensor.Tensor) error {
 	copy(t.Sizes, in.Sizes)
 	m.resizes++
 	t.Data = t.Data[:0] // which they are not the sizes of, should there be no room
-	return m.takeBytes(i, v, in, t, int(n), sameOrder(&in.Meta, &t.Meta))
+	return m.takeBytes(i, in, t, int(n), sameOrder(&in.Meta, &t.Meta))
 }
 
 // like reports whether an input has the type, the sizes and the order of the last one, which t still has, and the bytes for
@@ -190,32 +188,20 @@ func like(in, t *tensor.Tensor) bool {
 	return len(t.Data) > 0 && len(in.Data) >= len(t.Data) && in.Meta.Equal(&t.Meta)
 }
 
-// home is where an input is planned that is not written back; without a tensor for others.
+// home is where an input is when no Run is under way.
 type home struct {
-	tensor *tensor.Tensor
-	data   []byte
-	lent   bool // during a Run the tensor may lie where the caller has it
+	tensor *tensor.Tensor // nil for what is no tensor, or written back
+	data   []byte         // where it is planned; nil if it is not
+	copied bool           // every Run copies it to data
 }
 
-// lentLeast is how many bytes an input has at least that stays where the caller has it: fewer are copied sooner.
+// lentLeast is how many bytes a planned input has at least that stays where the caller has it: fewer are copied sooner.
 const lentLeast = 4 << 10
-
-// take gives the tensor of h, which may lie where the caller has it, what data begins with.
-func (m *Method) take(h *home, data []byte) {
-	t := h.tensor
-	n := len(t.Data)
-	if n >= lentLeast && m.lends(t, data) {
-		t.Data = data[:n:n]
-	} else {
-		t.Data = h.data[:n]
-		tensor.Copy(t.Data, data)
-	}
-}
 
 // giveBack lets go of the caller's memory.
 func (m *Method) giveBack() {
-	for i := range m.homes {
-		if h := &m.homes[i]; h.lent {
+	for i, lent := range m.m.lent {
+		if h := &m.homes[i]; lent {
 			h.tensor.Data = h.data[:len(h.tensor.Data)]
 		}
 	}
@@ -223,8 +209,8 @@ func (m *Method) giveBack() {
 
 // bringHome moves t, which a delegate may write, out of the caller's memory, if it lies there.
 func (m *Method) bringHome(t *tensor.Tensor) {
-	for i := range m.homes {
-		if h := &m.homes[i]; h.lent && h.tensor == t {
+	for i, lent := range m.m.lent {
+		if h := &m.homes[i]; lent && h.tensor == t {
 			from := t.Data
 			t.Data = h.data[:len(from)]
 			copy(t.Data, from)
@@ -238,51 +224,39 @@ func (m *Method) lends(t *tensor.Tensor, data []byte) bool {
 		return false
 	}
 	for _, a := range m.arenas {
-		if overlap(a, data) {
+		if tensor.Overlap(a, data) {
 			return false
 		}
 	}
-	for _, v := range m.m.results {
-		if o := m.vals[v].Tensor; o != nil && o != t && overlap(o.Data, data) {
+	for _, v := range m.m.ownOutputs {
+		if o := m.vals[v].Tensor; o != nil && o != t && tensor.Overlap(o.Data, data) {
 			return false
 		}
 	}
 	return true
 }
 
-// overlap reports whether two slices have bytes in common.
-func overlap(a, b []byte) bool {
-	x, y := uintptr(unsafe.Pointer(unsafe.SliceData(a))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
-	return x < y+uintptr(len(b)) && y < x+uintptr(len(a))
-}
-
-// takeBytes copies an input's n bytes to t, or shares them where nothing is planned for t; same says that their order is that of t.
-func (m *Method) takeBytes(i, v int, in, t *tensor.Tensor, n int, same bool) error {
-	if m.m.place[v] == owned {
-		if same && m.lends(t, in.Data) {
-			t.Data = in.Data[:n:n]
-			return nil
-		}
-		if err := m.growOwned(t, n); err != nil {
-			return err
-		}
+// takeBytes gives t, the tensor of input i, the n bytes that in begins with: it shares them where it may, or copies them; same says that
+// their order is that of t.
+func (m *Method) takeBytes(i int, in, t *tensor.Tensor, n int, same bool) error {
+	h, isOwned := &m.homes[i], m.m.place[m.m.plan.Inputs[i]] == owned
+	if same && (isOwned || !h.copied && n >= lentLeast) && m.lends(t, in.Data) {
+		t.Data = in.Data[:n:n]
+		return nil
 	}
-	h := &m.homes[i]
-	if h.lent {
-		t.Data = h.data // the value may be two inputs
+	if !isOwned {
+		t.Data = h.data // where it is not if the value is two inputs
+	} else if err := m.growOwned(t, n); err != nil {
+		return err
 	}
 	if n > cap(t.Data) {
 		return fail(pte.InvalidArgument, m.m.inputText(i), " needs ", itoa(n), " bytes, its place has ", itoa(cap(t.Data)))
 	}
-	t.Data = t.Data[:n]
-	switch {
-	case !same:
-		op.Reorder(t, in)
-	case h.lent:
-		m.take(h, in.Data)
-	default:
+	if t.Data = t.Data[:n]; same {
 		tensor.Copy(t.Data, in.Data)
+		return nil
 	}
+	op.Reorder(t, in)
 	return nil
 }
 
@@ -290,34 +264,38 @@ func isAligned(b []byte, t tensor.ScalarType) bool {
 	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%uintptr(t.Size()) == 0
 }
 
-// findLent finds the planned inputs that nothing but instructions which read them looks at, and the results.
+// findLent finds the planned inputs that nothing but instructions which read them looks at, and the outputs that lie elsewhere than inputs.
 func (m *method) findLent() {
 	inLine, views := m.inLine(), m.findViews()
+	seen := make([]bool, len(m.vals)) // by others than instructions that read it
 	m.each(m.plan.Outputs, func(v int32) {
-		if base := views.base(v); !inLine || !m.isInput[base] {
-			m.results = append(m.results, v)
+		seen[v] = true
+		if !inLine || !m.isInput[views.base(v)] {
+			m.ownOutputs = append(m.ownOutputs, v)
 		}
 	})
-	large := func(v int32) bool { return m.place[v] == planned && m.vals[v].Tensor.Nbytes() >= lentLeast }
-	if !inLine || !slices.ContainsFunc(m.plan.Inputs, large) {
+	large, shared := false, false
+	for i, v := range m.plan.Inputs {
+		large = large || m.lendable(v)
+		shared = shared || m.writesBack[i] && m.place[v] == owned // it may be another input that the caller gives
+	}
+	if !inLine || !large || shared {
 		return
 	}
-	seen := make([]bool, len(m.vals)) // by others than instructions that read it
-	m.each(m.plan.Outputs, func(v int32) { seen[v] = true })
 	_, flows := m.flows()
 	for _, f := range flows {
 		seen[f.from] = true
 	}
-	for i, v := range m.plan.Inputs {
-		if m.writesBack[i] && m.place[v] == owned {
-			return // it may be another input that the caller gives
-		}
-	}
 	p := m.findSpans()
 	m.lent = make([]bool, len(m.plan.Inputs))
 	for i, v := range m.plan.Inputs {
-		m.lent[i] = large(v) && p.alone(v) && !seen[v] && !m.varies[v] && !m.writesBack[i]
+		m.lent[i] = m.lendable(v) && p.alone(v) && !seen[v] && !m.varies[v] && !m.writesBack[i]
 	}
+}
+
+// lendable reports whether v is planned and so large that to copy it takes longer than to see whether it may stay with the caller.
+func (m *method) lendable(v int32) bool {
+	return m.place[v] == planned && m.vals[v].Tensor.Nbytes() >= lentLeast
 }
 
 // sameOrder reports whether the elements of a and b, of equal sizes, lie in the same order.

@@ -14,8 +14,11 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// turnSide is the side of a matrix that is large enough to stay where the caller has it.
-const turnSide = 33
+// turnSide is the side of a matrix that is large enough to stay where the caller has it, and turnBytes what it takes.
+const (
+	turnSide  = 33
+	turnBytes = turnSide * turnSide * 4
+)
 
 // Values of turnProgram.
 const (
@@ -31,7 +34,7 @@ const (
 func turnProgram(isPlanned bool) *pte.Program {
 	x, y := tensorValue(turnSide, turnSide), tensorValue(turnSide, turnSide)
 	x.Tensor.Dynamism, y.Tensor.Dynamism = pte.DynamicBound, pte.DynamicBound
-	const size = (turnSide*turnSide*4 + 63) &^ 63
+	const size = (turnBytes + 63) &^ 63
 	if isPlanned {
 		x.Tensor.Allocation, y.Tensor.Allocation = &pte.Allocation{MemoryID: 1}, &pte.Allocation{MemoryID: 1, Offset: size}
 	}
@@ -68,7 +71,6 @@ func isTurned(t *tensor.Tensor, times int) bool {
 // TestInputsStay runs a method on a matrix, and on what it gave before: the first may stay where the caller has it, the second lies where
 // the method writes. Bytes that are not aligned are copied.
 func TestInputsStay(t *testing.T) {
-	const size = turnSide * turnSide * 4
 	for name, isPlanned := range map[string]bool{"planned": true, "not planned": false} {
 		t.Run(name, func(t *testing.T) {
 			var read *byte // where the kernel has read
@@ -99,7 +101,7 @@ func TestInputsStay(t *testing.T) {
 				}
 				return outs[0].Tensor
 			}
-			x := turnMatrix(op.AlignedBytes(size), turnSide)
+			x := turnMatrix(op.AlignedBytes(turnBytes), turnSide)
 			y := run(x, 1, true)
 			for times := 2; times < 5; times++ {
 				y = run(y, times, false)
@@ -108,11 +110,11 @@ func TestInputsStay(t *testing.T) {
 				t.Error("a later run has changed an input")
 			}
 			run(x, 1, true)
-			few := turnMatrix(op.AlignedBytes(size-4*turnSide), turnSide-1)
+			few := turnMatrix(op.AlignedBytes(turnBytes-4*turnSide), turnSide-1)
 			if _, err := m.Run(context.Background(), []Value{TensorOf(few)}); err != nil {
 				t.Fatal(err)
 			}
-			run(turnMatrix(op.AlignedBytes(size + 1)[1:], turnSide), 1, false)
+			run(turnMatrix(op.AlignedBytes(turnBytes + 1)[1:], turnSide), 1, false)
 			if !isTurned(x, 0) {
 				t.Error("a later run has changed an input")
 			}
@@ -167,11 +169,10 @@ func TestInputsThatMove(t *testing.T) {
 
 // TestInputTwice gives a value as two inputs: the second is the one that counts, and the first stays as it is.
 func TestInputTwice(t *testing.T) {
-	const size = turnSide * turnSide * 4
 	p := turnProgram(true)
 	p.Plans[0].Inputs = []int32{turnInput, turnInput}
 	m := methodOf(t, p, op.Kernels)
-	first, second := turnMatrix(op.AlignedBytes(size), turnSide), turnMatrix(op.AlignedBytes(size + 1)[1:], turnSide)
+	first, second := turnMatrix(op.AlignedBytes(turnBytes), turnSide), turnMatrix(op.AlignedBytes(turnBytes + 1)[1:], turnSide)
 	clear(first.Data)
 	outs, err := m.Run(context.Background(), Values(first, second))
 	if err != nil {
@@ -184,7 +185,6 @@ func TestInputTwice(t *testing.T) {
 
 // TestDelegateWritesInput calls a delegate whose result is an input of the method: what the caller has stays as it is.
 func TestDelegateWritesInput(t *testing.T) {
-	const size = turnSide * turnSide * 4
 	p := turnProgram(true)
 	p.Plans[0].Delegates[0].ID = "Negator"
 	p.Plans[0].Chains[0].Instructions = []pte.Instruction{{Type: pte.DelegateCall, Args: []int32{turnInput, turnInput}}, {Type: pte.DelegateCall, Args: []int32{turnInput, turnResult}}}
@@ -195,7 +195,7 @@ func TestDelegateWritesInput(t *testing.T) {
 	if m.m.lent == nil || !m.m.lent[0] {
 		t.Fatal("the input may not stay where the caller has it")
 	}
-	x := turnMatrix(op.AlignedBytes(size), turnSide)
+	x := turnMatrix(op.AlignedBytes(turnBytes), turnSide)
 	outs, err := m.Run(context.Background(), Values(x))
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func TestViewOfInput(t *testing.T) {
 	p.Plans[0].Chains[0].Instructions = []pte.Instruction{{Type: pte.KernelCall, Args: []int32{turnInput, turnSize - 1, turnResult}}}
 	p.Plans[0].Operators = []pte.Operator{{Name: "executorch_prim::et_view", Overload: "default"}}
 	m := methodOf(t, p, op.Kernels)
-	x := turnMatrix(op.AlignedBytes(turnSide*turnSide*4), turnSide)
+	x := turnMatrix(op.AlignedBytes(turnBytes), turnSide)
 	for range 3 {
 		outs, err := m.Run(context.Background(), Values(x))
 		if err != nil {

@@ -162,8 +162,12 @@ func (m *Method) bind() error {
 	}
 	m.homes = make([]home, len(m.m.plan.Inputs))
 	for i, v := range m.m.plan.Inputs {
-		if t := m.vals[v].Tensor; m.m.place[v] == planned && !m.m.writesBack[i] {
-			m.homes[i] = home{tensor: t, data: t.Data, lent: m.m.lent != nil && m.m.lent[i]}
+		h := &m.homes[i]
+		if m.m.place[v] == planned {
+			h.data, h.copied = m.vals[v].Tensor.Data, m.m.lent == nil || !m.m.lent[i]
+		}
+		if !m.m.writesBack[i] {
+			h.tensor = m.vals[v].Tensor
 		}
 	}
 	m.outputs = make([]Value, len(m.m.plan.Outputs))

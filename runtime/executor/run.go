@@ -28,9 +28,7 @@ func (m *Method) Run(ctx context.Context, inputs []Value) ([]Value, error) {
 		ctx = background
 	}
 	err := m.run(ctx, inputs)
-	if m.m.lent != nil {
-		m.giveBack()
-	}
+	m.giveBack()
 	if err != nil {
 		return nil, wrap(pte.Internal, "run "+m.m.plan.Name, err)
 	}

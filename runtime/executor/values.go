@@ -40,12 +40,12 @@ type method struct {
 	steps   []step
 	// writesBack lists the inputs whose bytes the method writes.
 	writesBack []bool
-	// lent lists the inputs that are planned and may yet stay where the caller has them; nil for none. results are the tensors among
-	// the outputs, and in lists of them, that are no views of inputs.
-	lent      []bool
-	results   []int32
-	guards    []guard
-	operators []string // the names of the plan's
+	// lent lists the inputs that are planned and may yet stay where the caller has them; nil for none.
+	lent []bool
+	// ownOutputs are the tensors among the outputs, and in lists of them, that are no inputs or views of inputs.
+	ownOutputs []int32
+	guards     []guard
+	operators  []string // the names of the plan's
 
 	// While the method is loaded: arguments and outs of the step that is prepared, and what is inferred of it.
 	args  []op.Value

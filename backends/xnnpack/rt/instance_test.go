@@ -3,6 +3,7 @@ package rt
 import (
 	"bytes"
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
@@ -116,5 +117,31 @@ func TestRunAfterPanic(t *testing.T) {
 			}
 		}
 		return
+	}
+}
+
+// TestResultOverInput calls a delegate whose result is the method's input, and then one that reads that: what the caller has stays as it is.
+func TestResultOverInput(t *testing.T) {
+	c := *caseNamed("abs")
+	c.in, c.out = [][]uint32{{2048}}, [][]uint32{{2048}}
+	g, named := c.graph(blob.FP32)
+	p, err := pte.Read(programOf(t, g, named))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := &p.Plans[0].Chains[0].Instructions
+	*list = append(*list, pte.Instruction{Type: pte.DelegateCall, Args: []int32{0, 1}})
+	(*list)[0].Args = []int32{0, 0}
+	var file bytes.Buffer
+	if err := pte.Write(&file, p); err != nil {
+		t.Fatal(err)
+	}
+	x := c.inputs()[0]
+	before := slices.Clone(x.Data)
+	if _, err := run(t, file.Bytes(), executor.LoadOptions{Threads: 1}, x); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(x.Data, before) {
+		t.Error("the delegate has written what the caller has")
 	}
 }
