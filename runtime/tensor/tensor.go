@@ -117,9 +117,29 @@ func (m *Meta) Static() bool {
 	return true
 }
 
-// Equal reports whether m and o have the same type, sizes and order.
+// Equal reports whether m and o have the same type, sizes and order. No order is the order of the dimensions.
 func (m *Meta) Equal(o *Meta) bool {
-	return m.DType == o.DType && slices.Equal(m.Sizes, o.Sizes) && slices.Equal(m.DimOrder, o.DimOrder)
+	if m.DType != o.DType || !slices.Equal(m.Sizes, o.Sizes) {
+		return false
+	}
+	a, b := m.DimOrder, o.DimOrder
+	switch {
+	case len(a) == len(b):
+		return slices.Equal(a, b)
+	case len(a) == 0:
+		return inOrder(b, len(m.Sizes))
+	}
+	return len(b) == 0 && inOrder(a, len(m.Sizes))
+}
+
+// inOrder reports whether order is 0, 1, ..., n-1.
+func inOrder(order []uint8, n int) bool {
+	for i, d := range order {
+		if int(d) != i {
+			return false
+		}
+	}
+	return len(order) == n
 }
 
 // Clone is a copy that shares nothing with m.

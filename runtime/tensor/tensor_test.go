@@ -134,3 +134,26 @@ func TestCopy(t *testing.T) {
 		}
 	}
 }
+
+func TestMetaEqual(t *testing.T) {
+	of := func(order ...uint8) *Meta { return &Meta{DType: Float, Sizes: []Dim{2, 3}, DimOrder: order} }
+	for _, c := range []struct {
+		a, b *Meta
+		want bool
+	}{
+		{of(), of(), true},
+		{of(), of(0, 1), true},
+		{of(1, 0), of(1, 0), true},
+		{of(), of(1, 0), false},
+		{of(0, 1), of(1, 0), false},
+		{of(), of(0), false},
+		{of(), of(0, 1, 2), false},
+		{of(0), of(0, 1), false},
+		{of(), &Meta{DType: Int, Sizes: []Dim{2, 3}}, false},
+		{of(), &Meta{DType: Float, Sizes: []Dim{3, 2}}, false},
+	} {
+		if c.a.Equal(c.b) != c.want || c.b.Equal(c.a) != c.want {
+			t.Errorf("%v and %v: equal is not %v", c.a, c.b, c.want)
+		}
+	}
+}
