@@ -27,9 +27,11 @@ type server struct {
 	results  []executor.Value
 }
 
-// Serve makes this process a worker: our runtime. It answers the lines that official/runner.cc describes.
+// Serve makes this process a worker: our runtime. It answers the lines that official/runner.cc describes. Before the first line it makes
+// the table of all kernels, as the official runtime registers all of its kernels before main.
 func Serve(in io.Reader, out io.Writer) error {
 	s := &server{}
+	op.TableOf(op.Kernels)
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {

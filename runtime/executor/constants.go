@@ -91,13 +91,23 @@ func (c *chunk) close() {
 // populateLeast is from how many bytes on a job's pages come before it runs; the system gives the others' one by one.
 const populateLeast = 32 << 10
 
-// packAll runs jobs on the threads of pool, the large ones first.
+// shareLeast is from how many bytes on all jobs are divided among threads: to start those takes as long as to pack so much.
+const shareLeast = 512 << 10
+
+// packAll runs jobs, on the threads of pool where there is much to do, the large ones first.
 func packAll(pool *parallel.Pool, jobs []backend.Packing) {
-	if pool.Threads() > 1 {
+	threads, sum := min(pool.Threads(), len(jobs)), 0
+	for i := range jobs {
+		sum += jobs[i].Bytes
+	}
+	if sum < shareLeast {
+		threads = min(threads, 1)
+	}
+	if threads > 1 {
 		slices.SortStableFunc(jobs, func(a, b backend.Packing) int { return b.Bytes - a.Bytes })
 	}
 	var next atomic.Int64
-	pool.Run(min(pool.Threads(), len(jobs)), 1, func(int, int) {
+	pool.Run(threads, 1, func(int, int) {
 		for i := next.Add(1); i <= int64(len(jobs)); i = next.Add(1) {
 			job := &jobs[i-1]
 			if len(job.Into) >= populateLeast {

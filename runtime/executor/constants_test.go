@@ -62,9 +62,11 @@ func TestPackAll(t *testing.T) {
 		var runs [20]atomic.Int32
 		var jobs []backend.Packing
 		for i := range runs {
-			jobs = append(jobs, backend.Packing{Bytes: i % 7, Run: func() { runs[i].Add(1) }})
+			jobs = append(jobs, backend.Packing{Bytes: i % 7 * shareLeast / len(runs), Run: func() { runs[i].Add(1) }})
 		}
-		packAll(pool, jobs)
+		packAll(pool, jobs[:1])
+		packAll(pool, jobs[1:2])
+		packAll(pool, jobs[2:])
 		packAll(pool, nil)
 		pool.Close()
 		for i := range runs {

@@ -16,6 +16,7 @@ import (
 // sleep, since waking one takes longer than many a loop.
 type Pool struct {
 	busy    sync.Mutex // held by the caller whose loop the workers run
+	started bool       // the workers are there, from the first loop that is divided on
 	threads int
 	wake    chan struct{}
 	once    sync.Once
@@ -66,17 +67,13 @@ const (
 	turns = 1000
 )
 
-// New is a pool of this many threads, the caller's included; 0 means one for each CPU.
+// New is a pool of this many threads, the caller's included; 0 means one for each CPU. Those that nothing is run on do not start.
 func New(threads int) *Pool {
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	threads = min(threads, joined)
-	p := &Pool{threads: threads, wake: make(chan struct{}, threads), ranges: make([]units, threads)}
-	for i := 1; i < threads; i++ {
-		go p.work(i)
-	}
-	return p
+	return &Pool{threads: threads, wake: make(chan struct{}, threads), ranges: make([]units, threads)}
 }
 
 // Threads is the number of threads, the caller's included.
@@ -110,6 +107,12 @@ func (p *Pool) Run(n, grain int, f func(lo, hi int)) {
 
 // start publishes a loop and wakes as many sleepers as it has chunks for.
 func (p *Pool) start(n, grain int, f func(lo, hi int)) {
+	if !p.started {
+		p.started = true
+		for i := 1; i < p.threads; i++ {
+			go p.work(i)
+		}
+	}
 	count := p.divide(n, grain)
 	p.f = f
 	p.left.Store(0)

@@ -62,18 +62,22 @@ func TestPanicReachesTheCaller(t *testing.T) {
 	}
 }
 
-// TestSleepers runs loops after workers have fallen asleep, and wants Close to end them.
+// TestSleepers runs loops after workers have fallen asleep, and wants Close to end them. There are none before a loop that is divided.
 func TestSleepers(t *testing.T) {
 	before := runtime.NumGoroutine()
 	p := New(3)
+	p.Run(100, 100, func(int, int) {})
+	if n := runtime.NumGoroutine(); n > before {
+		t.Errorf("%d workers have started for nothing", n-before)
+	}
 	for range 5 {
-		for p.asleep.Load() < 2 {
-			runtime.Gosched()
-		}
 		var sum atomic.Int64
 		p.Run(100, 1, func(lo, hi int) { sum.Add(int64(hi - lo)) })
 		if sum.Load() != 100 {
 			t.Fatalf("%d of 100 ran", sum.Load())
+		}
+		for p.asleep.Load() < 2 {
+			runtime.Gosched()
 		}
 	}
 	p.Close()
