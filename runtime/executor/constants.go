@@ -94,7 +94,11 @@ const populateLeast = 32 << 10
 // shareLeast is from how many bytes on all jobs are divided among threads: to start those takes as long as to pack so much.
 const shareLeast = 512 << 10
 
-// packAll runs jobs, on the threads of pool where there is much to do, the large ones first.
+// largeShare is which part of all bytes makes a job a large one.
+const largeShare = 8
+
+// packAll runs jobs, on the threads of pool where there is much to do. The large ones are first, so that no thread has one left in the
+// end; the others keep their order, which is that of the file: what the system maps around a job's weights is the next one's, who gives it back.
 func packAll(pool *parallel.Pool, jobs []backend.Packing) {
 	threads, sum := min(pool.Threads(), len(jobs)), 0
 	for i := range jobs {
@@ -104,7 +108,8 @@ func packAll(pool *parallel.Pool, jobs []backend.Packing) {
 		threads = min(threads, 1)
 	}
 	if threads > 1 {
-		slices.SortStableFunc(jobs, func(a, b backend.Packing) int { return b.Bytes - a.Bytes })
+		large := sum/largeShare + 1
+		slices.SortStableFunc(jobs, func(a, b backend.Packing) int { return b.Bytes/large - a.Bytes/large })
 	}
 	var next atomic.Int64
 	pool.Run(threads, 1, func(int, int) {
