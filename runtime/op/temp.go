@@ -32,6 +32,13 @@ type region struct {
 // Held is the bytes that t keeps from round to round.
 func (t *Temp) Held() int { return len(t.base.buf) + len(t.inner.buf) }
 
+// Expect lets rounds take n bytes, of which somebody knows beforehand, from the first one on without growing on the way.
+func (t *Temp) Expect(n int) {
+	if t.Make == nil && n >= 0 && (t.Limit == 0 || n <= t.Limit) {
+		t.base.most = max(t.base.most, (n+63)&^63)
+	}
+}
+
 // Reset begins a round: everything handed out before is free, but for what is held.
 func (t *Temp) Reset() {
 	if t.holding {

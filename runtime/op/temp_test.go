@@ -164,3 +164,28 @@ func TestTempMake(t *testing.T) {
 		t.Errorf("%d bytes were made, want 100", made)
 	}
 }
+
+// TestTempExpect has what is expected from the first round on, in one piece, unless it is beyond the limit or not kept.
+func TestTempExpect(t *testing.T) {
+	for name, c := range map[string]struct {
+		temp Temp
+		want int // bytes that are kept after the first round
+	}{
+		"no limit": {Temp{}, 1024},
+		"limit":    {Temp{Limit: 1024}, 1024},
+		"beyond":   {Temp{Limit: 999}, 128},
+		"made":     {Temp{Make: func(n int) []byte { return make([]byte, n) }}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.temp.Expect(1000)
+			c.temp.Expect(10)
+			c.temp.Reset()
+			if _, err := c.temp.Alloc(100); err != nil {
+				t.Fatal(err)
+			}
+			if n := c.temp.Held(); n != c.want {
+				t.Errorf("%d bytes are kept, want %d", n, c.want)
+			}
+		})
+	}
+}

@@ -61,6 +61,7 @@ func newInstance(ctx *backend.InitContext, p *program, opts options) (*instance,
 		b.own.outs, b.own.args = in.operands(s.outs, &b.outs), in.operands(s.args, &b.ins)
 	}
 	if opts.sharing != sharingDisabled || p.workspace == 0 {
+		in.temp.Expect(int(p.workspace))
 		return in, nil
 	}
 	b, err := ctx.Alloc(int(p.workspace))
