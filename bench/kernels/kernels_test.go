@@ -30,10 +30,10 @@ func sample() *report {
 	return rep
 }
 
-const tables = `operator   ours µs  same program µs  official µs  x official  ours           limit  ours %  official %
-gemm          20.0             25.0         40.0        2.00  50.0  GFLOP/s    fma      50          25
-int8 gemm     50.0             20.0         10.0       0.500  50.0    GOP/s   read      50         100
-exp            200                -            -           -  5.00     GB/s   read      50           -
+const tables = `operator   ours µs  same program µs  official µs  x official  best speed     unit  limit  best %  official %
+gemm          20.0             25.0         40.0        2.00        50.0  GFLOP/s    fma      50          25
+int8 gemm     50.0             20.0         10.0       0.500        50.0    GOP/s   read      50         100
+exp            200                -            -           -        5.00     GB/s   read      50           -
 
 area      operators  x official  wanted  least         of
 product           1        2.00    1.03   2.00       gemm

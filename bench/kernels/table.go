@@ -69,7 +69,7 @@ func (r *row) line() string {
 
 // byRow is a table of all rows.
 func (rep *report) byRow() [][]string {
-	rows := [][]string{{"operator", "ours µs", "same program µs", "official µs", "x official", "ours", "", "limit", "ours %", "official %"}}
+	rows := [][]string{{"operator", "ours µs", "same program µs", "official µs", "x official", "best speed", "unit", "limit", "best %", "official %"}}
 	for _, r := range rep.Rows {
 		speed, unit := r.speed(r.ours())
 		rows = append(rows, []string{r.Name, µs(r.Sides["ours"]), µs(r.Sides["same"]), µs(r.Sides["official"]), table.Digits(r.times()), speed, unit,
@@ -138,7 +138,7 @@ Shortest calls of `
 	legend = `
 "Ours" is our program without a delegate, "same program" the official one, with XNNPACK where it takes the operator, on our
 runtime, and "official" that on the official runtime. "x official" is the official time over the shorter one of ours, so more
-than 1 is faster. The speed is ours, in operations of float32 or int8 where there are products, else in bytes read and written.
+than 1 is faster. The best speed is that of the shorter one of ours, in operations of float32 or int8 where there are products, else in bytes read and written.
 "Limit" is what bounds it, as ` + "`pte hwbench`" + ` measures it: float32 multiply-adds (fma), int8 dot products (dot), or reading as
 many bytes (read); the percents are of that, and above 100 where a cache has a part of them, or where Winograd's algorithm
 multiplies less often than the definition of a convolution, which counts here. Weights count with the bits they are stored in.

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/rules-pte/rules_pte/bench/table"
 )
 
@@ -10,7 +13,7 @@ const (
 
 How fast models run, made by
 
-    go run ./bench/models --sets ../shared/zoo/ready:LARGER --python PYTHON --litert LITERT --threads 1,2 --markdown docs/benchmarks.md --floors bench/models/floors.json
+    go run ./bench/models --sets ../shared/zoo/ready:LARGER --python PYTHON --litert LITERT --threads 1,2 --rounds ROUNDS --markdown docs/benchmarks.md --floors bench/models/floors.json
 
 where PYTHON has executorch, torch, onnxruntime and onnxscript ([CONTRIBUTING.md](../CONTRIBUTING.md)), and LARGER the larger models of
 the zoo's ` + "`export.py`" + `. The zoo is the project's collection of models, beside the checkout; folders of a ` + "`model.pt2`" + ` and its
@@ -23,7 +26,7 @@ Single operators are in [kernels-bench.md](kernels-bench.md); how fast models ar
 Medians of `
 
 	legend = `
-"x" is the other side's time over ours, so more than 1 is faster; ours is the faster of our two programs, except beside the
+Models get the inputs of their first case. "x" is the other side's time over ours, so more than 1 is faster; ours is the faster of our two programs, except beside the
 official portable one, where it is the one without a delegate. Ours and the official runtime are called from Go and C++, ONNX
 Runtime and LiteRT from Python with inputs and outputs bound, which costs about as much as ` + "`add`" + ` shows. Memory is the most that
 the process had after a load and a call; of ONNX Runtime without what Python and its libraries take. The load
@@ -38,7 +41,7 @@ the ratios of the shortest calls of each side, which a busy machine disturbs les
 
 // page is docs/benchmarks.md.
 func (rep *report) page() string {
-	s := intro + rep.Setup.Text() + legend
+	s := strings.Replace(intro, "ROUNDS", strconv.Itoa(rep.Rounds), 1) + rep.Setup.Text() + legend
 	s += "\n## Summary\n\n" + table.Markdown(rep.meanTable()) + "\n## Times\n\n" + table.Markdown(rep.speedTable())
 	s += "\n## Loading and memory\n\n" + table.Markdown(rep.loadTable())
 	if rows := rep.failures(); len(rows) > 1 {

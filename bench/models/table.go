@@ -128,11 +128,11 @@ func mib(f *side.Figures, bases float64) string {
 
 // failures are what could not be measured.
 func (rep *report) failures() [][]string {
-	rows := [][]string{{"model", "side", "why"}}
+	rows := [][]string{{"model", "threads", "side", "why"}}
 	for _, r := range rep.Results {
 		for _, s := range sides {
 			if f := r.Sides[s.Name]; f != nil && f.Error != "" {
-				rows = append(rows, []string{r.Model, s.Name, strings.ReplaceAll(f.Error, "|", "/")})
+				rows = append(rows, []string{r.Model, strconv.Itoa(r.Threads), s.Name, strings.ReplaceAll(f.Error, "|", "/")})
 			}
 		}
 	}

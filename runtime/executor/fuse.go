@@ -73,7 +73,7 @@ func (m *method) fuse() {
 	soft := func(s step) bool { return s.name == softmaxName }
 	gates := func(s step) bool { return s.name == tanhName }
 	attends := slices.ContainsFunc(m.steps, soft)
-	if !attends && !slices.ContainsFunc(m.steps, gates) || !m.inLine() {
+	if m.prog.tracesIntermediates() || !attends && !slices.ContainsFunc(m.steps, gates) || !m.inLine() {
 		return
 	}
 	for _, moves := range [2]bool{true, false} {

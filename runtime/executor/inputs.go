@@ -233,6 +233,11 @@ func (m *Method) lends(t *tensor.Tensor, data []byte) bool {
 			return false
 		}
 	}
+	for _, i := range m.m.moved {
+		if tensor.Overlap(m.results[i].Data, data) {
+			return false
+		}
+	}
 	return true
 }
 
@@ -274,6 +279,11 @@ func (m *method) findLent() {
 			m.ownOutputs = append(m.ownOutputs, v)
 		}
 	})
+	for i, v := range m.plan.Outputs {
+		if m.varies[v] {
+			m.moved = append(m.moved, i)
+		}
+	}
 	large, shared := false, false
 	for i, v := range m.plan.Inputs {
 		large = large || m.lendable(v)

@@ -87,7 +87,8 @@ func (p *Program) NewInstance() (inst *Instance, err error) {
 	defer p.making.Unlock()
 	made := false
 	defer func() { p.spoiled = p.spoiled || !made }()
-	in.take(p.packed)
+	packed := p.packed
+	in.take(packed)
 	for _, m := range p.methods {
 		im := &Method{inst: in, m: m, owned: make(map[*tensor.Tensor][]byte), delegates: make(map[int32]*delegate),
 			restricted: make(map[*tensor.Tensor]restriction)}
@@ -96,6 +97,11 @@ func (p *Program) NewInstance() (inst *Instance, err error) {
 			return nil, wrap(pte.Internal, "make instance: method "+m.plan.Name, err)
 		}
 	}
+	byDelegates := p.packed - packed
+	if !in.fits(int(byDelegates)) {
+		return nil, wrap(pte.Internal, "make instance", in.overLimit(byDelegates))
+	}
+	in.take(byDelegates)
 	if err := p.fill(); err != nil {
 		return nil, wrap(pte.Internal, "make instance", err)
 	}

@@ -255,7 +255,7 @@ func (q *quantizer) stable(v int32) bool {
 		return q.writes[v] == 0 && q.place[v] != planned
 	}
 	_, ok := q.writer(v)
-	return ok
+	return ok && q.moves(v)
 }
 
 // weights are the int8 constant that v is dequantized from, and its scales along the first dimension; -1 if it is none.

@@ -51,6 +51,20 @@ func TestFuseIntegers(t *testing.T) {
 	}
 }
 
+// TestWorkOfIntegers counts the steps of testdata/quantized that multiply integers, as a benchmark sees them.
+func TestWorkOfIntegers(t *testing.T) {
+	m := instanceOf(t, loadTest(t, "quantized", LoadOptions{})).Method("forward")
+	got := 0
+	for i, c := range m.calls {
+		if c.invoker != nil && workOf(m.m.steps[i].name, c.invoker).Integers {
+			got++
+		}
+	}
+	if got != 6 {
+		t.Errorf("%d steps multiply integers, want 6", got)
+	}
+}
+
 // TestFuseRows looks for steps of testdata/quantized_rows that compute in Float what integers can: none, but those that find the
 // ranges of inputs, and quantize.
 func TestFuseRows(t *testing.T) {

@@ -114,9 +114,13 @@ func workOf(name string, v *op.Invoker) (w backend.Work) {
 			return nil
 		}
 		w.MACs = op.MACs(name, sizes, v.Outs[0].Sizes, len(v.Args) > op.TransposedArg && v.Args[op.TransposedArg].Int != 0)
+		w.Integers = w.MACs > 0 && isChar(&v.Args[0]) && isChar(&v.Args[1])
 	}
 	return w
 }
+
+// isChar reports whether v is a tensor of int8.
+func isChar(v *op.Value) bool { return v.Tensor != nil && v.Tensor.DType == tensor.Char }
 
 // eventNames are ExecuTorch's names of instructions that call no kernel.
 var eventNames = map[pte.InstructionType]string{

@@ -44,8 +44,10 @@ type method struct {
 	lent []bool
 	// ownOutputs are the tensors among the outputs, and in lists of them, that are no inputs or views of inputs.
 	ownOutputs []int32
-	guards     []guard
-	operators  []string // the names of the plan's
+	// moved are the places of the outputs that instructions set: which tensor they are is known after a Run.
+	moved     []int
+	guards    []guard
+	operators []string // the names of the plan's
 
 	// While the method is loaded: arguments and outs of the step that is prepared, and what is inferred of it.
 	args  []op.Value

@@ -19,7 +19,7 @@ import (
 // The tiles lie side by side in a line of the image. Lengths and strides are in elements.
 type Winograd struct {
 	Tiles    int
-	Channels int // as many as HasWinograd wants
+	Channels int // at least as many as a vector of the tier has elements
 	Planes   *float32
 	Plane    int // from a plane to the next; in each, the channels of a tile lie behind those of the tile before
 }
@@ -33,9 +33,6 @@ const (
 // winogradMost is how many vectors of tiles a call of a kernel computes at most, so that the garbage collector need not wait
 // for long.
 const winogradMost = 1 << 10
-
-// HasWinograd reports whether t has the transforms for so many channels.
-func HasWinograd(t Tier, channels int) bool { return t != Scalar && channels >= lanesOf(t) }
 
 // Weights makes the planes of weights: of those of an input channel each instead of a tile, with the output channels of a panel
 // as channels. The first of them lie at x, and the next behind; line is from a line of taps to the next, column from a tap of a

@@ -180,6 +180,8 @@ func (c *conv) convLayout() string {
 	switch {
 	case c.depthwise():
 		return "depthwise"
+	case c.byRows() && c.transposed:
+		return "transposed rows"
 	case c.byRows():
 		return "rows"
 	case c.transposed && c.channelsInner:

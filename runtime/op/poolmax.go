@@ -23,6 +23,9 @@ type maxLines[T number] struct {
 	half, workers     int // of a worker's scratch; how many there are
 }
 
+// exactPlaces is up to where float32 has every integer: kernels say so where in a window its largest element is.
+const exactPlaces = 1 << 24
+
 // vectorMax computes a pooling by a vector kernel, if there is one for it.
 func vectorMax[T number](c *Call, p *planes, windows [3]window) (bool, error) {
 	sums := kernel.TapsKernels(c.Tier)
@@ -32,6 +35,9 @@ func vectorMax[T number](c *Call, p *planes, windows [3]window) (bool, error) {
 	m := maxLines[T]{planes: *p, windows: [2]window(windows[:2]), x: elems[T](c.Args[0].Tensor), o: elems[T](c.Out[0]),
 		index: elems[int64](c.Out[1]), unread: c.Unread&indices != 0, tier: c.Tier, lanes: sums.Lanes, workers: 1}
 	m.turn()
+	if (m.windows[0].size-1)*m.windows[0].dilation*int64(m.size[2])+(m.windows[1].size-1)*m.windows[1].dilation >= exactPlaces {
+		return false, nil
+	}
 	rows := m.in[4] == 1 && m.out[4] == 1 && (m.size[1] == 1 || m.in[3] == m.size[2])
 	if !rows || !m.columns() {
 		return false, nil

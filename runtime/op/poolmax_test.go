@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -38,6 +39,31 @@ func TestMaxPoolTiers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestMaxPoolFar has windows whose elements lie so far from each other that float32 does not have every distance between.
+func TestMaxPoolFar(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a plane of 67 MB")
+	}
+	const height, width = 2050, 8201
+	x := testTensor(tensor.Float, dims{1, 1, height, width})
+	elems[float32](x)[(height-1)*width+7] = 1 // 2049·8201 and 7 is odd, and beyond 1<<24
+	sig := ParseSignature(MaxPool2dWithIndices.Schema)
+	args := vals(x, dims{2, 3}, dims{1, 1}, dims{0, 0}, dims{height - 1, 1}, false)
+	outs := []*tensor.Tensor{testTensor(tensor.Float, dims{1, 1, 1, width - 2}), testTensor(tensor.Long, dims{1, 1, 1, width - 2})}
+	plan, err := Prepare(&MaxPool2dWithIndicesF32, &sig, args, nil, Options{Tier: kernel.Best()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plan.Bind(args, outs, &Env{Temp: &Temp{}}).Call(); err != nil {
+		t.Fatal(err)
+	}
+	for w := 5; w <= 7; w++ {
+		if got, want := elems[int64](outs[1])[w], int64((height-1)*width+7); got != want {
+			t.Errorf("window %d: its largest element is at %d, want %d", w, got, want)
+		}
 	}
 }
 

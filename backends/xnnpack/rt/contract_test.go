@@ -13,6 +13,8 @@ import (
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -440,5 +442,56 @@ func TestPReLUSlopes(t *testing.T) {
 	_, err := run(t, programOf(t, g, named), executor.LoadOptions{}, c.inputs()...)
 	if err == nil || !strings.Contains(err.Error(), "3 slopes for 4 channels") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestLimit makes two instances of a program: what the first one packs counts against its limit as it does against the second one's.
+func TestLimit(t *testing.T) {
+	for _, path := range []string{"testdata/convs/xnnpack.pte", "testdata/net_float16/xnnpack.pte"} {
+		least := [2]int64{}
+		for k := range least {
+			for limit := int64(1 << 10); least[k] == 0; limit += limit / 16 {
+				p, err := executor.LoadFile(path, executor.LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{New()}, MaxMemory: limit})
+				if err != nil {
+					continue
+				}
+				var made []*executor.Instance
+				for range k + 1 {
+					if inst, err := p.NewInstance(); err == nil {
+						made = append(made, inst)
+					}
+				}
+				if len(made) == k+1 {
+					least[k] = limit
+				}
+				for _, inst := range made {
+					inst.Close()
+				}
+				p.Close()
+			}
+		}
+		if least[0] != least[1] {
+			t.Errorf("%s: an instance takes %d bytes, two take %d each", path, least[0], least[1])
+		}
+	}
+}
+
+// TestPackColumns packs weights whose rows lie side by side as those whose rows follow each other.
+func TestPackColumns(t *testing.T) {
+	const rows, depth = 5, 9
+	var byRows, byColumns [rows * depth]byte
+	for i := range byRows {
+		byRows[i] = byte(3*i - 60)
+		byColumns[i%depth*rows+i/depth] = byRows[i]
+	}
+	f := quant.Factors{Tier: kernel.Best(), Count: 1, Rows: rows, Depth: depth}
+	pack := func(raw []byte, columns bool) []byte {
+		p := &product{columns: columns, IntegerProduct: op.IntegerProduct{Rows: rows, Depth: depth, Blocks: 1}}
+		dst := op.AlignedBytes(f.Bytes())
+		p.pack(dst, f, raw, &blob.Value{Type: blob.QInt8, Dims: []uint32{rows, depth}})
+		return dst
+	}
+	if got, want := pack(byColumns[:], true), pack(byRows[:], false); !bytes.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -18,6 +18,8 @@ type product struct {
 	low, high float32
 	// weigh sets weights, while the graph is compiled.
 	weigh func()
+	// columns says that the weights of a row lie a line of all rows apart.
+	columns bool
 }
 
 // integers makes a product of a node, or nil if the node is not one: inputs have to be int8, with static parameters and
@@ -107,7 +109,8 @@ func (c *compiler) packWeights(p *product, n *blob.Node, w *value) {
 	if c.err != nil {
 		return
 	}
-	if p.Depth = w.Numel() / p.Rows; n.Type == blob.DepthwiseConv2d {
+	p.Depth = w.Numel() / p.Rows
+	if p.columns = n.Type == blob.DepthwiseConv2d; p.columns && n.Conv().Groups > 1 {
 		p.weigh = func() { p.Depthwise = quant.PackDepthwise(p.Tier, sliceOf[int8](raw, len(raw)), p.Rows) }
 		return
 	}
@@ -122,7 +125,11 @@ func (c *compiler) packWeights(p *product, n *blob.Node, w *value) {
 	if p.Blocks > 1 {
 		f.Count, f.Rows, f.Depth = p.Blocks, p.Rows, p.Depth/p.Blocks
 	}
-	layout := "integers " + w.Type.String() + " " + dimsText(w.Dims) + itoa(uint32(groups)) + " " + itoa(uint32(p.Blocks))
+	layout := "integers "
+	if p.columns {
+		layout += "by columns "
+	}
+	layout += w.Type.String() + " " + dimsText(w.Dims) + itoa(uint32(groups)) + " " + itoa(uint32(p.Blocks))
 	s, err := c.shared("xnnpack "+layout+" "+address(raw), f.Bytes(), layout, raw)
 	if err != nil {
 		return
@@ -141,6 +148,13 @@ func (p *product) pack(dst []byte, f quant.Factors, raw []byte, v *blob.Value) {
 		for i := range w {
 			w[i] = int8(integerAt(raw, v.Type, i, p.Depth))
 		}
+	}
+	if p.columns {
+		rows := make([]int8, len(w))
+		for i, x := range w {
+			rows[i%p.Rows*p.Depth+i/p.Rows] = x
+		}
+		w = rows
 	}
 	if p.Blocks == 1 {
 		f.Pack(dst, func(i int) []int8 { return w[i*f.Rows*f.Depth : (i+1)*f.Rows*f.Depth] })

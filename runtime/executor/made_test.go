@@ -1,0 +1,459 @@
+package executor
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// floatBytes are the elements of a tensor of Float.
+func floatBytes(x ...float32) (b []byte) {
+	for _, v := range x {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	}
+	return b
+}
+
+// floatsOf are the elements of a tensor of Float.
+func floatsOf(t *tensor.Tensor) (x []float32) {
+	for i := range t.Numel() {
+		x = append(x, math.Float32frombits(binary.LittleEndian.Uint32(t.Data[4*i:])))
+	}
+	return x
+}
+
+// maker makes a program of operators that are fused, on matrices or images that are all alike, and plans it by itself: values lie
+// where others have lain, in one arena or two.
+type maker struct {
+	r         *rand.Rand
+	plan      *pte.ExecutionPlan
+	calls     []pte.Instruction
+	constants [][]byte
+	shape     []int32
+	first     map[int32]int // the instruction that writes a value
+	last      map[int32]int // that looks at it last
+	values    []int32       // those of Float that there are
+	quantizes bool
+}
+
+func (g *maker) add(v pte.EValue) int32 {
+	g.plan.Values = append(g.plan.Values, v)
+	return int32(len(g.plan.Values) - 1)
+}
+
+func (g *maker) int(n int64) int32      { return g.add(pte.EValue{Type: pte.Int, Int: n}) }
+func (g *maker) double(x float64) int32 { return g.add(pte.EValue{Type: pte.Double, Double: x}) }
+func (g *maker) no() int32              { return g.add(pte.EValue{Type: pte.Bool}) }
+func (g *maker) none() int32            { return g.add(pte.EValue{Type: pte.Null}) }
+
+func (g *maker) ints(list ...int64) int32 {
+	items := make([]int64, len(list))
+	for i, n := range list {
+		items[i] = int64(g.int(n))
+	}
+	return g.add(pte.EValue{Type: pte.IntList, Items: items})
+}
+
+func (g *maker) tensor(d tensor.ScalarType, sizes ...int32) int32 {
+	v := tensorValue(sizes...)
+	v.Tensor.ScalarType = d
+	return g.add(v)
+}
+
+// constant is a constant of Float or Char.
+func (g *maker) constant(d tensor.ScalarType, sizes ...int32) int32 {
+	v := g.tensor(d, sizes...)
+	n := 1
+	for _, s := range sizes {
+		n *= int(s)
+	}
+	var data []byte
+	for range n {
+		if x := g.r.IntN(9) - 4; d == tensor.Char {
+			data = append(data, byte(x))
+		} else {
+			data = append(data, floatBytes(float32(x)/4)...)
+		}
+	}
+	g.constants = append(g.constants, data)
+	g.plan.Values[v].Tensor.DataBufferIdx = uint32(len(g.constants) - 1)
+	return v
+}
+
+// call calls an operator, whose results are outs.
+func (g *maker) call(name string, outs []int32, args ...int32) {
+	base, overload, _ := strings.Cut(name, ".")
+	o := pte.Operator{Name: base, Overload: overload}
+	k := slices.Index(g.plan.Operators, o)
+	if k < 0 {
+		k = len(g.plan.Operators)
+		g.plan.Operators = append(g.plan.Operators, o)
+	}
+	at := len(g.calls)
+	for _, v := range args {
+		g.last[v] = at
+	}
+	for _, v := range outs {
+		g.first[v], g.last[v] = at, at
+	}
+	list := append(append(args, outs...), outs[0])
+	g.calls = append(g.calls, pte.Instruction{Type: pte.KernelCall, A: int32(k), Args: list})
+}
+
+// float calls an operator with one result of Float, which is among the values if it stays.
+func (g *maker) float(name string, stays bool, args ...int32) int32 {
+	o := g.tensor(tensor.Float, g.shape...)
+	g.call(name, []int32{o}, args...)
+	if stays {
+		g.values = append(g.values, o)
+	}
+	return o
+}
+
+// some is a value, and latest most often the last one.
+func (g *maker) some() int32 { return g.values[g.r.IntN(len(g.values))] }
+
+func (g *maker) latest() int32 {
+	if g.r.IntN(3) > 0 {
+		return g.values[len(g.values)-1]
+	}
+	return g.some()
+}
+
+// between sometimes calls something else, whose result may take a place that is free.
+func (g *maker) between() {
+	if g.r.IntN(2) == 0 {
+		g.float("aten::neg.out", true, g.some())
+	}
+}
+
+// through quantizes x and dequantizes it again.
+func (g *maker) through(x int32) int32 {
+	g.quantizes = true
+	scale, zero := g.double([]float64{0.25, 0.5, 1}[g.r.IntN(3)]), g.int(int64(g.r.IntN(5)-2))
+	low, high, char := g.int(-128), g.int(127), g.int(int64(tensor.Char))
+	q := g.tensor(tensor.Char, g.shape...)
+	g.call("quantized_decomposed::quantize_per_tensor.out", []int32{q}, x, scale, zero, low, high, char)
+	g.between()
+	return g.float("quantized_decomposed::dequantize_per_tensor.out", false, q, scale, zero, low, high, char, g.none())
+}
+
+// weights are a constant of these sizes, or one of int8 that is dequantized.
+func (g *maker) weights(quantized bool, sizes ...int32) int32 {
+	if !quantized {
+		return g.constant(tensor.Float, sizes...)
+	}
+	o := g.tensor(tensor.Float, sizes...)
+	g.call("quantized_decomposed::dequantize_per_tensor.out", []int32{o}, g.constant(tensor.Char, sizes...), g.double(0.125), g.int(0), g.int(-127), g.int(127),
+		g.int(int64(tensor.Char)), g.none())
+	return o
+}
+
+// product multiplies x with weights, and keeps the results small.
+func (g *maker) product(x int32, quantized bool) {
+	if quantized {
+		x = g.through(x)
+		g.between()
+	}
+	var o int32
+	switch side := g.shape[1]; {
+	case len(g.shape) == 4:
+		w := g.weights(quantized, side, side, 3, 3)
+		g.between()
+		o = g.float("aten::convolution.out", true, x, w, g.none(), g.ints(1, 1), g.ints(1, 1), g.ints(1, 1), g.no(), g.ints(0, 0), g.int(1))
+	case quantized || g.r.IntN(3) > 0:
+		w := g.weights(quantized, side, side)
+		g.between()
+		o = g.float("aten::linear.out", true, x, w, g.none())
+	default:
+		o = g.float("aten::mm.out", true, x, g.some())
+	}
+	if g.r.IntN(2) == 0 {
+		o = g.float("aten::relu.out", false, o)
+	}
+	if quantized && g.r.IntN(2) == 0 {
+		o = g.through(o)
+	}
+	g.float("aten::tanh.out", true, o)
+}
+
+// step adds an operator, or some that belong together.
+func (g *maker) step(quantizes bool) {
+	x, image := g.latest(), len(g.shape) == 4
+	switch g.r.IntN(11) {
+	case 0:
+		g.float("aten::relu.out", true, x)
+	case 1:
+		g.float("aten::hardtanh.out", true, x, g.double(-2), g.double(3))
+	case 2:
+		g.float([]string{"aten::add.out", "aten::sub.out"}[g.r.IntN(2)], true, x, g.some(), g.int(int64(1+g.r.IntN(2))))
+	case 3:
+		g.float("aten::tanh.out", true, g.float("aten::mul.out", false, x, g.some()))
+	case 4:
+		g.float([]string{"aten::sigmoid.out", "aten::neg.out", "aten::abs.out"}[g.r.IntN(3)], true, x)
+	case 5, 6:
+		g.product(x, false)
+	case 7, 8:
+		g.product(x, quantizes)
+	case 9:
+		if image {
+			i := g.tensor(tensor.Long, g.shape...)
+			o := g.tensor(tensor.Float, g.shape...)
+			g.call("aten::max_pool2d_with_indices.out", []int32{o, i}, x, g.ints(3, 3), g.ints(1, 1), g.ints(1, 1), g.ints(1, 1), g.no())
+			g.values = append(g.values, o)
+			return
+		}
+		g.float("aten::_softmax.out", true, x, g.int(-1), g.no())
+	case 10:
+		if image {
+			g.float("aten::avg_pool2d.out", true, x, g.ints(3, 3), g.ints(1, 1), g.ints(1, 1), g.no(), g.no(), g.none())
+			return
+		}
+		g.float("aten::permute_copy.out", true, x, g.ints(1, 0))
+	}
+}
+
+// place plans the memory: each value takes the lowest place in its arena that is free as long as it lives.
+func (g *maker) place(arenas int) {
+	type piece struct {
+		from, to   int // instructions
+		start, end int64
+	}
+	pieces, sizes := make([][]piece, arenas+1), make([]int64, arenas+1)
+	for v := range int32(len(g.plan.Values)) {
+		from, ok := g.first[v]
+		if !ok || from < 0 && g.r.IntN(2) == 0 { // an input may have no place
+			continue
+		}
+		t := g.plan.Values[v].Tensor
+		n := int64(t.ScalarType.Size())
+		for _, s := range t.Sizes {
+			n *= int64(s)
+		}
+		id, p := 1+g.r.IntN(arenas), piece{from, g.last[v], 0, n}
+		for {
+			k := slices.IndexFunc(pieces[id], func(q piece) bool { return q.from <= p.to && p.from <= q.to && q.start < p.end && p.start < q.end })
+			if k < 0 {
+				break
+			}
+			p.start = (pieces[id][k].end + 15) &^ 15
+			p.end = p.start + n
+		}
+		pieces[id] = append(pieces[id], p)
+		sizes[id] = max(sizes[id], p.end)
+		t.Allocation = &pte.Allocation{MemoryID: uint32(id), Offset: uint64(p.start)}
+	}
+	g.plan.NonConstBufferSizes = sizes
+}
+
+// madeProgram is a program by this seed.
+func madeProgram(seed uint64, quantizes bool) *pte.Program {
+	r := rand.New(rand.NewPCG(seed, 3))
+	p := plan(nil, nil)
+	g := &maker{r: r, plan: p.Plans[0], first: map[int32]int{}, last: map[int32]int{}, constants: [][]byte{nil}, shape: []int32{24, 24}}
+	if r.IntN(2) == 0 {
+		g.shape = []int32{1, 16, 8, 8}
+	}
+	for range 1 + r.IntN(3) {
+		v := g.tensor(tensor.Float, g.shape...)
+		g.first[v] = -1
+		g.plan.Inputs, g.values = append(g.plan.Inputs, v), append(g.values, v)
+	}
+	for range 2 + r.IntN(8) {
+		g.step(quantizes)
+	}
+	for i, v := range g.values {
+		if i == len(g.values)-1 || i >= len(g.values)-6 && i >= len(g.plan.Inputs) && r.IntN(4) == 0 {
+			g.plan.Outputs, g.last[v] = append(g.plan.Outputs, v), len(g.calls)
+		}
+	}
+	g.place(1 + r.IntN(2))
+	g.plan.Chains = []pte.Chain{{Instructions: g.calls}}
+	p.ConstantBuffers = g.constants
+	return p
+}
+
+// resultsOf are the outputs of three Runs of p, on inputs by this seed, and how many steps it has.
+func resultsOf(t *testing.T, p *pte.Program, seed uint64, tracer EventTracer) (all [][]float32, steps int) {
+	t.Helper()
+	m := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Threads: 1 + int(seed%2), Tracer: tracer})).Method("forward")
+	r := rand.New(rand.NewPCG(seed, 9))
+	for range 3 {
+		var ins []Value
+		for _, in := range m.Info().Inputs {
+			x := &tensor.Tensor{Meta: in.Meta}
+			for range x.Numel() {
+				x.Data = append(x.Data, floatBytes(float32(r.IntN(33)-16)/8)...)
+			}
+			ins = append(ins, TensorOf(x))
+		}
+		outs, err := m.Run(context.Background(), ins)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		for _, o := range outs {
+			all = append(all, floatsOf(o.Tensor))
+		}
+	}
+	return all, len(m.m.steps)
+}
+
+// TestMadePrograms holds made programs against themselves while somebody looks at their values, and so nothing is fused, turned or
+// placed anew. Those that quantize run on the scalar tier alone: elsewhere sums differ by their rounding, and so do integers.
+func TestMadePrograms(t *testing.T) {
+	quantizes := kernel.Best() == kernel.Scalar
+	count, fused := uint64(400), 0
+	if testing.Short() {
+		count = 50
+	}
+	for seed := range count {
+		p := madeProgram(seed, quantizes)
+		got, steps := resultsOf(t, p, seed, nil)
+		want, all := resultsOf(t, p, seed, values{&scribe{}})
+		if steps < all {
+			fused++
+		}
+		for k := range want {
+			for i, w := range want[k] {
+				if d := float64(got[k][i] - w); !(math.Abs(d) <= 1e-4*max(1, math.Abs(float64(w)))) && !(w != w && got[k][i] != got[k][i]) {
+					t.Fatalf("seed %d: result %d, element %d is %v, want %v", seed, k, i, got[k][i], w)
+				}
+			}
+		}
+	}
+	if fused < int(count)/4 {
+		t.Errorf("%d of %d programs are shorter than their instructions", fused, count)
+	}
+}
+
+// TestIntegersInAnotherArena quantizes a matrix into an arena that is not planned anew, where another value has its place after the
+// matrix is dequantized: the product of integers may not read it there later.
+func TestIntegersInAnotherArena(t *testing.T) {
+	const side = 8
+	char := func(v pte.EValue) pte.EValue { v.Tensor.ScalarType = tensor.Char; return v }
+	at := func(v pte.EValue, arena uint32, offset uint64) pte.EValue {
+		v.Tensor.Allocation = &pte.Allocation{MemoryID: arena, Offset: offset}
+		return v
+	}
+	square := func() pte.EValue { return tensorValue(side, side) }
+	w := char(square())
+	w.Tensor.DataBufferIdx = 1
+	results := func(arena uint32) []float32 {
+		values := []pte.EValue{
+			0: at(square(), 1, 0), 1: at(char(square()), arena, 1024), 2: at(square(), 1, 256), 3: at(square(), arena, 1024), // over 1
+			4: w, 5: at(square(), 1, 512), 6: at(square(), 1, 768), 7: {Type: pte.Double, Double: 0.5}, 8: {Type: pte.Int}, 9: {Type: pte.Int, Int: -128},
+			10: {Type: pte.Int, Int: 127}, 11: {Type: pte.Int, Int: int64(tensor.Char)}, 12: {Type: pte.Null}, 13: at(square(), 1, 1280),
+		}
+		call := func(op int32, args ...int32) pte.Instruction {
+			return pte.Instruction{Type: pte.KernelCall, A: op, Args: append(args, args[len(args)-1])}
+		}
+		p := plan(values, []int64{0, 4096, 4096}, call(0, 0, 7, 8, 9, 10, 11, 1), call(1, 1, 7, 8, 9, 10, 11, 12, 2), call(2, 0, 3),
+			call(1, 4, 7, 8, 9, 10, 11, 12, 5), call(3, 2, 5, 12, 6), call(4, 3, 13))
+		p.Plans[0].Operators = []pte.Operator{{Name: "quantized_decomposed::quantize_per_tensor", Overload: "out"},
+			{Name: "quantized_decomposed::dequantize_per_tensor", Overload: "out"}, {Name: "aten::exp", Overload: "out"}, {Name: "aten::linear", Overload: "out"},
+			{Name: "aten::neg", Overload: "out"}}
+		p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0}, []int32{6, 13}
+		var weights []byte
+		var x []float32
+		for k := range side * side {
+			weights, x = append(weights, byte(k*7%11)-5), append(x, float32(k%9)-4)
+		}
+		p.ConstantBuffers = [][]byte{nil, weights}
+		in := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{side, side}}, Data: floatBytes(x...)}
+		outs, err := methodOf(t, p, op.Kernels).Run(context.Background(), Values(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return floatsOf(outs[0].Tensor)
+	}
+	if got, want := results(2), results(1); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestTiedWeights has the same weights in a convolution and a transposed one, which want them in different orders.
+func TestTiedWeights(t *testing.T) {
+	const channels, side = 16, 8
+	results := func(transposed ...int64) (all [][]float32) {
+		w := tensorValue(channels, channels, 3, 3)
+		w.Tensor.DimOrder, w.Tensor.DataBufferIdx = []uint8{0, 2, 3, 1}, 1
+		values := []pte.EValue{tensorValue(1, channels, side, side), w, {Type: pte.Null}, {Type: pte.IntList, Items: []int64{4, 4}}, {Type: pte.Int, Int: 1},
+			{Type: pte.Bool}, {Type: pte.Bool, Int: 1}, {Type: pte.IntList, Items: []int64{8, 8}}, {Type: pte.Int}}
+		var calls []pte.Instruction
+		var outs []int32
+		for _, kind := range transposed {
+			o := int32(len(values))
+			values, outs = append(values, tensorValue(1, channels, side, side)), append(outs, o)
+			calls = append(calls, pte.Instruction{Type: pte.KernelCall, Args: []int32{0, 1, 2, 3, 3, 3, int32(5 + kind), 7, 4, o, o}})
+		}
+		p := plan(values, []int64{0, 0}, calls...)
+		p.Plans[0].Operators = []pte.Operator{{Name: "aten::convolution", Overload: "out"}}
+		p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0}, outs
+		var weights, x []byte
+		for i := range channels * channels * 9 {
+			weights = append(weights, floatBytes(float32(i%97)-48)...)
+		}
+		for i := range channels * side * side {
+			x = append(x, floatBytes(float32(i%13)-6)...)
+		}
+		p.ConstantBuffers = [][]byte{nil, weights}
+		in := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{1, channels, side, side}}, Data: x}
+		got, err := methodOf(t, p, op.Kernels).Run(context.Background(), Values(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range got {
+			all = append(all, floatsOf(o.Tensor))
+		}
+		return all
+	}
+	both := results(0, 1)
+	for kind, got := range both {
+		if want := results(int64(kind))[0]; !slices.Equal(got, want) {
+			t.Errorf("transposed %d: results are others with the other convolution beside it", kind)
+		}
+	}
+}
+
+// TestMovedOutput gives a method what its Run before has given, an output that an instruction sets to another tensor.
+func TestMovedOutput(t *testing.T) {
+	values := []pte.EValue{tensorValue(3, 3), {Type: pte.IntList, Items: []int64{4, 5}}, tensorValue(3, 3), tensorValue(3, 3), {Type: pte.Int, Int: 1}, {Type: pte.Int}}
+	p := plan(values, []int64{0, 0}, pte.Instruction{Type: pte.KernelCall, Args: []int32{0, 1, 2, 2}}, pte.Instruction{Type: pte.MoveCall, A: 2, B: 3})
+	p.Plans[0].Operators = []pte.Operator{{Name: "aten::permute_copy", Overload: "out"}}
+	p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0}, []int32{3}
+	m := methodOf(t, p, op.Kernels)
+	x := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{3, 3}}, Data: floatBytes(1, 2, 3, 4, 5, 6, 7, 8, 9)}
+	for range 4 {
+		outs, err := m.Run(context.Background(), Values(x))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x = outs[0].Tensor
+	}
+	if got := floatsOf(x); !slices.Equal(got, []float32{1, 2, 3, 4, 5, 6, 7, 8, 9}) {
+		t.Errorf("after an even number of transpositions: %v", got)
+	}
+}
+
+// TestTracedSteps has one step for each instruction while somebody looks at values.
+func TestTracedSteps(t *testing.T) {
+	for _, name := range []string{"attention", "recurrent", "images", "quantized"} {
+		m := loadTest(t, name, LoadOptions{Tracer: values{&scribe{}}}).methods[0]
+		n := 0
+		for _, c := range m.plan.Chains {
+			n += len(c.Instructions)
+		}
+		if len(m.steps) != n {
+			t.Errorf("%s: %d steps, want those of %d instructions", name, len(m.steps), n)
+		}
+	}
+}
