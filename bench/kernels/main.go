@@ -47,7 +47,7 @@ var sides = []*side.Side{
 }
 
 func main() {
-	if err := command(os.Args[1:]); err != nil {
+	if err := command(os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "kernels:", err)
 		os.Exit(1)
 	}

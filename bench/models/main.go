@@ -70,7 +70,7 @@ var sides = []*side.Side{
 
 func main() {
 	err := command(os.Args[1:])
-	if err != nil {
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "models:", err)
 		os.Exit(1)
 	}

@@ -22,11 +22,17 @@ type dataflow struct {
 	early []area // what is read before anybody writes it
 }
 
-// findFlow gives the steps as calls, which run in line.
+// mostLive is how many definitions may be live at a time, so that loading takes no square of the program's length: memory that is planned
+// holds far fewer.
+const mostLive = 1 << 12
+
+// findFlow gives the steps as calls, which run in line; nil if too many definitions are live.
 func (f *fuser) findFlow() []op.FlowCall {
 	d := &dataflow{fuser: f, calls: make([]op.FlowCall, len(f.steps))}
 	for i := range f.steps {
-		d.step(i)
+		if d.step(i); len(d.live) > mostLive {
+			return nil
+		}
 	}
 	for _, v := range f.plan.Outputs {
 		d.open(&f.areas[v])

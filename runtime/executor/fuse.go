@@ -17,7 +17,7 @@ type fuser struct {
 	gone  []bool
 	areas []area        // of every value
 	known map[area]bool // what kept has said of areas
-	calls []op.FlowCall // the steps before anything is fused
+	calls []op.FlowCall // the steps before anything is fused; nil if nobody knows
 	// moves says that tensors may get other places, and moved that they must.
 	moves, moved bool
 	spans        *spans
@@ -59,7 +59,7 @@ func (m *method) findUnread() {
 	f := &fuser{method: m, views: m.findViews(), steps: m.steps}
 	f.findAreas()
 	calls := f.findFlow()
-	for i := range m.steps {
+	for i := range calls {
 		if skips(m.steps[i]) {
 			m.steps[i].plan.SetUnread(calls[i].Unread)
 		}
@@ -97,7 +97,7 @@ func (f *fuser) all() (found bool) {
 	for i := range f.steps {
 		switch {
 		case f.gone[i]:
-		case f.steps[i].name == softmaxName:
+		case f.steps[i].name == softmaxName && f.calls != nil:
 			found = f.attention(i) || found
 		case f.steps[i].name == splitName:
 			found = f.lstm(i) || f.gru(i) || found

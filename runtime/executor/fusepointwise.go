@@ -69,7 +69,7 @@ func (f *pointwise) linked(j int) []int {
 // joins reports whether step i, which gives v to steps of list alone, can run where the first of these does.
 func (f *pointwise) joins(i int, v int32, list []int) bool {
 	j := list[0]
-	if i < 0 || i >= j || f.gone[i] || f.links[i].Plan == nil || slices.Contains(list, i) || !f.alone(v) || slices.Contains(f.plan.Outputs, v) {
+	if i < 0 || i >= j || j-i > farthest || f.gone[i] || f.links[i].Plan == nil || slices.Contains(list, i) || !f.alone(v) || slices.Contains(f.plan.Outputs, v) {
 		return false
 	}
 	reads := 0
@@ -88,6 +88,9 @@ func (f *pointwise) joins(i int, v int32, list []int) bool {
 	f.each(f.steps[i].args, func(w int32) { stays = stays && f.lasts(w, i, j, list) })
 	return stays
 }
+
+// farthest is how many steps lie between two that run as one at most, so that loading takes no square of the program's length.
+const farthest = 1 << 9
 
 // lasts reports whether value v, which step i reads, can be there at step j, too: nobody writes it meanwhile, and where it lies
 // in memory that is planned anew.

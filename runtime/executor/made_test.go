@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -454,6 +455,79 @@ func TestTracedSteps(t *testing.T) {
 		}
 		if len(m.steps) != n {
 			t.Errorf("%s: %d steps, want those of %d instructions", name, len(m.steps), n)
+		}
+	}
+}
+
+// longProgram is n calls: pairs of an operator and a sum of its result with that of the pair before, in places of their own. Wide ones
+// have all operators before all sums.
+func longProgram(operator string, n int, wide bool) *pte.Program {
+	p := plan(nil, nil)
+	g := &maker{plan: p.Plans[0], first: map[int32]int{}, last: map[int32]int{}, constants: [][]byte{nil}, shape: []int32{4}}
+	x := g.tensor(tensor.Float, 4)
+	zero, one, no := g.int(0), g.int(1), g.no()
+	g.plan.Inputs = []int32{x}
+	apply := func(from int32) int32 {
+		if operator == "aten::_softmax.out" {
+			return g.float(operator, false, from, zero, no)
+		}
+		return g.float(operator, false, from)
+	}
+	var made []int32
+	for range n / 2 {
+		if wide {
+			made = append(made, apply(x))
+		}
+	}
+	y := x
+	for k := range n / 2 {
+		if wide {
+			y = g.float("aten::add.out", false, y, made[k], one)
+		} else {
+			y = g.float("aten::add.out", false, apply(y), x, one)
+		}
+	}
+	at := uint64(0)
+	for v := range g.plan.Values {
+		if t := g.plan.Values[v].Tensor; t != nil {
+			t.Allocation = &pte.Allocation{MemoryID: 1, Offset: at}
+			at += 16
+		}
+	}
+	g.plan.NonConstBufferSizes, g.plan.Outputs = []int64{0, int64(at)}, []int32{y}
+	g.plan.Chains = []pte.Chain{{Instructions: g.calls}}
+	return p
+}
+
+// TestLongPrograms runs programs that are too long for some of what is fused, and one that is not.
+func TestLongPrograms(t *testing.T) {
+	const soft = "aten::_softmax.out"
+	for name, p := range map[string]*pte.Program{
+		"short": longProgram(soft, 100, true), "far": longProgram("aten::relu.out", 4*farthest, true), "near": longProgram(soft, 4*farthest, false),
+		"many live": longProgram(soft, 3*mostLive, true),
+	} {
+		got, _ := resultsOf(t, p, 1, nil)
+		want, _ := resultsOf(t, p, 1, values{&scribe{}})
+		for k := range want {
+			for i, w := range want[k] {
+				if d := float64(got[k][i] - w); !(math.Abs(d) <= 1e-3*max(1, math.Abs(float64(w)))) {
+					t.Fatalf("%s: result %d, element %d is %v, want %v", name, k, i, got[k][i], w)
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkLoadLong loads programs of which half the values are in use at a time, twice as long each.
+func BenchmarkLoadLong(b *testing.B) {
+	for _, operator := range []string{"aten::relu.out", "aten::_softmax.out"} {
+		for _, n := range []int{5000, 10000, 20000} {
+			b.Run(operator+"/"+strconv.Itoa(n), func(b *testing.B) {
+				p := longProgram(operator, n, true)
+				for b.Loop() {
+					loadOf(b, p, LoadOptions{Kernels: op.Kernels})
+				}
+			})
 		}
 	}
 }

@@ -47,6 +47,14 @@ func Bench(o *BenchOptions, load executor.LoadOptions, stdout io.Writer) error {
 	if err := o.apart(o.HTML); err != nil {
 		return err
 	}
+	if o.HTML == "" {
+		return o.bench(load, stdout, nil)
+	}
+	return output.Write(o.HTML, func(page io.Writer) error { return o.bench(load, stdout, page) })
+}
+
+// bench is Bench; the page is written to page, unless that is nil.
+func (o *BenchOptions) bench(load executor.LoadOptions, stdout, page io.Writer) error {
 	rep := &bench.Report{Program: filepath.Base(o.Program)}
 	var times []time.Duration
 	if o.WeightCache != "" { // which a first load may have to write
@@ -80,10 +88,10 @@ func Bench(o *BenchOptions, load executor.LoadOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := rep.Write(stdout, o.JSON); err != nil || o.HTML == "" {
+	if err := rep.Write(stdout, o.JSON); err != nil || page == nil {
 		return err
 	}
-	return output.Write(o.HTML, rep.WritePage)
+	return rep.WritePage(page)
 }
 
 // with loads the program and calls f with the method and its inputs.
@@ -172,7 +180,7 @@ func (r *run) time(m *executor.Method, inputs []executor.Value, n int) ([]time.D
 	for begin := time.Now(); n == 0 && (len(times) < 4 || time.Since(begin) < enough) || len(times) < n+1 && n > 0; {
 		start := time.Now()
 		if _, err := m.Run(ctx, inputs); err != nil {
-			return nil, fault(r.Program, err)
+			return nil, r.fault(r.Method, err)
 		}
 		times = append(times, time.Since(start))
 	}

@@ -3,11 +3,13 @@ package runcmd
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/internal/bench"
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/op"
@@ -40,5 +42,25 @@ func TestBench(t *testing.T) {
 	o.Inputs = []string{"int:3"}
 	if err := Bench(o, load, &out); err == nil {
 		t.Error("wrong inputs: no error")
+	}
+}
+
+// TestBenchFails says what a method takes, and measures nothing whose page cannot be written.
+func TestBenchFails(t *testing.T) {
+	load := executor.LoadOptions{Kernels: op.Kernels}
+	for want, o := range map[string]*BenchOptions{
+		"got 1 inputs, want 2":      {Options: Options{Inputs: []string{"int:1"}}},
+		"no such file or directory": {HTML: filepath.Join(t.TempDir(), "none", "page.html")},
+	} {
+		o.Program, o.Threads, o.MaxMemory, o.Runs = testdata+"add/portable.pte", 1, 1<<30, 1
+		var out bytes.Buffer
+		err := Bench(o, load, &out)
+		if err == nil || !strings.Contains(err.Error(), want) || out.Len() > 0 {
+			t.Errorf("got %v and %d bytes, want %q and nothing", err, out.Len(), want)
+		}
+		var e *diag.Error
+		if o.HTML == "" && (!errors.As(err, &e) || !strings.HasPrefix(e.Hint, "forward takes (float32[")) {
+			t.Errorf("%v lacks the hint what forward takes", err)
+		}
 	}
 }

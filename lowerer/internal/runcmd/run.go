@@ -292,16 +292,21 @@ func (r *run) method(inst *executor.Instance, name string) (*executor.Method, er
 func (r *run) call(m *executor.Method, name string, inputs []executor.Value) ([]executor.Value, error) {
 	r.called = append(r.called, cmp.Or(name, r.Method))
 	outs, err := m.Run(context.Background(), inputs)
-	if err == nil {
-		return outs, nil
+	if err != nil {
+		return nil, r.fault(name, err)
 	}
+	return outs, nil
+}
+
+// fault is fault of a call of the method name, with a hint about what that takes.
+func (r *run) fault(name string, err error) error {
 	e := fault(r.Program, err)
 	if e.Code == diag.RunInputs {
 		if info, ok := r.program.Method(name); ok {
 			e.Hint = name + " takes " + signature(info.Inputs)
 		}
 	}
-	return nil, e
+	return e
 }
 
 // add notes an output for the report, and its file in dir if it is a tensor.
