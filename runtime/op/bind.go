@@ -101,24 +101,20 @@ func Prepare(k *Kernel, sig *Signature, args []Value, outs []tensor.Meta, opts O
 // Packed reports whether calls read no element of argument i, a constant that was packed.
 func (p *Plan) Packed(i int) bool { return p.packed>>i&1 != 0 }
 
-// fewPositions is how many positions an image has at most that has its channels innermost for a kernel that prefers that,
-// and is turned then: they are too few for vectors along them.
-const fewPositions = 8
-
-// turned is the order with the channels innermost for a row-major result of few positions, nil for others.
+// turned is the order that a result is computed in, and turned then, where the operator wants that; nil for others.
 func turned(def *Def, args []Value, outs []tensor.Meta, t kernel.Tier) []uint8 {
-	if def.Inner == nil || len(outs) != 1 || outs[0].Rank() < 3 || !outs[0].Contiguous() || channelsInner(&outs[0], outs[0].Rank()-2) {
+	if def.Turns == nil || len(outs) != 1 || outs[0].Rank() < 3 {
 		return nil
 	}
-	m, positions := outs[0], 1
-	for _, n := range m.Sizes[2:] {
-		positions *= int(n)
-	}
-	m.DimOrder = appendInner(nil, m.Rank(), m.Rank()-2)
-	if positions > fewPositions || !def.Inner(args, &m, t) {
+	o := &outs[0]
+	inner := channelsInner(o, o.Rank()-2)
+	if !inner && !o.Contiguous() || !def.Turns(args, o, t) {
 		return nil
 	}
-	return m.DimOrder
+	if inner {
+		return []uint8{0, 1, 2, 3, 4}[:o.Rank()]
+	}
+	return appendInner(nil, o.Rank(), o.Rank()-2)
 }
 
 // SetUnread says that nobody reads some of the outs; see Call.Unread. It is called before Bind.
@@ -627,6 +623,10 @@ func (v *Invoker) takeOuts() error {
 
 // takeReordered moves got into t, which lie in different orders.
 func (v *Invoker) takeReordered(t, got *tensor.Tensor) error {
+	if t.DType == got.DType {
+		Reorder(t, got)
+		return nil
+	}
 	b, err := v.env.Temp.Alloc(t.Nbytes())
 	if err != nil {
 		return err

@@ -123,12 +123,14 @@ func plainOrder(m *tensor.Meta, spatial int) tensor.Meta {
 const leastInner = 8
 
 // innerConvolution is Def.Inner of convolutions: vectors run along the channels of those without groups, and of
-// depthwise ones. It looks at no size but those of the weights.
+// depthwise ones, and of transposed ones that have phases. It looks at no size but those of the weights.
 func innerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 	w := args[convWeight].Tensor
-	if out.DType != tensor.Float || w == nil || w.DType != tensor.Float || w.Rank() > 4 || w.Rank() != out.Rank() ||
-		args[convTransposed].Int != 0 || kernel.GemmF32(t) == nil {
+	if out.DType != tensor.Float || w == nil || w.DType != tensor.Float || w.Rank() > 4 || w.Rank() != out.Rank() || kernel.GemmF32(t) == nil {
 		return false
+	}
+	if args[convTransposed].Int != 0 {
+		return w.Sizes[1] >= leastInner && hasPhases(args)
 	}
 	if groups := args[convGroups].Int; groups != 1 {
 		return w.Sizes[1] == 1 && w.Sizes[0] == groups && w.Sizes[0] >= leastInner
@@ -136,10 +138,36 @@ func innerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 	return w.Sizes[0] >= leastInner
 }
 
+// turnsConvolution is Def.Turns of convolutions. Groups whose windows are wider than a position want the channels outermost, since
+// a group has few of them side by side; transposed ones, and those of few positions, want them innermost.
+func turnsConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
+	if channelsInner(out, out.Rank()-2) {
+		return outerConvolution(args, out, t)
+	}
+	positions := 1
+	for _, n := range out.Sizes[2:] {
+		positions *= int(n)
+	}
+	return (positions <= fewPositions || args[convTransposed].Int != 0) && innerConvolution(args, out, t)
+}
+
+// fewPositions is how many positions an image has at most that are too few for vectors along them.
+const fewPositions = 8
+
+// outerConvolution reports a convolution of groups with windows along positions, by vector kernels.
+func outerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
+	w := args[convWeight].Tensor
+	return out.DType == tensor.Float && w != nil && w.DType == tensor.Float && w.Rank() <= 4 && w.Rank() == out.Rank() && kernel.GemmF32(t) != nil &&
+		args[convTransposed].Int == 0 && args[convGroups].Int > 1 && w.Sizes[1] > 1 && w.Sizes[w.Rank()-1] > 1
+}
+
 // convOrder is the input as a convolution sees it that gives out: with the channels innermost as in out where it runs best
 // so, else in its plain order.
 func convOrder(args []Value, out *tensor.Meta, t kernel.Tier) tensor.Meta {
 	in, spatial := &args[convInput].Tensor.Meta, args[convWeight].Tensor.Rank()-2
+	if !channelsInner(out, spatial) && outerConvolution(args, out, t) {
+		return tensor.Meta{DType: in.DType, Sizes: in.Sizes}
+	}
 	if channelsInner(out, spatial) && innerConvolution(args, out, t) {
 		return tensor.Meta{DType: in.DType, Sizes: in.Sizes, DimOrder: out.DimOrder}
 	}
@@ -184,6 +212,8 @@ func (c *conv) convLayout() string {
 		return "transposed rows"
 	case c.byRows():
 		return "rows"
+	case c.phased():
+		return "phases of stride " + strconv.Itoa(c.stride[1]) + "x" + strconv.Itoa(c.stride[2])
 	case c.transposed && c.channelsInner:
 		return "transposed channels inner"
 	case c.transposed:
@@ -211,6 +241,10 @@ func packConv[T number](dst []T, c *conv, w *tensor.Tensor) {
 				line[o] = x[at+o*s[0]]
 			}
 		}
+		return
+	}
+	if c.phased() {
+		packPhases(dst, c, x, &s)
 		return
 	}
 	if c.byRows() {
@@ -347,6 +381,9 @@ func (c *conv) convPacked() int {
 	if c.byRows() {
 		return c.out.channels * c.depth()
 	}
+	if c.phased() {
+		return c.phasesPacked()
+	}
 	return c.groups * c.len(c.depth(), c.outPer)
 }
 
@@ -428,6 +465,8 @@ func convAgain(call *Call, s State) (bool, error) {
 		return true, computeAgain(call, &k.job.convJob, &k.job, k.run)
 	case *kept[winograd]:
 		return true, computeAgain(call, &k.job.convJob, &k.job, k.run)
+	case *kept[transposedJob]:
+		return true, computeAgain(call, &k.job.convJob, &k.job, k.run)
 	case *kept[lines]:
 		if k.job.channelsInner {
 			return true, computeAgain(call, &k.job.convJob, &k.job, k.run)
@@ -484,6 +523,8 @@ func convVectors(call *Call, j *convJob[float32]) (bool, error) {
 		return true, convRows(call, j)
 	case j.segmented():
 		return true, convSegments(call, j)
+	case j.phased():
+		return true, convPhased(call, j)
 	}
 	return false, nil
 }

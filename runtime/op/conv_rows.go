@@ -17,7 +17,7 @@ var (
 // Convolution is the row of convolutions over 1, 2 or 3 dimensions.
 var Convolution = Def{
 	Schema:     "aten::convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)",
-	Functional: "aten::convolution", Infer: inferConvolution, Tags: Core | Clamps, Inner: innerConvolution,
+	Functional: "aten::convolution", Infer: inferConvolution, Tags: Core | Clamps, Inner: innerConvolution, Turns: turnsConvolution,
 }
 
 // The arguments of a convolution.

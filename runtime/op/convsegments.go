@@ -71,7 +71,7 @@ func (s *segments) layOut(threads int) {
 	if s.pad != (triple{}) && s.framedCost() < s.borderCost() {
 		s.widen(&s.conv)
 	}
-	if s.pointwise() {
+	if s.pointwise() && s.out.step[1] == s.out.size[2]*s.out.step[2] {
 		s.flatten()
 	}
 	if s.work() < gemmParallelMin {

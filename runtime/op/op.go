@@ -74,6 +74,9 @@ type Def struct {
 	// Inner, unless nil, reports whether a call runs best with the channels of its first argument and of its out innermost. Run
 	// then gives such an out whatever order the first argument has.
 	Inner func(args []Value, out *tensor.Meta, t kernel.Tier) bool
+	// Turns, unless nil, reports of an out in row-major order, or with its channels innermost, whether a call runs so much better in the
+	// other one of these orders that its out is turned then.
+	Turns func(args []Value, out *tensor.Meta, t kernel.Tier) bool
 	// RTol is the relative tolerance in Float against PyTorch; 0 means equal bits are expected of
 	// integers and 1e-5 of floats.
 	RTol float64
