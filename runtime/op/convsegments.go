@@ -15,6 +15,7 @@ type segments struct {
 	rows, cols   int  // output positions of a rectangle
 	down, across int  // rectangles of an image
 	shared       bool // among threads
+	bare         bool // it is one of several that read the input, which would each have a frame of it
 	// byPanels says that all rectangles of a panel come before the next panel.
 	byPanels bool
 	framing
@@ -68,7 +69,7 @@ func (s *segments) compute(call *Call, run func(lo, hi int)) error {
 
 // layOut decides all that depends on sizes alone.
 func (s *segments) layOut(threads int) {
-	if s.pad != (triple{}) && s.framedCost() < s.borderCost() {
+	if s.pad != (triple{}) && !s.bare && s.framedCost() < s.borderCost() {
 		s.widen(&s.conv)
 	}
 	if s.pointwise() && s.out.step[1] == s.out.size[2]*s.out.step[2] {

@@ -107,7 +107,7 @@ func convPhased(call *Call, j *convJob[float32]) error {
 func (j *transposedJob) layOut(threads int) {
 	list, w := j.list[:0], j.w
 	j.eachPhase(func(p *conv, at, _, _ int) {
-		s := segments{convJob: j.convJob}
+		s := segments{convJob: j.convJob, bare: true}
 		n := p.len(p.depth(), p.outPer)
 		s.conv, s.w, w = *p, w[:n], w[n:]
 		if p.out.size.product() > 0 {
