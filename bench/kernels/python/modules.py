@@ -91,6 +91,8 @@ def convolutions():
     for size, c, o, kernel, stride in (56, 64, 64, 3, 1), (14, 256, 256, 3, 1), (224, 3, 32, 3, 2), (224, 3, 64, 7, 2):
         name = f"conv {kernel}x{kernel} {size}x{size}x{c}x{o} stride {stride}"
         row("convolution", name, nn.Conv2d(c, o, kernel, stride, kernel // 2), image(c, size, size))
+    row("convolution", "conv 3x3 28x28x128 in 32 groups", nn.Conv2d(128, 128, 3, 1, 1, groups=32), image(128, 28, 28))
+    row("convolution", "transposed 4x4 28x28x64 stride 2", nn.ConvTranspose2d(64, 64, 4, 2, 1), image(64, 28, 28))
     for size, c, kernel, stride in (112, 32, 3, 1), (56, 144, 3, 1), (112, 96, 3, 2), (28, 120, 5, 1), (56, 72, 5, 2):
         name = f"depthwise {kernel}x{kernel} {size}x{size}x{c} stride {stride}"
         row("depthwise", name, nn.Conv2d(c, c, kernel, stride, kernel // 2, groups=c), image(c, size, size))
