@@ -77,6 +77,24 @@ func TestPackAll(t *testing.T) {
 	}
 }
 
+// TestPackOrder looks at the order that threads take jobs in: the large ones are first, the others as they were.
+func TestPackOrder(t *testing.T) {
+	pool := parallel.New(2)
+	defer pool.Close()
+	var jobs []backend.Packing
+	for _, n := range []int{100 << 10, 300 << 10, 2 << 20, 200 << 10, 3 << 20} {
+		jobs = append(jobs, backend.Packing{Bytes: n, Run: func() {}})
+	}
+	packAll(pool, jobs)
+	var got []int
+	for _, job := range jobs {
+		got = append(got, job.Bytes>>10)
+	}
+	if want := []int{3 << 10, 2 << 10, 100, 300, 200}; !slices.Equal(got, want) {
+		t.Errorf("jobs of %v KiB, want %v", got, want)
+	}
+}
+
 // TestPackingFails has no instance after a job that panics.
 func TestPackingFails(t *testing.T) {
 	p := &Program{pool: parallel.New(1)}

@@ -2,35 +2,18 @@ package executor
 
 import (
 	"context"
-	"encoding/binary"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/executor/golden"
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
-
-// floatBytes are the elements of a tensor of Float.
-func floatBytes(x ...float32) (b []byte) {
-	for _, v := range x {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-	}
-	return b
-}
-
-// floatsOf are the elements of a tensor of Float.
-func floatsOf(t *tensor.Tensor) (x []float32) {
-	for i := range t.Numel() {
-		x = append(x, math.Float32frombits(binary.LittleEndian.Uint32(t.Data[4*i:])))
-	}
-	return x
-}
 
 // maker makes a program of operators that are fused, on matrices or images that are all alike, and plans it by itself: values lie
 // where others have lain, in one arena or two.
@@ -77,13 +60,15 @@ func (g *maker) constant(d tensor.ScalarType, sizes ...int32) int32 {
 	for _, s := range sizes {
 		n *= int(s)
 	}
-	var data []byte
+	var chars []byte
+	var floats []float32
 	for range n {
-		if x := g.r.IntN(9) - 4; d == tensor.Char {
-			data = append(data, byte(x))
-		} else {
-			data = append(data, floatBytes(float32(x)/4)...)
-		}
+		x := g.r.IntN(9) - 4
+		chars, floats = append(chars, byte(x)), append(floats, float32(x)/4)
+	}
+	data := chars
+	if d == tensor.Float {
+		data = tensor.Of(floats, tensor.Dim(n)).Data
 	}
 	g.constants = append(g.constants, data)
 	g.plan.Values[v].Tensor.DataBufferIdx = uint32(len(g.constants) - 1)
@@ -291,21 +276,33 @@ func resultsOf(t *testing.T, p *pte.Program, seed uint64, tracer EventTracer) (a
 	for range 3 {
 		var ins []Value
 		for _, in := range m.Info().Inputs {
-			x := &tensor.Tensor{Meta: in.Meta}
-			for range x.Numel() {
-				x.Data = append(x.Data, floatBytes(float32(r.IntN(33)-16)/8)...)
+			x := make([]float32, in.Meta.Numel())
+			for i := range x {
+				x[i] = float32(r.IntN(33)-16) / 8
 			}
-			ins = append(ins, TensorOf(x))
+			ins = append(ins, TensorOf(tensor.Of(x, in.Meta.Sizes...)))
 		}
 		outs, err := m.Run(context.Background(), ins)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		for _, o := range outs {
-			all = append(all, floatsOf(o.Tensor))
+			all = append(all, slices.Clone(tensor.Elements[float32](o.Tensor)))
 		}
 	}
 	return all, len(m.m.steps)
+}
+
+// checkNear holds results against those of the steps one by one.
+func checkNear(t *testing.T, what string, got, want [][]float32, tol float64) {
+	t.Helper()
+	for k := range want {
+		for i, w := range want[k] {
+			if !golden.Near(float64(got[k][i]), float64(w), tol, tol) {
+				t.Fatalf("%s: result %d, element %d is %v, want %v", what, k, i, got[k][i], w)
+			}
+		}
+	}
 }
 
 // TestMadePrograms holds made programs against themselves while somebody looks at their values, and so nothing is fused, turned or
@@ -323,13 +320,7 @@ func TestMadePrograms(t *testing.T) {
 		if steps < all {
 			fused++
 		}
-		for k := range want {
-			for i, w := range want[k] {
-				if d := float64(got[k][i] - w); !(math.Abs(d) <= 1e-4*max(1, math.Abs(float64(w)))) && !(w != w && got[k][i] != got[k][i]) {
-					t.Fatalf("seed %d: result %d, element %d is %v, want %v", seed, k, i, got[k][i], w)
-				}
-			}
-		}
+		checkNear(t, "seed "+strconv.FormatUint(seed, 10), got, want, 5e-5)
 	}
 	if fused < int(count)/4 {
 		t.Errorf("%d of %d programs are shorter than their instructions", fused, count)
@@ -369,12 +360,11 @@ func TestIntegersInAnotherArena(t *testing.T) {
 			weights, x = append(weights, byte(k*7%11)-5), append(x, float32(k%9)-4)
 		}
 		p.ConstantBuffers = [][]byte{nil, weights}
-		in := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{side, side}}, Data: floatBytes(x...)}
-		outs, err := methodOf(t, p, op.Kernels).Run(context.Background(), Values(in))
+		outs, err := methodOf(t, p, op.Kernels).Run(context.Background(), Values(tensor.Of(x, side, side)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return floatsOf(outs[0].Tensor)
+		return tensor.Elements[float32](outs[0].Tensor)
 	}
 	if got, want := results(2), results(1); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -399,21 +389,20 @@ func TestTiedWeights(t *testing.T) {
 		p := plan(values, []int64{0, 0}, calls...)
 		p.Plans[0].Operators = []pte.Operator{{Name: "aten::convolution", Overload: "out"}}
 		p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0}, outs
-		var weights, x []byte
+		var weights, x []float32
 		for i := range channels * channels * 9 {
-			weights = append(weights, floatBytes(float32(i%97)-48)...)
+			weights = append(weights, float32(i%97)-48)
 		}
 		for i := range channels * side * side {
-			x = append(x, floatBytes(float32(i%13)-6)...)
+			x = append(x, float32(i%13)-6)
 		}
-		p.ConstantBuffers = [][]byte{nil, weights}
-		in := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{1, channels, side, side}}, Data: x}
-		got, err := methodOf(t, p, op.Kernels).Run(context.Background(), Values(in))
+		p.ConstantBuffers = [][]byte{nil, tensor.Of(weights, tensor.Dim(len(weights))).Data}
+		got, err := methodOf(t, p, op.Kernels).Run(context.Background(), Values(tensor.Of(x, 1, channels, side, side)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, o := range got {
-			all = append(all, floatsOf(o.Tensor))
+			all = append(all, slices.Clone(tensor.Elements[float32](o.Tensor)))
 		}
 		return all
 	}
@@ -432,7 +421,7 @@ func TestMovedOutput(t *testing.T) {
 	p.Plans[0].Operators = []pte.Operator{{Name: "aten::permute_copy", Overload: "out"}}
 	p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0}, []int32{3}
 	m := methodOf(t, p, op.Kernels)
-	x := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{3, 3}}, Data: floatBytes(1, 2, 3, 4, 5, 6, 7, 8, 9)}
+	x := tensor.Of([]float32{1, 2, 3, 4, 5, 6, 7, 8, 9}, 3, 3)
 	for range 4 {
 		outs, err := m.Run(context.Background(), Values(x))
 		if err != nil {
@@ -440,7 +429,7 @@ func TestMovedOutput(t *testing.T) {
 		}
 		x = outs[0].Tensor
 	}
-	if got := floatsOf(x); !slices.Equal(got, []float32{1, 2, 3, 4, 5, 6, 7, 8, 9}) {
+	if got := tensor.Elements[float32](x); !slices.Equal(got, []float32{1, 2, 3, 4, 5, 6, 7, 8, 9}) {
 		t.Errorf("after an even number of transpositions: %v", got)
 	}
 }
@@ -508,13 +497,7 @@ func TestLongPrograms(t *testing.T) {
 	} {
 		got, _ := resultsOf(t, p, 1, nil)
 		want, _ := resultsOf(t, p, 1, values{&scribe{}})
-		for k := range want {
-			for i, w := range want[k] {
-				if d := float64(got[k][i] - w); !(math.Abs(d) <= 1e-3*max(1, math.Abs(float64(w)))) {
-					t.Fatalf("%s: result %d, element %d is %v, want %v", name, k, i, got[k][i], w)
-				}
-			}
-		}
+		checkNear(t, name, got, want, 5e-4)
 	}
 }
 

@@ -126,7 +126,7 @@ const leastInner = 8
 // depthwise ones, and of transposed ones that have phases. It looks at no size but those of the weights.
 func innerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 	w := args[convWeight].Tensor
-	if out.DType != tensor.Float || w == nil || w.DType != tensor.Float || w.Rank() > 4 || w.Rank() != out.Rank() || kernel.GemmF32(t) == nil {
+	if !hasVectors(w, out, t) {
 		return false
 	}
 	if args[convTransposed].Int != 0 {
@@ -157,8 +157,12 @@ const fewPositions = 8
 // outerConvolution reports a convolution of groups with windows along positions, by vector kernels.
 func outerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 	w := args[convWeight].Tensor
-	return out.DType == tensor.Float && w != nil && w.DType == tensor.Float && w.Rank() <= 4 && w.Rank() == out.Rank() && kernel.GemmF32(t) != nil &&
-		args[convTransposed].Int == 0 && args[convGroups].Int > 1 && w.Sizes[1] > 1 && w.Sizes[w.Rank()-1] > 1
+	return hasVectors(w, out, t) && args[convTransposed].Int == 0 && args[convGroups].Int > 1 && w.Sizes[1] > 1 && w.Sizes[w.Rank()-1] > 1
+}
+
+// hasVectors reports whether vector kernels compute a convolution with weights w, of two dimensions at most and of a batch.
+func hasVectors(w *tensor.Tensor, out *tensor.Meta, t kernel.Tier) bool {
+	return out.DType == tensor.Float && w != nil && w.DType == tensor.Float && w.Rank() <= 4 && w.Rank() == out.Rank() && kernel.GemmF32(t) != nil
 }
 
 // convOrder is the input as a convolution sees it that gives out: with the channels innermost as in out where it runs best

@@ -10,18 +10,23 @@ func (c *conv) phased() bool {
 		return false
 	}
 	for axis := 1; axis < 3; axis++ {
-		if c.dilation[axis] > 1 && c.kernel[axis] > 1 || c.pad[axis] > c.kernel[axis]-c.stride[axis] { // a phase has a tap, and no negative padding
+		if !axisHasPhases(c.kernel[axis], c.stride[axis], c.pad[axis], c.dilation[axis]) {
 			return false
 		}
 	}
 	return true
 }
 
+// axisHasPhases reports whether every phase of an axis has a tap, next to the one before, and no negative padding.
+func axisHasPhases[T int | int64](kernel, stride, pad, dilation T) bool {
+	return (dilation == 1 || kernel == 1) && pad <= kernel-stride
+}
+
 // hasPhases reports whether a transposed convolution of two dimensions at most is phased where its channels are innermost.
 func hasPhases(args []Value) bool {
 	w := args[convWeight].Tensor
 	for i, n := range w.Sizes[2:] {
-		if n > 1 && perAxis(&args[convDilation], i, 1) > 1 || perAxis(&args[convPadding], i, 0) > n-perAxis(&args[convStride], i, 1) {
+		if !axisHasPhases(n, perAxis(&args[convStride], i, 1), perAxis(&args[convPadding], i, 0), perAxis(&args[convDilation], i, 1)) {
 			return false
 		}
 	}
