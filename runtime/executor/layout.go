@@ -34,8 +34,8 @@ type layout struct {
 	written  []bool
 	accesses []access
 	// casts are pairs of values that are alike but for their types. They lie alike, too, unless one of them has to stay as it is.
-	casts  [][2]int32
-	pooled []flow // from images to what pools make of them
+	casts   [][2]int32
+	ordered []flow // from images to what has their order then
 }
 
 // innerOrders are the orders with the channels innermost, by rank.
@@ -133,9 +133,6 @@ func (l *layout) access(v int32, write bool) {
 // anyOrder are the operators that read their argument in any order as well as contiguous.
 var anyOrder = map[string]bool{"aten::mean.out": true}
 
-// pools are the operators whose results lie as the images that are their first argument.
-var pools = map[string]bool{"aten::max_pool2d_with_indices.out": true, "aten::avg_pool2d.out": true}
-
 // call says what a call of a kernel means for its values: operators that know nothing of orders read theirs as they are.
 func (l *layout) call(def *op.Def, sig *op.Signature, list []int32) {
 	var args, outs []int32
@@ -165,10 +162,12 @@ func (l *layout) call(def *op.Def, sig *op.Signature, list []int32) {
 		l.convolution(def, args, outs[0])
 	case def.Tags&op.Pointwise != 0 && len(outs) == 1:
 		l.pointwise(args, outs[0])
-	case pools[sig.Name] && l.vals[args[0]].Tensor != nil && l.vals[args[0]].Tensor.Rank() == 4:
-		l.pooled = append(l.pooled, flow{args[0], outs[0]})
+	case def.Tags&op.Ordered != 0 && l.vals[args[0]].Tensor != nil && l.vals[args[0]].Tensor.Rank() == 4:
+		l.ordered = append(l.ordered, flow{args[0], outs[0]})
 		for _, v := range outs[1:] {
-			l.join(outs[0], v) // a kernel writes the places as the elements lie
+			if a, b := l.vals[outs[0]].Tensor, l.vals[v].Tensor; a != nil && b != nil && slices.Equal(a.Sizes, b.Sizes) {
+				l.join(outs[0], v) // a kernel writes the places of elements as these lie
+			}
 		}
 	case !anyOrder[sig.Name]:
 		for _, v := range args {
@@ -284,8 +283,8 @@ func (l *layout) tell(root, v int32) {
 	l.made[root] = l.made[root] || l.made[v]
 }
 
-// apply changes the order of groups that a convolution makes a member of, or a pool of such an image, and of which nobody
-// sees one.
+// apply changes the order of groups that a convolution makes a member of, or an operator that gives the order of such an image, and of
+// which nobody sees one.
 func (l *layout) apply() {
 	for v := range l.vals {
 		l.tell(l.root(int32(v)), int32(v))
@@ -296,7 +295,7 @@ func (l *layout) apply() {
 			l.tell(w, v)
 		}
 	}
-	for _, f := range l.pooled {
+	for _, f := range l.ordered {
 		if from, to := l.root(f.from), l.root(f.to); l.made[from] && !l.fixed[from] {
 			l.made[to] = true
 		}

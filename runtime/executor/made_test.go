@@ -91,7 +91,7 @@ func (g *maker) call(name string, outs []int32, args ...int32) {
 	for _, v := range outs {
 		g.first[v], g.last[v] = at, at
 	}
-	list := append(append(args, outs...), outs[0])
+	list := append(append(args, outs...), outs[0]) // which stands for what a call gives
 	g.calls = append(g.calls, pte.Instruction{Type: pte.KernelCall, A: int32(k), Args: list})
 }
 
@@ -172,10 +172,25 @@ func (g *maker) product(x int32, quantized bool) {
 	g.float("aten::tanh.out", true, o)
 }
 
+// normalized scales and shifts each channel of an image, and gives the result.
+func (g *maker) normalized(x int32) int32 {
+	channels := g.shape[1]
+	w, b, mean, variance := g.constant(tensor.Float, channels), g.constant(tensor.Float, channels), g.constant(tensor.Float, channels), g.constant(tensor.Float, channels)
+	data := tensor.Elements[float32](&tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{tensor.Dim(channels)}}, Data: g.constants[len(g.constants)-1]})
+	for i, v := range data {
+		data[i] = v*v + 0.5
+	}
+	o := g.tensor(tensor.Float, g.shape...)
+	g.call("aten::_native_batch_norm_legit_no_training.out", []int32{o, g.tensor(tensor.Float, 0), g.tensor(tensor.Float, 0)}, x, w, b, mean, variance,
+		g.double(0.1), g.double(1e-5))
+	g.values = append(g.values, o)
+	return o
+}
+
 // step adds an operator, or some that belong together.
 func (g *maker) step(quantizes bool) {
 	x, image := g.latest(), len(g.shape) == 4
-	switch g.r.IntN(11) {
+	switch g.r.IntN(12) {
 	case 0:
 		g.float("aten::relu.out", true, x)
 	case 1:
@@ -205,6 +220,10 @@ func (g *maker) step(quantizes bool) {
 			return
 		}
 		g.float("aten::permute_copy.out", true, x, g.ints(1, 0))
+	case 11:
+		if image {
+			g.normalized(x)
+		}
 	}
 }
 

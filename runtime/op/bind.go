@@ -378,13 +378,14 @@ func (v *Invoker) place() error {
 
 // run runs the kernel of what is placed.
 func (v *Invoker) run() error {
-	v.call.same = v.direct && v.known
+	v.call.same = v.known
 	if err := v.plan.Kernel.Run(&v.call, v.plan.state); err != nil {
 		v.known = false
 		v.env.resized() // perhaps
 		return err
 	}
-	if v.known = v.direct; v.known {
+	v.known = v.Fixed || v.Stable
+	if v.direct {
 		return nil
 	}
 	return v.takeOuts()

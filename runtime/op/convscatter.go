@@ -20,11 +20,16 @@ type scatter struct {
 // bandTiles is how many tiles of positions are computed with the same weights, one after the other.
 const bandTiles = 8
 
-// The depths of products from which copying sums costs less than unfolding, and less than tiles at the ends of short rows.
+// The depths of products from which copying sums costs less than unfolding, however many channels there are, and less than tiles at
+// the ends of short rows.
 const (
 	leastScatter = 64
 	deepScatter  = 256
 )
+
+// copies reports that copying sums costs less than unfolding: sums are copied for each channel of the output, and what a tile reads is
+// unfolded for all of them.
+func (j *rowsJob) copies() bool { return j.depth() >= min(leastScatter, 2*j.outPer) }
 
 // scatters cuts the positions into lines, and reports whether these fill vectors.
 func (j *rowsJob) scatters() bool {
@@ -47,7 +52,7 @@ func (j *rowsJob) scatters() bool {
 		s.split = min((4*j.workers+s.bands*j.groups-1)/(s.bands*j.groups), (j.outPer+j.micro.Rows-1)/j.micro.Rows)
 	}
 	j.scatter = s
-	return s.length >= s.most && (s.straight || j.depth() >= leastScatter)
+	return s.length >= s.most && (s.straight || j.copies())
 }
 
 // fillOffsets says where a tile reads.

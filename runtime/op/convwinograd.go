@@ -15,6 +15,7 @@ type winograd struct {
 	piece        int            // tiles of a piece
 	slots        Slots
 	space        []float32 // of each slot: the planes of inputs, those of products, a tile of inputs, and one of results
+	framing
 }
 
 // winogradLeast is how many channels it takes: as many as a vector of any tier has.
@@ -77,9 +78,16 @@ func convWinograd(call *Call, j *convJob[float32]) error {
 // cache.
 const winogradTiles = 64
 
+// winogradFramed is how many inputs an image has at most that is copied into a frame of zeros: that takes less time than copying the
+// tiles at its border one by one.
+const winogradFramed = 1 << 11
+
 // layOut decides all that depends on sizes alone.
 func (w *winograd) layOut(threads int) {
 	w.down, w.across = (w.out.size[1]+1)/2, (w.out.size[2]+1)/2
+	if w.pad != (triple{}) && w.in.size.product()*w.inPer <= winogradFramed {
+		w.widen(&w.conv)
+	}
 	tiles := w.tiles()
 	n := (tiles + winogradTiles - 1) / winogradTiles
 	w.slots = Slots{Count: 1}
@@ -109,6 +117,9 @@ func (w *winograd) compute(call *Call, run func(lo, hi int)) error {
 		return err
 	}
 	w.space, w.weights = space, call.Args[convWeight].Tensor
+	if err := fillFrame(call, &w.convJob, &w.framing); err != nil {
+		return err
+	}
 	if w.slots.Count == 1 {
 		w.parts(0, w.slots.Items)
 		return nil

@@ -244,30 +244,6 @@ func offsetOf(m *tensor.Meta, s *[tensor.MaxRank]int, i int) (at int) {
 	return at
 }
 
-func runBatchNorm[T number](c *Call, _ State) error {
-	in := c.Args[0].Tensor
-	w, b := weightAndBias[T](c, 1, 2)
-	mean, variance := elems[T](c.Args[3].Tensor), elems[T](c.Args[4].Tensor)
-	n := int(in.Sizes[1])
-	if len(mean) != n || len(variance) != n || (w != nil && len(w) != n) || (b != nil && len(b) != n) {
-		return errSizes
-	}
-	x, o, eps := elems[T](in), elems[T](c.Out[0]), c.Args[6].Scalar()
-	eachChannel(&in.Meta, func(ch, start, step, n int) {
-		rstd := 1 / math.Sqrt(float64(variance[ch])+eps)
-		scale, shift := channelAffine(w, b, ch, float64(mean[ch]), rstd)
-		if step == 1 {
-			scaleRow(c.Tier, o[start:start+n], x[start:start+n], scale, shift)
-			return
-		}
-		for i := range n {
-			k := start + i*step
-			o[k] = T(float64(float64(x[k])*scale) + shift)
-		}
-	})
-	return nil
-}
-
 // runBatchNormNoStats normalizes by the batch's own mean and variance.
 func runBatchNormNoStats[T number](c *Call, _ State) error {
 	in := c.Args[0].Tensor

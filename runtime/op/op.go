@@ -35,6 +35,9 @@ const (
 	Clamps
 	// Skips marks one whose kernels look at Call.Unread.
 	Skips
+	// Ordered marks one whose kernels run as well with channels innermost as in row-major order, and give outs the order of the
+	// first argument.
+	Ordered
 )
 
 // Key says from which element type a call picks its kernel.

@@ -96,6 +96,9 @@ func runMaxPool3d[T number](c *Call, _ State) error { return runMaxPool[T](c, 3)
 const indices = 1 << 1
 
 func runMaxPool[T number](c *Call, spatial int) error {
+	if poolAgain[T](c) {
+		return nil
+	}
 	windows, err := windowsOf(c, spatial, &c.Args[4], &c.Args[5])
 	if err != nil {
 		return err
@@ -111,6 +114,9 @@ func runAdaptiveMaxPool2d[T number](c *Call, _ State) error { return runAdaptive
 func runAdaptiveMaxPool3d[T number](c *Call, _ State) error { return runAdaptiveMaxPool[T](c, 3) }
 
 func runAdaptiveMaxPool[T number](c *Call, spatial int) error {
+	if poolAgain[T](c) {
+		return nil
+	}
 	p := newPlanes(&c.Args[0].Tensor.Meta, &c.Out[0].Meta, spatial)
 	return maxOver[T](c, &p, spatial, func(d, i int) extent {
 		return adaptiveExtent(i, p.size[3-spatial+d], p.to[3-spatial+d])
@@ -188,6 +194,9 @@ func runAvgPool2d[T number](c *Call, _ State) error { return runAvgPool[T](c, 2)
 func runAvgPool3d[T number](c *Call, _ State) error { return runAvgPool[T](c, 3) }
 
 func runAvgPool[T number](c *Call, spatial int) error {
+	if poolAgain[T](c) {
+		return nil
+	}
 	windows, err := windowsOf(c, spatial, nil, &c.Args[4])
 	if err != nil {
 		return err
@@ -213,6 +222,9 @@ func runAdaptiveAvgPool2d[T number](c *Call, _ State) error { return runAdaptive
 func runAdaptiveAvgPool3d[T number](c *Call, _ State) error { return runAdaptiveAvgPool[T](c, 3) }
 
 func runAdaptiveAvgPool[T number](c *Call, spatial int) error {
+	if poolAgain[T](c) {
+		return nil
+	}
 	p := newPlanes(&c.Args[0].Tensor.Meta, &c.Out[0].Meta, spatial)
 	at := func(d, i int) extent { return adaptiveExtent(i, p.size[3-spatial+d], p.to[3-spatial+d]) }
 	return average[T](c, &p, spatial, at, at)

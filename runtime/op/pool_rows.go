@@ -8,7 +8,7 @@ var (
 	MaxPool2dWithIndices = Def{
 		Schema: "aten::max_pool2d_with_indices.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, " +
 			"int[2] dilation=1, bool ceil_mode=False, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
-		Functional: "aten::max_pool2d_with_indices", Infer: inferMaxPool2d, Tags: Core | Skips,
+		Functional: "aten::max_pool2d_with_indices", Infer: inferMaxPool2d, Tags: Core | Skips | Ordered,
 	}
 	MaxPool3dWithIndices = Def{
 		Schema: "aten::max_pool3d_with_indices.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, " +
@@ -18,7 +18,7 @@ var (
 	AvgPool2d = Def{
 		Schema: "aten::avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, " +
 			"bool count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)",
-		Functional: "aten::avg_pool2d", Infer: inferAvgPool2d, Tags: Core,
+		Functional: "aten::avg_pool2d", Infer: inferAvgPool2d, Tags: Core | Ordered,
 	}
 	AvgPool3d = Def{
 		Schema: "aten::avg_pool3d.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, " +

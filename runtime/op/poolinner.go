@@ -14,20 +14,21 @@ type innerPool[T number] struct {
 	windows [3][]extent
 	counts  [3][]extent // their lengths say what the sums are divided by; nil for the largest elements
 	x, o    []T
-	index   []int64 // the places of the largest elements in their planes
-	unread  bool    // nobody reads them
+	index   []int64 // the places of the largest elements in their planes, or nil: nobody reads them
 	numbers [maxTaps]float32
 }
 
 // innerMax is maxOver by a vector kernel, if there is one for it.
 func innerMax[T number](c *Call, p *planes, windows [3][]extent) bool {
-	j := innerPool[T]{planes: *p, tier: c.Tier, windows: windows, unread: c.Unread&indices != 0}
+	j := innerPool[T]{planes: *p, tier: c.Tier, windows: windows}
 	if !j.fits() {
 		return false
 	}
-	j.index = elems[int64](c.Out[1])
-	for i := range j.numbers {
-		j.numbers[i] = float32(i)
+	if c.Unread&indices == 0 {
+		j.index = elems[int64](c.Out[1])
+		for i := range j.numbers {
+			j.numbers[i] = float32(i)
+		}
 	}
 	return j.compute(c)
 }
@@ -57,10 +58,31 @@ func (j *innerPool[T]) fits() bool {
 	return most <= maxTaps && kernel.HasPool(j.tier, most, j.c)
 }
 
-// compute computes all images.
+// compute computes all images, and keeps the windows for calls with the same sizes.
 func (j *innerPool[T]) compute(c *Call) bool {
+	k := keep[innerPool[T]](c)
+	for d := range j.windows {
+		j.windows[d] = append(k.job.windows[d][:0], j.windows[d]...)
+		j.counts[d] = append(k.job.counts[d][:0], j.counts[d]...)
+	}
+	k.job = *j
+	return innerAgain[T](c, k)
+}
+
+// poolAgain computes a pooling by a vector kernel whose last call has left all but the places of its images, and reports whether it has.
+func poolAgain[T number](c *Call) bool {
+	k, ok := c.kept.(*kept[innerPool[T]])
+	return ok && c.same && innerAgain(c, k)
+}
+
+// innerAgain computes a pooling that lacks nothing but the places of its images.
+func innerAgain[T number](c *Call, k *kept[innerPool[T]]) bool {
+	j := &k.job
 	j.x, j.o = elems[T](c.Args[0].Tensor), elems[T](c.Out[0])
-	share(c, j, j.n*j.to[0]*j.to[1], max(1, parallelGrain/max(1, j.to[2]*j.c)))
+	if j.index != nil {
+		j.index = elems[int64](c.Out[1])
+	}
+	c.Parallel(j.n*j.to[0]*j.to[1], max(1, parallelGrain/max(1, j.to[2]*j.c)), k.run)
 	return true
 }
 
@@ -77,10 +99,6 @@ func (j *innerPool[T]) parts(lo, hi int) {
 		n, d, h := i/(j.to[0]*j.to[1]), i/j.to[1]%j.to[0], i%j.to[1]
 		b := box{j.windows[0][d], j.windows[1][h]}
 		x, to := j.x[n*j.in[0]:], n*j.out[0]+d*j.out[2]+h*j.out[3]
-		count := 0
-		if j.index == nil {
-			count = j.counts[0][d].length() * j.counts[1][h].length()
-		}
 		for w := 0; w < j.to[2]; {
 			b[2] = j.windows[2][w]
 			if j.index != nil {
@@ -88,21 +106,28 @@ func (j *innerPool[T]) parts(lo, hi int) {
 				w++
 				continue
 			}
-			m := j.alike(w)
-			j.means(&e, x, to+w*j.out[4], &b, w, m, count*j.counts[2][w].length())
-			w += m
+			p := kernel.Pool{Mean: j.counts[0] != nil, Scale: 1}
+			if p.Mean {
+				p.Scale = 1 / float32(j.counts[0][d].length()*j.counts[1][h].length()*j.counts[2][w].length())
+			}
+			w += j.alike(&p, &e, x, to+w*j.out[4], &b, w)
 		}
 	}
 }
 
-// alike is how many windows from column w on have the same length and count, and are as far from each other as the first two.
-func (j *innerPool[T]) alike(w int) int {
-	all, counts := j.windows[2][w:], j.counts[2][w:]
-	n := 1
-	for n < len(all) && all[n].length() == all[0].length() && counts[n].length() == counts[0].length() &&
-		all[n].low-all[n-1].low == all[1].low-all[0].low {
+// alike computes the windows from column w on, the first of which is b, that have the same length and count, and are as far from each
+// other as the first two; it gives their number.
+func (j *innerPool[T]) alike(p *kernel.Pool, e *elements, x []T, to int, b *box, w int) int {
+	all, n, step := j.windows[2][w:], 1, 0
+	if len(all) > 1 {
+		step = all[1].low - all[0].low
+	}
+	for n < len(all) && all[n].length() == all[0].length() && all[n].low-all[n-1].low == step && (!p.Mean || j.counts[2][w+n].length() == j.counts[2][w].length()) {
 		n++
 	}
+	p.Inputs, p.Count, p.Out = &e.at[0], uintptr(j.list(e, x, b)), at32(j.o, to)
+	p.Step, p.Next, p.Positions = uintptr(step*j.in[4]*f32Size), uintptr(j.out[4]*f32Size), uintptr(n)
+	p.Run(j.tier, j.c)
 	return n
 }
 
@@ -127,21 +152,7 @@ func (j *innerPool[T]) largest(e *elements, x []T, to int, b *box) {
 	which := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(index))), 2*j.c)[j.c:]
 	l := kernel.Largest{Inputs: &e.at[0], Places: &j.numbers[0], Count: uintptr(j.list(e, x, b)), Out: at32(j.o, to), Where: &which[0]}
 	l.Run(j.tier, j.c)
-	if j.unread {
-		return
-	}
 	for i, k := range which {
 		index[i] = e.places[int(k)%maxTaps]
 	}
-}
-
-// means computes m windows from column w on, the first of which is b, as means of count elements.
-func (j *innerPool[T]) means(e *elements, x []T, to int, b *box, w, m, count int) {
-	step := 0
-	if m > 1 {
-		step = j.windows[2][w+1].low - b[2].low
-	}
-	p := kernel.Pool{Inputs: &e.at[0], Count: uintptr(j.list(e, x, b)), Out: at32(j.o, to), Step: uintptr(step * j.in[4] * f32Size),
-		Next: uintptr(j.out[4] * f32Size), Positions: uintptr(m), Scale: 1 / float32(count), Mean: true}
-	p.Run(j.tier, j.c)
 }
