@@ -35,7 +35,13 @@ type layout struct {
 	accesses []access
 	// casts are pairs of values that are alike but for their types. They lie alike, too, unless one of them has to stay as it is.
 	casts   [][2]int32
-	ordered []flow // from images to what has their order then
+	ordered []ordered
+}
+
+// ordered are images, all that an operator reads, and what has their order then.
+type ordered struct {
+	from []int32
+	to   int32
 }
 
 // innerOrders are the orders with the channels innermost, by rank.
@@ -141,7 +147,9 @@ func (l *layout) call(def *op.Def, sig *op.Signature, list []int32) {
 		case !l.has(v):
 			return
 		case l.vals[v].Kind == op.Tensors:
-			l.fix(v)
+			if p.Out || def.Tags&op.Ordered == 0 {
+				l.fix(v)
+			}
 			if !p.Out {
 				args = append(args, v)
 			}
@@ -162,16 +170,31 @@ func (l *layout) call(def *op.Def, sig *op.Signature, list []int32) {
 		l.convolution(def, args, outs[0])
 	case def.Tags&op.Pointwise != 0 && len(outs) == 1:
 		l.pointwise(args, outs[0])
-	case def.Tags&op.Ordered != 0 && l.vals[args[0]].Tensor != nil && l.vals[args[0]].Tensor.Rank() == 4:
-		l.ordered = append(l.ordered, flow{args[0], outs[0]})
-		for _, v := range outs[1:] {
-			if a, b := l.vals[outs[0]].Tensor, l.vals[v].Tensor; a != nil && b != nil && slices.Equal(a.Sizes, b.Sizes) {
-				l.join(outs[0], v) // a kernel writes the places of elements as these lie
-			}
-		}
+	case def.Tags&op.Ordered != 0 && l.vals[outs[0]].Tensor != nil && l.vals[outs[0]].Tensor.Rank() == 4:
+		l.orderedAs(args[0], outs)
 	case !anyOrder[sig.Name]:
 		for _, v := range args {
 			l.fixed[v] = true
+		}
+	}
+}
+
+// orderedAs is call of an operator that is Ordered.
+func (l *layout) orderedAs(from int32, outs []int32) {
+	images := []int32{from}
+	if l.vals[from].Kind == op.Tensors {
+		images = images[:0]
+		for _, v := range l.plan.Values[from].Items {
+			if v >= 0 {
+				images = append(images, int32(v))
+				l.access(int32(v), false)
+			}
+		}
+	}
+	l.ordered = append(l.ordered, ordered{images, outs[0]})
+	for _, v := range outs[1:] {
+		if t := l.vals[v].Tensor; t != nil && slices.Equal(t.Sizes, l.vals[outs[0]].Tensor.Sizes) {
+			l.join(outs[0], v) // a kernel writes the places of elements as these lie
 		}
 	}
 }
@@ -277,6 +300,12 @@ func (m *method) shares(v, w int32) bool {
 	return a.MemoryID == b.MemoryID && from < to+uint64(m.vals[w].Tensor.Nbytes()) && to < from+uint64(m.vals[v].Tensor.Nbytes())
 }
 
+// stays reports whether v lies as it is, as far as roots know.
+func (l *layout) stays(v int32) bool {
+	root := l.root(v)
+	return !l.made[root] || l.fixed[root]
+}
+
 // tell lets root know what is known of v.
 func (l *layout) tell(root, v int32) {
 	l.fixed[root] = l.fixed[root] || l.fixed[v]
@@ -295,9 +324,13 @@ func (l *layout) apply() {
 			l.tell(w, v)
 		}
 	}
-	for _, f := range l.ordered {
-		if from, to := l.root(f.from), l.root(f.to); l.made[from] && !l.fixed[from] {
+	for _, o := range l.ordered {
+		if to := l.root(o.to); !slices.ContainsFunc(o.from, l.stays) {
 			l.made[to] = true
+		} else if len(o.from) > 1 { // all lie in one order
+			for _, v := range o.from {
+				l.fixed[l.root(v)] = true
+			}
 		}
 	}
 	for v := range l.vals {

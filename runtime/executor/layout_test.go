@@ -105,30 +105,41 @@ func TestLayoutOfPools(t *testing.T) {
 	runCalls(t, p, "testdata/images", z.Rtol, append(calls, calls...))
 }
 
-// TestLayoutOfNorms normalizes the channels of an image between convolutions: what that makes lies as they want it.
+// TestLayoutOfNorms normalizes the channels of an image between convolutions, and joins two such: what that makes lies as they want
+// it, unless one of those that are joined lies otherwise.
 func TestLayoutOfNorms(t *testing.T) {
 	if kernel.Best() == kernel.Scalar {
 		t.Skip("the scalar tier prefers no order")
 	}
-	p := plan(nil, nil)
-	g := &maker{r: rand.New(rand.NewPCG(1, 1)), plan: p.Plans[0], first: map[int32]int{}, last: map[int32]int{}, constants: [][]byte{nil}, shape: []int32{1, 16, 8, 8}}
-	convolution := func(x int32) int32 {
-		return g.float("aten::convolution.out", true, x, g.weights(false, 16, 16, 3, 3), g.none(), g.ints(1, 1), g.ints(1, 1), g.ints(1, 1), g.no(), g.ints(0, 0), g.int(1))
+	for _, other := range []bool{false, true} {
+		p := plan(nil, nil)
+		g := &maker{r: rand.New(rand.NewPCG(1, 1)), plan: p.Plans[0], first: map[int32]int{}, last: map[int32]int{}, constants: [][]byte{nil}, shape: []int32{1, 16, 8, 8}}
+		x := g.tensor(tensor.Float, g.shape...)
+		g.first[x] = -1
+		norm := g.normalized(g.convolution(x, g.weights(false, 16, 16, 3, 3), true))
+		g.values = []int32{g.float("aten::relu.out", true, norm)} // which the other one is, too
+		if other {
+			g.values = []int32{x}
+		}
+		g.joined(norm)
+		out := g.values[len(g.values)-1]
+		g.plan.Inputs, g.plan.Outputs, g.last[out] = []int32{x}, []int32{out}, len(g.calls)
+		g.place(1)
+		g.plan.Chains = []pte.Chain{{Instructions: g.calls}}
+		p.ConstantBuffers = g.constants
+		m := loadOf(t, p, LoadOptions{Kernels: op.Kernels}).methods[0]
+		both := slices.IndexFunc(m.vals, func(v op.Value) bool {
+			return v.Tensor != nil && len(v.Tensor.Sizes) == 4 && v.Tensor.Sizes[1] == 32 && v.Tensor.Sizes[0] == 1
+		})
+		for _, v := range []int{int(norm), both} {
+			if inner := slices.Equal(m.vals[v].Tensor.DimOrder, innerOrders[4]); inner == other {
+				t.Errorf("value %d has the order %v", v, m.vals[v].Tensor.DimOrder)
+			}
+		}
+		got, _ := resultsOf(t, p, 1, nil)
+		want, _ := resultsOf(t, p, 1, values{&scribe{}})
+		checkNear(t, "norm", got, want, 5e-5)
 	}
-	x := g.tensor(tensor.Float, g.shape...)
-	g.first[x] = -1
-	norm := g.normalized(convolution(x))
-	out := convolution(g.float("aten::relu.out", true, norm))
-	g.plan.Inputs, g.plan.Outputs, g.last[out] = []int32{x}, []int32{out}, len(g.calls)
-	g.place(1)
-	g.plan.Chains = []pte.Chain{{Instructions: g.calls}}
-	p.ConstantBuffers = g.constants
-	if m := loadOf(t, p, LoadOptions{Kernels: op.Kernels}).methods[0]; !slices.Equal(m.vals[norm].Tensor.DimOrder, innerOrders[4]) {
-		t.Errorf("the norm has the order %v", m.vals[norm].Tensor.DimOrder)
-	}
-	got, _ := resultsOf(t, p, 1, nil)
-	want, _ := resultsOf(t, p, 1, values{&scribe{}})
-	checkNear(t, "norm", got, want, 5e-5)
 }
 
 // TestLayoutOfPlaces looks at a pool whose places somebody sees: its elements lie as they do.

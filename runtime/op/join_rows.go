@@ -4,7 +4,7 @@ package op
 var (
 	Cat = Def{
 		Schema:     "aten::cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
-		Functional: "aten::cat", Infer: inferCat, Key: KeyPromote, KeyArgs: 1, Tags: Core,
+		Functional: "aten::cat", Infer: inferCat, Key: KeyPromote, KeyArgs: 1, Tags: Core | Ordered,
 	}
 	Stack = Def{
 		Schema:     "aten::stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",

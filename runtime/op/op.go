@@ -36,7 +36,7 @@ const (
 	// Skips marks one whose kernels look at Call.Unread.
 	Skips
 	// Ordered marks one whose kernels run as well with channels innermost as in row-major order, and give outs the order of the
-	// first argument.
+	// first argument, or that of the members if it is a list.
 	Ordered
 )
 
