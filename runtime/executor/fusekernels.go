@@ -51,15 +51,18 @@ func (m *method) fuseKernels() {
 // clamps reports whether a step can bound its results.
 func clamps(s step) bool { return s.plan != nil && s.plan.Kernel.Def.Tags&op.Clamps != 0 }
 
-// onlyReader is the step that alone reads what step i writes, and nobody else.
+// onlyReader is the step that alone reads what step i writes, its first result.
 func (p *pairs) onlyReader(i int) (int, bool) {
 	s := &p.steps[i]
-	if len(s.outs) != 1 || !p.alone(s.outs[0]) || p.reads[s.outs[0]] != 1 || slices.Contains(p.plan.Outputs, s.outs[0]) {
+	if !p.alone(s.outs[0]) || p.reads[s.outs[0]] != 1 || slices.Contains(p.plan.Outputs, s.outs[0]) || slices.ContainsFunc(s.outs[1:], p.isRead) {
 		return 0, false
 	}
 	j := p.reader[s.outs[0]]
 	return j, j > i && len(p.steps[j].args) > 0 && p.steps[j].args[0] == s.outs[0] && p.steps[j].plan != nil && len(p.steps[j].outs) == 1
 }
+
+// isRead reports whether somebody reads v, or sees it.
+func (p *pairs) isRead(v int32) bool { return p.reads[v] > 0 || slices.Contains(p.plan.Outputs, v) }
 
 // bound lets step i bound its results, if its reader is a bound.
 func (p *pairs) bound(i int) {
@@ -83,7 +86,7 @@ func (p *pairs) bound(i int) {
 		return
 	}
 	s.fused = fusedOf(p.steps, i, j)
-	s.plan, s.outs, s.chain, s.index = plan, t.outs, t.chain, t.index
+	s.plan, s.outs, s.chain, s.index = plan, slices.Concat(t.outs, s.outs[1:]), t.chain, t.index
 	p.gone[j] = true
 }
 

@@ -243,7 +243,11 @@ func (g *maker) step(quantizes bool) {
 		g.float("aten::permute_copy.out", true, x, g.ints(1, 0))
 	case 11:
 		if image {
-			g.float("aten::tanh.out", true, g.normalized(x))
+			o := g.normalized(x)
+			if g.r.IntN(2) == 0 {
+				o = g.float("aten::relu.out", false, o)
+			}
+			g.float("aten::tanh.out", true, o)
 		}
 	case 12:
 		if image {

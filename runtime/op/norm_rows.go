@@ -16,7 +16,7 @@ var (
 		Schema: "aten::_native_batch_norm_legit_no_training.out(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, " +
 			"Tensor running_var, float momentum, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> " +
 			"(Tensor(a!), Tensor(b!), Tensor(c!))",
-		Functional: "aten::_native_batch_norm_legit_no_training", Infer: inferBatchNorm, Tags: Core | Ordered,
+		Functional: "aten::_native_batch_norm_legit_no_training", Infer: inferBatchNorm, Tags: Core | Ordered | Clamps,
 	}
 	NativeBatchNormLegitNoStats = Def{
 		Schema: "aten::_native_batch_norm_legit.no_stats_out(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, " +

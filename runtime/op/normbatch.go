@@ -11,7 +11,7 @@ func runBatchNorm[T number](c *Call, _ State) error {
 	in := c.Args[0].Tensor
 	w, b := weightAndBias[T](c, 1, 2)
 	j := batchNorm[T]{tier: c.Tier, x: elems[T](in), o: elems[T](c.Out[0]), w: w, b: b, mean: elems[T](c.Args[3].Tensor),
-		variance: elems[T](c.Args[4].Tensor), eps: c.Args[6].Scalar()}
+		variance: elems[T](c.Args[4].Tensor), eps: c.Args[6].Scalar(), bounds: c.bounds()}
 	n := int(in.Sizes[1])
 	if len(j.mean) != n || len(j.variance) != n || (w != nil && len(w) != n) || (b != nil && len(b) != n) {
 		return errSizes
@@ -34,6 +34,7 @@ func runBatchNorm[T number](c *Call, _ State) error {
 				j.o[k] = T(float64(float64(j.x[k])*scale) + shift)
 			}
 		})
+		clampTo(j.o, j.bounds)
 	}
 	return nil
 }
@@ -45,6 +46,7 @@ type batchNorm[T number] struct {
 	x, o                 []T
 	w, b, mean, variance []T // w and b may be nil
 	eps                  float64
+	bounds               [2]float32
 	run                  int       // elements
 	scales, shifts       []float32 // of the elements of a run, where channels are innermost; else nil
 }
@@ -99,6 +101,9 @@ func (j *batchNorm[T]) parts(lo, hi int) {
 			for k, v := range floats(x) {
 				floats(o)[k] = float32(float64(float64(v)*float64(j.scales[k])) + float64(j.shifts[k]))
 			}
+		}
+		if j.bounds != kernel.Unclamped && !(isFloat32[T]() && kernel.ClampF32(j.tier, floats(o), floats(o), j.bounds)) {
+			clampTo(o, j.bounds)
 		}
 	}
 }
