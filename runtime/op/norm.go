@@ -156,20 +156,38 @@ func runGroupNorm[T number](c *Call, _ State) error {
 	if len(means) == 0 || len(x)%len(means) != 0 {
 		return nil
 	}
-	size, per := len(x)/len(means), channels/groups
-	for i := range means {
-		row := x[i*size : (i+1)*size]
-		mean := sumRow(c.Tier, row) / float64(size)
-		rstd := 1 / math.Sqrt(squaresRow(c.Tier, row, mean)/float64(size)+c.Args[7].Scalar())
-		means[i], rstds[i] = T(mean), T(rstd)
-		for k := range per {
-			ch := i%groups*per + k
-			scale, shift := channelAffine(w, b, ch, mean, rstd)
-			scaleRow(c.Tier, o[i*size+k*size/per:i*size+(k+1)*size/per], row[k*size/per:(k+1)*size/per], scale, shift)
-		}
+	n := groupNorm[T]{o: o, x: x, w: w, b: b, means: means, rstds: rstds, groups: groups, per: channels / groups, eps: c.Args[7].Scalar(), tier: c.Tier}
+	if size := len(x) / len(means); parallel(c, rowCost*len(x)) {
+		share(c, &n, len(means), max(1, parallelGrain/rowCost/max(1, size)))
+	} else {
+		n.parts(0, len(means))
 	}
 	finish(c, o)
 	return nil
+}
+
+// groupNorm normalizes groups of channels.
+type groupNorm[T number] struct {
+	o, x, w, b   []T
+	means, rstds []T // of each group of each image
+	groups, per  int // groups of an image, channels of a group
+	eps          float64
+	tier         kernel.Tier
+}
+
+// parts normalizes groups lo to hi.
+func (n *groupNorm[T]) parts(lo, hi int) {
+	size := len(n.x) / len(n.means)
+	for i := lo; i < hi; i++ {
+		row, to := n.x[i*size:(i+1)*size], n.o[i*size:(i+1)*size]
+		mean := sumRow(n.tier, row) / float64(size)
+		rstd := 1 / math.Sqrt(squaresRow(n.tier, row, mean)/float64(size)+n.eps)
+		n.means[i], n.rstds[i] = T(mean), T(rstd)
+		for k := range n.per {
+			scale, shift := channelAffine(n.w, n.b, i%n.groups*n.per+k, mean, rstd)
+			scaleRow(n.tier, to[k*size/n.per:(k+1)*size/n.per], row[k*size/n.per:(k+1)*size/n.per], scale, shift)
+		}
+	}
 }
 
 // channelAffine folds a normalization of channel ch into y = x·scale + shift.

@@ -81,10 +81,10 @@ func (j *batchNorm[T]) repeat(c *Call) error {
 
 func (j *batchNorm[T]) share(c *Call) {
 	runs := (len(j.x) + j.run - 1) / j.run
-	if len(j.x) < parallelMin {
-		j.parts(0, runs)
-	} else {
+	if parallel(c, len(j.x)) {
 		share(c, j, runs, max(1, parallelGrain/j.run))
+	} else {
+		j.parts(0, runs)
 	}
 }
 
