@@ -3,6 +3,7 @@ package pte
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -30,6 +31,7 @@ func runBench(e *env, args []string) error {
 		return usageError(msg)
 	}
 	warnTier(e)
+	warnThreads(e, o.Threads)
 	defer progress(e, "measuring "+o.Program)()
 	return runcmd.Bench(&o, executor.LoadOptions{Kernels: op.Kernels, Backends: e.backends.Runtime}, e.stdout)
 }
@@ -50,6 +52,13 @@ func runHWBench(e *env, args []string) error {
 	}
 	warnTier(e)
 	return bench.Measure(kernel.Best(), *threads).Write(e.stdout, *asJSON)
+}
+
+// warnThreads says that threads are more than run at a time.
+func warnThreads(e *env, threads int) {
+	if most := runtime.GOMAXPROCS(0); threads > most {
+		fmt.Fprintf(e.stderr, "warning: --threads is %d, and %d run at a time here: more make calls slower\n", threads, most)
+	}
 }
 
 // warnTier says that PTE_ISA names nothing that this machine has.

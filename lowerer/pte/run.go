@@ -24,6 +24,7 @@ func runRun(e *env, args []string) error {
 		return usageError(msg)
 	}
 	warnTier(e)
+	warnThreads(e, o.Threads)
 	defer progress(e, "running "+o.Program)()
 	return runcmd.Run(&o, executor.LoadOptions{Kernels: op.Kernels, Backends: e.backends.Runtime}, e.stdout)
 }

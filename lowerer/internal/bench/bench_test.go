@@ -87,7 +87,8 @@ int8 dot product       400    GOP/s
 read 16 KiB            100     GB/s
 read 1 MiB            10.0     GB/s
 
-net.pte, forward: load 1ms, 3 runs, min 10µs, median 20µs, p95 30µs, 5.00 GFLOP/s
+net.pte, forward: load 1.00 ms, 3 runs, min 10.0 µs, median 20.0 µs, p95 30.0 µs, 5.00 GFLOP/s
+inputs made, of the largest sizes: float32[2, 3], int; --input or --case give others
 
 operator                      calls    µs  share %  speed           limit  peak %
 XnnpackBackend Copy               1  5.00     45.5      -                       -
@@ -106,7 +107,7 @@ XnnpackBackend DELEGATE_CALL  1                       1  1.00      9.1      -   
 
 func TestReport(t *testing.T) {
 	r, plan := recorded()
-	rep := &Report{Program: "net.pte", Machine: machine, LoadNS: 1e6}
+	rep := &Report{Program: "net.pte", Machine: machine, LoadNS: 1e6, Inputs: []string{"float32[2, 3]", "int"}, Made: true}
 	rep.Fill(r, plan, []time.Duration{30e3, 10e3, 20e3})
 	if d := cmp.Diff(text, rep.text()); d != "" {
 		t.Errorf("text (-want +got):\n%s", d)
@@ -129,6 +130,31 @@ func TestOperators(t *testing.T) {
 	for want, list := range map[string][]int{"aten::mm.out": {0}, "aten::mm.out + aten::relu": {0, 1}, "": {0, 1, 2, 3, 4}} {
 		if got := Operators(plan, 0, list); got != want {
 			t.Errorf("%v: %q, want %q", list, got, want)
+		}
+	}
+}
+
+// TestAbout tells inputs that the user gave, and a machine that does something else, apart.
+func TestAbout(t *testing.T) {
+	rep := &Report{Inputs: []string{"float32[2]"}, Runs: 20, MinNS: 100, P95NS: 140}
+	if s := rep.about(); s != "" {
+		t.Errorf("got %q", s)
+	}
+	rep.P95NS = 230
+	if s, want := rep.about(), "the machine is busy: one call in twenty took 2.30 times as long as the shortest, or longer\n"; s != want {
+		t.Errorf("got %q, want %q", s, want)
+	}
+	rep.Runs = 19
+	if s := rep.about(); s != "" {
+		t.Errorf("few calls: %q", s)
+	}
+}
+
+// TestTook is of times from nothing to minutes.
+func TestTook(t *testing.T) {
+	for ns, want := range map[int64]string{0: "0 ns", 82: "82.0 ns", 999: "999 ns", 1000: "1.00 µs", 650_828: "651 µs", 999_600: "1.00 ms", 1_767_304: "1.77 ms", 75e9: "75.0 s"} {
+		if got := Took(ns); got != want {
+			t.Errorf("%d: %q, want %q", ns, got, want)
 		}
 	}
 }

@@ -11,8 +11,12 @@ import (
 
 // Report is what "pte bench" measures. Times are in nanoseconds.
 type Report struct {
-	Program string   `json:"program"`
-	Method  string   `json:"method"`
+	Program string `json:"program"`
+	Method  string `json:"method"`
+	// Inputs are the types and sizes of the inputs, as in "float32[1, 3]"; Made says that they are not the user's: floats between
+	// -1 and 1, and zeros.
+	Inputs  []string `json:"inputs"`
+	Made    bool     `json:"inputs_made,omitempty"`
 	Machine *Machine `json:"machine"`
 	LoadNS  int64    `json:"load_ns"`
 	Runs    int      `json:"runs"`

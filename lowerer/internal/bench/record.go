@@ -158,12 +158,12 @@ func (r *Recorder) LogIntermediateOutputDelegate(_ string, _ int64, v *backend.V
 
 func (r *Recorder) took(v *executor.Value) {
 	if r.last != nil && r.last.result == "" && v.Kind == executor.Tensor && v.Tensor != nil {
-		r.last.result = shape(v.Tensor)
+		r.last.result = Shape(v.Tensor)
 	}
 }
 
-// shape is a tensor's type and sizes: float32[1, 3].
-func shape(t *tensor.Tensor) string {
+// Shape is a tensor's type and sizes: float32[1, 3].
+func Shape(t *tensor.Tensor) string {
 	var sizes []string
 	for _, n := range t.Sizes {
 		sizes = append(sizes, strconv.FormatInt(n, 10))

@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 )
 
 // shown is how many kernels the text has.
@@ -25,18 +24,33 @@ func (rep *Report) Write(w io.Writer, asJSON bool) error {
 }
 
 func (rep *Report) text() string {
-	s := rep.Machine.text() + fmt.Sprintf("\n%s, %s: load %v, %d runs, min %v, median %v, p95 %v", rep.Program, rep.Method,
-		time.Duration(rep.LoadNS), rep.Runs, time.Duration(rep.MinNS), time.Duration(rep.MedianNS), time.Duration(rep.P95NS))
+	s := rep.Machine.text() + fmt.Sprintf("\n%s, %s: load %s, %d runs, min %s, median %s, p95 %s", rep.Program, rep.Method,
+		Took(rep.LoadNS), rep.Runs, Took(rep.MinNS), Took(rep.MedianNS), Took(rep.P95NS))
 	if rep.MACs > 0 {
 		s += fmt.Sprintf(", %s GFLOP/s", three(2*float64(rep.MACs)/float64(rep.MedianNS)))
 	}
-	s += "\n\n" + table("operator", rep.Operators, false)
+	s += "\n" + rep.about()
+	s += "\n" + table("operator", rep.Operators, false)
 	longest := slices.Clone(rep.Kernels)
 	slices.SortStableFunc(longest, func(a, b Row) int { return int(b.NS - a.NS) })
 	if len(longest) > shown {
 		longest = longest[:shown]
 	}
 	return s + fmt.Sprintf("\nthe longest of %d kernels\n\n", len(rep.Kernels)) + table("kernel", longest, true)
+}
+
+// disturbed is how many times as long as the shortest call one in twenty takes where something else uses the machine.
+const disturbed = 1.5
+
+// about says what the calls were given, and whether the machine did something else meanwhile.
+func (rep *Report) about() (s string) {
+	if rep.Made && len(rep.Inputs) > 0 {
+		s = "inputs made, of the largest sizes: " + strings.Join(rep.Inputs, ", ") + "; --input or --case give others\n"
+	}
+	if slow := float64(rep.P95NS) / float64(max(rep.MinNS, 1)); rep.Runs >= 20 && slow > disturbed {
+		s += fmt.Sprintf("the machine is busy: one call in twenty took %s times as long as the shortest, or longer\n", three(slow))
+	}
+	return s
 }
 
 // table is the rows as text, with places and results if they are kernels.

@@ -16,6 +16,21 @@ func three(x float64) string {
 	return strconv.FormatFloat(x, 'f', places, 64)
 }
 
+// Took is a time with three digits: "1.77 ms".
+func Took(ns int64) string {
+	x, unit := float64(ns), "ns"
+	for _, next := range []string{"µs", "ms", "s"} {
+		if x < 999.5 {
+			break
+		}
+		x, unit = max(x/1e3, 1), next
+	}
+	if x == 0 {
+		return "0 ns"
+	}
+	return three(x) + " " + unit
+}
+
 // percent is a share in percent.
 func percent(x float64) string {
 	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {

@@ -63,7 +63,7 @@ func (o *BenchOptions) bench(load executor.LoadOptions, stdout, page io.Writer) 
 		}
 	}
 	err := o.with(load, func(r *run, m *executor.Method, inputs []executor.Value) (err error) {
-		rep.LoadNS = r.report.LoadNS
+		rep.LoadNS, rep.Made, rep.Inputs = r.report.LoadNS, o.Cases == "" && len(o.Inputs) == 0, inputTexts(inputs)
 		times, err = r.time(m, inputs, o.Runs)
 		return err
 	})
@@ -140,6 +140,19 @@ func (r *run) benchInputs() ([]executor.Value, error) {
 		r.Method = c.Method
 	}
 	return f.LoadAll(c.Inputs)
+}
+
+// inputTexts are the types and sizes of inputs.
+func inputTexts(inputs []executor.Value) []string {
+	list := []string{}
+	for i := range inputs {
+		if v := &inputs[i]; v.Kind == executor.Tensor && v.Tensor != nil {
+			list = append(list, bench.Shape(v.Tensor))
+		} else {
+			list = append(list, kindNames[v.Kind])
+		}
+	}
+	return list
 }
 
 // made are inputs of the largest sizes: floats between -1 and 1, and zeros.

@@ -1,6 +1,7 @@
 package runcmd
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,9 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/internal/output"
@@ -33,7 +37,11 @@ const makeAgain = "the file is damaged, or not made by this version; copy it aga
 // fault is an error of the executor about the program at path.
 func fault(path string, err error) *diag.Error {
 	if errors.Is(err, fs.ErrNotExist) || executor.CodeOf(err) == pte.AccessFailed {
-		return diag.New(diag.FileRead, path, "%w", fileCause(err)).WithHint("check the path; it counts from the folder that you stand in")
+		hint := "check the path; it counts from the folder that you stand in"
+		if errors.Is(err, syscall.EISDIR) {
+			hint = "name a file in it"
+		}
+		return diag.New(diag.FileRead, path, "%w", fileCause(err)).WithHint("%s", hint)
 	}
 	et := executor.CodeOf(err)
 	c, known := codes[et]
@@ -41,8 +49,15 @@ func fault(path string, err error) *diag.Error {
 		c.code, c.hint = diag.ProgramMalformed, makeAgain
 	}
 	text := strings.TrimSuffix(err.Error(), ": "+et.String())
-	if c.code == diag.ProgramMalformed && isZip(path) {
-		return diag.New(c.code, path, "this is a zip archive, such as a .pt2, and no program").WithHint("`pte lower %s` makes one of it", path)
+	if c.code == diag.ProgramMalformed {
+		switch head := headOf(path); {
+		case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+			return diag.New(c.code, path, "this is a zip archive, such as a .pt2, and no program").WithHint("`pte lower %s` makes one of it", path)
+		case len(head) == 0:
+			return diag.New(c.code, path, "the file is empty").WithHint(makeAgain)
+		case isText(head):
+			return diag.New(c.code, path, "this is text, and no program").WithHint("a program is a .pte; `pte lower MODEL.pt2` makes one")
+		}
 	}
 	if strings.Contains(text, "possible infinite loop") {
 		c.code, c.hint = diag.ProgramLimits, "the program jumps for ever; lower the model again"
@@ -52,16 +67,34 @@ func fault(path string, err error) *diag.Error {
 	return e.WithHint("%s", c.hint)
 }
 
-// isZip reports whether the file begins like a zip archive.
-func isZip(path string) bool {
+// headMost is how many bytes of a file tell what it is.
+const headMost = 512
+
+// headOf are the first bytes of a file; none of one that cannot be read.
+func headOf(path string) []byte {
 	f, err := os.Open(path)
 	if err != nil {
-		return false
+		return nil
 	}
 	defer f.Close()
-	var head [4]byte
-	_, err = io.ReadFull(f, head[:])
-	return err == nil && string(head[:]) == "PK\x03\x04"
+	head := make([]byte, headMost)
+	n, _ := io.ReadFull(f, head)
+	return head[:n]
+}
+
+// isText reports whether the bytes are printed, in UTF-8; the last ones may be part of a rune.
+func isText(head []byte) bool {
+	for len(head) > 0 {
+		r, n := utf8.DecodeRune(head)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			return !utf8.FullRune(head)
+		case !unicode.IsPrint(r) && !unicode.IsSpace(r):
+			return false
+		}
+		head = head[n:]
+	}
+	return true
 }
 
 // fileCause is the innermost error, which says what the system did not do.

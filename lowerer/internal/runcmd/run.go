@@ -18,6 +18,7 @@ import (
 	"unicode"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
+	"github.com/rules-pte/rules_pte/lowerer/internal/bench"
 	"github.com/rules-pte/rules_pte/lowerer/internal/output"
 	"github.com/rules-pte/rules_pte/runtime/etdump"
 	"github.com/rules-pte/rules_pte/runtime/executor"
@@ -348,8 +349,8 @@ func (r *run) bench(m *executor.Method, inputs []executor.Value) error {
 	t := &timing{len(times), times[0], times[len(times)/2], times[len(times)*95/100]}
 	r.report.Bench = t
 	if !r.JSON {
-		fmt.Fprintf(r.stdout, "load %v, %d runs: min %v, median %v, p95 %v\n", time.Duration(r.report.LoadNS), t.Runs,
-			time.Duration(t.MinNS), time.Duration(t.MedianNS), time.Duration(t.P95NS))
+		fmt.Fprintf(r.stdout, "load %s, %d runs: min %s, median %s, p95 %s\n", bench.Took(r.report.LoadNS), t.Runs,
+			bench.Took(t.MinNS), bench.Took(t.MedianNS), bench.Took(t.P95NS))
 	}
 	return nil
 }

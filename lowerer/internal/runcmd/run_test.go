@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -48,6 +49,32 @@ func TestRunCases(t *testing.T) {
 		if len(got) != len(want) {
 			t.Errorf("%s: %s has %d bytes, want %d", model, golden, len(got), len(want))
 		}
+	}
+}
+
+// TestNoProgram says of files that are no programs what they are.
+func TestNoProgram(t *testing.T) {
+	dir := t.TempDir()
+	for want, text := range map[string]string{
+		"this is a zip archive, such as a .pt2, and no program": "PK\x03\x04" + strings.Repeat("\x00", 90),
+		"this is text, and no program":                          "{\"größe\": 3}\n" + strings.Repeat("ä", 300),
+		"the file is empty":                                     "",
+		"header: ":                                              "\x01\x02 no text",
+	} {
+		path := filepath.Join(dir, "file")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := runWith(Options{Program: path})
+		var e *diag.Error
+		if !errors.As(err, &e) || !strings.Contains(e.Error(), want) || e.Hint == "" {
+			t.Errorf("got %v, want %q and a hint", err, want)
+		}
+	}
+	_, err := runWith(Options{Program: dir})
+	var e *diag.Error
+	if !errors.As(err, &e) || !strings.Contains(e.Error(), "is a directory") || e.Hint != "name a file in it" {
+		t.Errorf("a folder: got %v", err)
 	}
 }
 
