@@ -79,7 +79,7 @@ func (m *method) convolves() bool {
 }
 
 // imageTypes are the types of images, and of the places of their elements that pools give.
-var imageTypes = map[tensor.ScalarType]bool{tensor.Float: true, tensor.Char: true, tensor.Long: true}
+var imageTypes = map[tensor.ScalarType]bool{tensor.Float: true, tensor.Half: true, tensor.BFloat16: true, tensor.Char: true, tensor.Long: true}
 
 // values fixes what is no intermediate image of Float or int8, or of the places of one's elements.
 func (l *layout) values() {

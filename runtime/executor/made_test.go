@@ -316,6 +316,28 @@ func madeProgram(seed uint64, quantizes bool) *pte.Program {
 	return p
 }
 
+// asType makes all tensors of Float such of d.
+func asType(p *pte.Program, d tensor.ScalarType) {
+	for _, v := range p.Plans[0].Values {
+		if v.Tensor == nil || v.Tensor.ScalarType != tensor.Float {
+			continue
+		}
+		v.Tensor.ScalarType = d
+		if i := v.Tensor.DataBufferIdx; i > 0 {
+			x := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{tensor.Dim(len(p.ConstantBuffers[i]) / 4)}}, Data: p.ConstantBuffers[i]}
+			p.ConstantBuffers[i] = cast(x, d).Data
+		}
+	}
+}
+
+// cast is x in type d.
+func cast(x *tensor.Tensor, d tensor.ScalarType) *tensor.Tensor {
+	y := &tensor.Tensor{Meta: tensor.Meta{DType: d, Sizes: x.Sizes}}
+	y.Data = op.AlignedBytes(y.Nbytes())
+	op.CastBytes(y.Data, d, x.Data, x.DType, x.Numel())
+	return y
+}
+
 // resultsOf are the outputs of three Runs of p, on inputs by this seed, and how many steps it has.
 func resultsOf(t *testing.T, p *pte.Program, seed uint64, tracer EventTracer) (all [][]float32, steps int) {
 	t.Helper()
@@ -328,14 +350,14 @@ func resultsOf(t *testing.T, p *pte.Program, seed uint64, tracer EventTracer) (a
 			for i := range x {
 				x[i] = float32(r.IntN(33)-16) / 8
 			}
-			ins = append(ins, TensorOf(tensor.Of(x, in.Meta.Sizes...)))
+			ins = append(ins, TensorOf(cast(tensor.Of(x, in.Meta.Sizes...), in.Meta.DType)))
 		}
 		outs, err := m.Run(context.Background(), ins)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		for _, o := range outs {
-			all = append(all, slices.Clone(tensor.Elements[float32](o.Tensor)))
+			all = append(all, tensor.Elements[float32](cast(o.Tensor, tensor.Float)))
 		}
 	}
 	return all, len(m.m.steps)
@@ -353,6 +375,22 @@ func checkNear(t *testing.T, what string, got, want [][]float32, tol float64) {
 	}
 }
 
+// checkMost is checkNear of types that round so much that some results are far: where a value does not come to be, it is not rounded.
+func checkMost(t *testing.T, what string, got, want [][]float32) {
+	t.Helper()
+	for k := range want {
+		far := 0
+		for i, w := range want[k] {
+			if !golden.Near(float64(got[k][i]), float64(w), 0.1, 0.1) {
+				far++
+			}
+		}
+		if far > len(want[k])/5 {
+			t.Fatalf("%s: result %d has %d of %d elements that are far from what they should be", what, k, far, len(want[k]))
+		}
+	}
+}
+
 // TestMadePrograms holds made programs against themselves while somebody looks at their values, and so nothing is fused, turned or
 // placed anew. Those that quantize run on the scalar tier alone: elsewhere sums differ by their rounding, and so do integers.
 func TestMadePrograms(t *testing.T) {
@@ -362,13 +400,20 @@ func TestMadePrograms(t *testing.T) {
 		count = 50
 	}
 	for seed := range count {
-		p := madeProgram(seed, quantizes)
+		p, half := madeProgram(seed, quantizes), !quantizes && seed%4 == 3
+		if half {
+			asType(p, []tensor.ScalarType{tensor.Half, tensor.BFloat16}[seed/4%2])
+		}
 		got, steps := resultsOf(t, p, seed, nil)
 		want, all := resultsOf(t, p, seed, values{&scribe{}})
 		if steps < all {
 			fused++
 		}
-		checkNear(t, "seed "+strconv.FormatUint(seed, 10), got, want, 5e-4)
+		if what := "seed " + strconv.FormatUint(seed, 10); half {
+			checkMost(t, what, got, want)
+		} else {
+			checkNear(t, what, got, want, 5e-4)
+		}
 	}
 	if fused < int(count)/4 {
 		t.Errorf("%d of %d programs are shorter than their instructions", fused, count)

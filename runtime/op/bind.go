@@ -120,14 +120,27 @@ func turned(def *Def, args []Value, outs []tensor.Meta, t kernel.Tier) []uint8 {
 // SetUnread says that nobody reads some of the outs; see Call.Unread. It is called before Bind.
 func (p *Plan) SetUnread(outs uint32) { p.unread = outs }
 
-// Within is p with these bounds of the results; nil unless its kernel Clamps in Float and has none yet.
+// Within is p with these bounds of the results; nil unless its kernel Clamps in Float, also what is Half or BFloat16 then, which has to
+// have these bounds, too, and has none yet.
 func (p *Plan) Within(low, high float32) *Plan {
-	if k := p.Kernel; k.Def.Tags&Clamps == 0 || k.DType != tensor.Float || p.bounds != nil || !(low <= high) {
+	k := p.Kernel
+	if k.Def.Tags&Clamps == 0 || !asFloat(k.DType) || p.runType(k.DType) != tensor.Float || !exactly(k.DType, low) || !exactly(k.DType, high) || p.bounds != nil || !(low <= high) {
 		return nil
 	}
 	q := *p
 	q.bounds = &[2]float32{low, high}
 	return &q
+}
+
+// exactly reports whether x is a number of d, one that asFloat knows: then rounding to d keeps on which side of x a number is.
+func exactly(d tensor.ScalarType, x float32) bool {
+	switch d {
+	case tensor.Half:
+		return tensor.HalfToFloat32(tensor.Float32ToHalf(x)) == x
+	case tensor.BFloat16:
+		return tensor.BFloat16ToFloat32(tensor.Float32ToBFloat16(x)) == x
+	}
+	return true
 }
 
 // castConstants is args with constants in the type that Run wants.
@@ -531,8 +544,10 @@ func (v *Invoker) placeOuts() error {
 			order = t.DimOrder
 		case v.plan.order != nil:
 			order = v.plan.order
+		case v.inner(t):
+			order = t.DimOrder
 		}
-		if v.plan.order == nil && (want == t.DType || !natural.DType.Valid()) && (arg >= 0 || sameOrder(t, order) || v.inner(t)) {
+		if v.plan.order == nil && (want == t.DType || !natural.DType.Valid()) && (arg >= 0 || sameOrder(t, order)) {
 			v.call.Out[i] = t
 			continue
 		}

@@ -160,9 +160,15 @@ func outerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 	return hasVectors(w, out, t) && args[convTransposed].Int == 0 && args[convGroups].Int > 1 && w.Sizes[1] > 1 && w.Sizes[w.Rank()-1] > 1
 }
 
-// hasVectors reports whether vector kernels compute a convolution with weights w, of two dimensions at most and of a batch.
+// hasVectors reports whether vector kernels compute a convolution with weights w, of two dimensions at most and of a batch: of Float, or
+// of types that are computed in it.
 func hasVectors(w *tensor.Tensor, out *tensor.Meta, t kernel.Tier) bool {
-	return out.DType == tensor.Float && w != nil && w.DType == tensor.Float && w.Rank() <= 4 && w.Rank() == out.Rank() && kernel.GemmF32(t) != nil
+	return asFloat(out.DType) && w != nil && asFloat(w.DType) && w.Rank() <= 4 && w.Rank() == out.Rank() && kernel.GemmF32(t) != nil
+}
+
+// asFloat reports whether kernels of d compute in Float.
+func asFloat(d tensor.ScalarType) bool {
+	return d == tensor.Float || d == tensor.Half || d == tensor.BFloat16
 }
 
 // convOrder is the input as a convolution sees it that gives out: with the channels innermost as in out where it runs best
