@@ -1,6 +1,10 @@
 package op
 
-import "github.com/rules-pte/rules_pte/runtime/tensor"
+import (
+	"slices"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
 
 // padAt is what pads dimension i of rank: pad begins with the last dimension.
 func padAt(pad []int64, rank, i int) (low, high int64) {
@@ -137,23 +141,59 @@ func (g *grid) setup(c *Call, in, out *tensor.Meta) (err error) {
 	return nil
 }
 
-// gatherGrid copies every element of o from x, dimension by dimension.
-func gatherGrid[T word](g *grid, o, x []T) { gatherGridFrom(g, o, x, 0, 0, 0) }
-
-func gatherGridFrom[T word](g *grid, o, x []T, d, to, from int) {
-	if d == g.rank {
-		o[to] = x[from]
-		return
-	}
-	if d < g.rank-1 {
-		for _, off := range g.from[d] {
-			gatherGridFrom(g, o, x, d+1, to, from+off)
-			to += g.to[d]
+// gatherGrid copies every element of o from x, dimension by dimension as they lie in o: runs of elements where the last ones take those
+// of x one after another.
+func gatherGrid[T word](g *grid, o, x []T) {
+	var list [tensor.MaxRank]int
+	dims, from, run := list[:0], 0, 1
+	for d := range g.rank {
+		switch len(g.from[d]) {
+		case 0:
+			return
+		case 1:
+			from += g.from[d][0]
+		default:
+			at := len(dims)
+			for at > 0 && g.to[dims[at-1]] < g.to[d] {
+				at--
+			}
+			dims = slices.Insert(dims, at, d)
 		}
-		return
 	}
-	for _, off := range g.from[d] {
-		o[to] = x[from+off]
-		to += g.to[d]
+	for n := len(dims) - 1; n >= 0 && g.to[dims[n]] == run && straight(g.from[dims[n]], run); n-- {
+		from += g.from[dims[n]][0]
+		run *= len(g.from[dims[n]])
+		dims = dims[:n]
+	}
+	gatherDims(g, dims, run, o, x, from)
+}
+
+// straight reports whether places are step apart.
+func straight(from []int, step int) bool {
+	for i, v := range from {
+		if v-from[0] != i*step {
+			return false
+		}
+	}
+	return true
+}
+
+// gatherDims copies runs along dims of the grid.
+func gatherDims[T word](g *grid, dims []int, run int, o, x []T, from int) {
+	switch {
+	case len(dims) == 0:
+		copy(o[:run], x[from:from+run])
+	case len(dims) > 1 || run > 1:
+		to := 0
+		for _, off := range g.from[dims[0]] {
+			gatherDims(g, dims[1:], run, o[to:], x, from+off)
+			to += g.to[dims[0]]
+		}
+	default:
+		to, step := 0, g.to[dims[0]]
+		for _, off := range g.from[dims[0]] {
+			o[to] = x[from+off]
+			to += step
+		}
 	}
 }

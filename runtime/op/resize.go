@@ -30,11 +30,11 @@ var (
 	}
 	UpsampleNearest2d = Def{
 		Schema:     "aten::upsample_nearest2d.vec_out(Tensor input, SymInt[]? output_size, float[]? scale_factors, *, Tensor(a!) out) -> Tensor(a!)",
-		Functional: "aten::upsample_nearest2d.vec", Infer: inferUpsampleNearest, Tags: Core,
+		Functional: "aten::upsample_nearest2d.vec", Infer: inferUpsampleNearest, Tags: Core | Ordered,
 	}
 	UpsampleBilinear2d = Def{
 		Schema:     "aten::upsample_bilinear2d.vec_out(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors, *, Tensor(a!) out) -> Tensor(a!)",
-		Functional: "aten::upsample_bilinear2d.vec", Infer: inferUpsampleBilinear, Tags: Core,
+		Functional: "aten::upsample_bilinear2d.vec", Infer: inferUpsampleBilinear, Tags: Core | Ordered,
 	}
 	RepeatInterleave = Def{
 		Schema:     "aten::repeat_interleave.Tensor_out(Tensor repeats, *, SymInt? output_size=None, Tensor(a!) out) -> Tensor(a!)",
