@@ -202,6 +202,28 @@ func (g *maker) joined(x int32) {
 	g.float("aten::tanh.out", true, g.convolution(o, g.weights(false, g.shape[1], wide[1], 1, 1), false))
 }
 
+// resized makes an image larger, by a border or between its elements, and as small as it was again.
+func (g *maker) resized(x int32) {
+	large := slices.Clone(g.shape)
+	large[2], large[3] = 2*large[2], 2*large[3]
+	side := int64(g.shape[2])
+	o := g.tensor(tensor.Float, large...)
+	switch sizes := g.ints(2*side, 2*side); g.r.IntN(3) {
+	case 0:
+		g.call("aten::constant_pad_nd.out", []int32{o}, x, g.ints(side/2, side/2, side/2, side/2), g.double(0.5))
+	case 1:
+		g.call("aten::upsample_nearest2d.vec_out", []int32{o}, x, sizes, g.none())
+	default:
+		g.call("aten::upsample_bilinear2d.vec_out", []int32{o}, x, sizes, g.no(), g.none())
+	}
+	g.between()
+	if g.r.IntN(2) == 0 {
+		g.float("aten::_adaptive_avg_pool2d.out", true, o, g.ints(side, side))
+		return
+	}
+	g.float("aten::avg_pool2d.out", true, o, g.ints(2, 2), g.ints(2, 2), g.ints(0, 0), g.no(), g.no(), g.none())
+}
+
 // convolution convolves x with weights of 3x3 taps, or of one.
 func (g *maker) convolution(x, w int32, stays bool) int32 {
 	pad := int64(g.plan.Values[w].Tensor.Sizes[3] / 2)
@@ -211,7 +233,7 @@ func (g *maker) convolution(x, w int32, stays bool) int32 {
 // step adds an operator, or some that belong together.
 func (g *maker) step(quantizes bool) {
 	x, image := g.latest(), len(g.shape) == 4
-	switch g.r.IntN(13) {
+	switch g.r.IntN(14) {
 	case 0:
 		g.float("aten::relu.out", true, x)
 	case 1:
@@ -252,6 +274,10 @@ func (g *maker) step(quantizes bool) {
 	case 12:
 		if image {
 			g.joined(x)
+		}
+	case 13:
+		if image {
+			g.resized(x)
 		}
 	}
 }

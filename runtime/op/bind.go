@@ -92,7 +92,7 @@ func Prepare(k *Kernel, sig *Signature, args []Value, outs []tensor.Meta, opts O
 	if p.order = turned(k.Def, args, outs, opts.Tier); p.order != nil {
 		outs = []tensor.Meta{{DType: outs[0].DType, Sizes: outs[0].Sizes, DimOrder: p.order}}
 	}
-	prep := Prep{Args: args, Out: outs, Pack: pack, Tier: opts.Tier}
+	prep := Prep{Args: args, Out: outs, Turned: p.order != nil, Pack: pack, Tier: opts.Tier}
 	state, err := k.Prepare(&prep)
 	p.state, p.scratch, p.packed = state, prep.Scratch, p.packed|prep.Packed
 	return p, err

@@ -415,8 +415,12 @@ func prepareConvolution[T number](p *Prep) (State, error) {
 	if len(p.Out) != 1 || len(p.Out[0].Sizes) != len(sizes.Out[0].Sizes) {
 		return nil, errDims
 	}
-	in := convOrder(p.Args, &p.Out[0], p.Tier)
-	c := newConv(p.Args, &in, &p.Out[0])
+	out := p.Out[0]
+	if !p.Turned && !(channelsInner(&out, out.Rank()-2) && innerConvolution(p.Args, &out, p.Tier)) {
+		out.DimOrder = sizes.Out[0].DimOrder // the result is reordered if it lies otherwise
+	}
+	in := convOrder(p.Args, &out, p.Tier)
+	c := newConv(p.Args, &in, &out)
 	c.tiling = tilingOf[T](p.Tier)
 	if c.packed(w) {
 		return nil, nil

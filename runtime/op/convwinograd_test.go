@@ -1,6 +1,7 @@
 package op
 
 import (
+	"errors"
 	"math"
 	"math/rand"
 	"slices"
@@ -71,6 +72,36 @@ func TestConvWinograd(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestConvWinogradReordered has an image with its channels innermost and results in row-major order, which the algorithm makes as the
+// image lies.
+func TestConvWinogradReordered(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	x := ordered(gauss(r, 1, 16, 8, 8), lastOrder(4, true)...)
+	args := vals(x, gauss(r, 24, 16, 3, 3), gauss(r, 24), dims{1, 1}, dims{1, 1}, dims{1, 1}, false, dims{0, 0}, 1)
+	sig := ParseSignature(Convolution.Schema)
+	for _, tier := range kernel.Tiers()[1:] {
+		want := boundConv(t, tier, &Env{Temp: new(Temp)}, args, nil)
+		out := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: dims{1, 24, 8, 8}}}
+		out.Data = AlignedBytes(out.Nbytes())
+		plan, err := Prepare(&ConvolutionF32, &sig, args, []tensor.Meta{out.Meta}, Options{Tier: tier})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, ok := plan.state.(*packed[float32]); !ok || !s.winograd {
+			t.Fatalf("%v: the weights are not packed for the algorithm", tier)
+		}
+		v := plan.Bind(args, []*tensor.Tensor{out}, &Env{Temp: new(Temp)})
+		for range 2 {
+			if err := errors.Join(v.Call(), want.Call()); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(plain[float32](out), plain[float32](want.Outs[0])) {
+				t.Errorf("%v: results are others in the other order", tier)
+			}
+		}
 	}
 }
 

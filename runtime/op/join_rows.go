@@ -40,7 +40,7 @@ var (
 var (
 	ConstantPadNd = Def{
 		Schema:     "aten::constant_pad_nd.out(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)",
-		Functional: "aten::constant_pad_nd", Infer: inferConstantPad, Tags: Core,
+		Functional: "aten::constant_pad_nd", Infer: inferConstantPad, Tags: Core | Ordered,
 	}
 	ReflectionPad1d = Def{
 		Schema:     "aten::reflection_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",

@@ -177,6 +177,8 @@ type Prep struct {
 	Args []Value
 	// Out has the largest sizes of the outs.
 	Out []tensor.Meta
+	// Turned says that Out has the order that Run gives for Def.Turns.
+	Turned bool
 	// Scratch is set by Prepare: bytes that Run wants in Call.Scratch, at the largest sizes.
 	Scratch int
 	// Pack keeps packed constants; nil: the State does.

@@ -27,7 +27,7 @@ var (
 	}
 	AdaptiveAvgPool2d = Def{
 		Schema:     "aten::_adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
-		Functional: "aten::_adaptive_avg_pool2d", Infer: inferAdaptiveAvgPool2d, Tags: Core,
+		Functional: "aten::_adaptive_avg_pool2d", Infer: inferAdaptiveAvgPool2d, Tags: Core | Ordered,
 	}
 	AdaptiveAvgPool3d = Def{
 		Schema:     "aten::_adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)",
