@@ -111,9 +111,11 @@ func runCat[T word](c *Call, _ State) error {
 		if legacyEmpty(t) {
 			continue
 		}
-		if !copySection[T](out, t, section{dim, at, int(t.Sizes[dim])}, true) {
-			v := placeMove(&t.Meta, &out.Meta, dim, at)
-			moveStrided(elems[T](out), elems[T](t), &v)
+		shared := c.Threads > 1 && parallel(c, t.Numel())
+		if shared || !copySection[T](out, t, section{dim, at, int(t.Sizes[dim])}, true) {
+			k := keep[moved[T]](c)
+			k.job.layOut(placeMove(&t.Meta, &out.Meta, dim, at), shared)
+			runMoved(c, k, elems[T](out), elems[T](t))
 		}
 		at += int(t.Sizes[dim])
 	}

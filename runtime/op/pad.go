@@ -116,7 +116,7 @@ func edgePad[T word](c *Call, at func(i, n int) int) error {
 			g.from[d][i] = at(i-int(low), int(in.Sizes[d])) * g.step[d]
 		}
 	}
-	gatherGrid(&g, elems[T](out), elems[T](in))
+	gatherGrid(c, &g, elems[T](out), elems[T](in))
 	return nil
 }
 
@@ -141,17 +141,27 @@ func (g *grid) setup(c *Call, in, out *tensor.Meta) (err error) {
 	return nil
 }
 
-// gatherGrid copies every element of o from x, dimension by dimension as they lie in o: runs of elements where the last ones take those
+// gathering copies every element of o from x, dimension by dimension as they lie in o: runs of elements where the last ones take those
 // of x one after another.
-func gatherGrid[T word](g *grid, o, x []T) {
-	var list [tensor.MaxRank]int
-	dims, from, run := list[:0], 0, 1
+type gathering[T word] struct {
+	grid
+	o, x  []T
+	list  [tensor.MaxRank]int // dimensions, the outermost in o first
+	n     int                 // how many
+	first int                 // where in x the first element is
+	run   int                 // elements that lie side by side
+}
+
+// gatherGrid fills o from x, on several threads if there is much.
+func gatherGrid[T word](c *Call, g *grid, o, x []T) {
+	j := gathering[T]{grid: *g, o: o, x: x, run: 1}
+	dims := j.list[:0]
 	for d := range g.rank {
 		switch len(g.from[d]) {
 		case 0:
 			return
 		case 1:
-			from += g.from[d][0]
+			j.first += g.from[d][0]
 		default:
 			at := len(dims)
 			for at > 0 && g.to[dims[at-1]] < g.to[d] {
@@ -160,12 +170,30 @@ func gatherGrid[T word](g *grid, o, x []T) {
 			dims = slices.Insert(dims, at, d)
 		}
 	}
-	for n := len(dims) - 1; n >= 0 && g.to[dims[n]] == run && straight(g.from[dims[n]], run); n-- {
-		from += g.from[dims[n]][0]
-		run *= len(g.from[dims[n]])
-		dims = dims[:n]
+	j.n = len(dims)
+	for ; j.n > 0; j.n-- {
+		last := dims[j.n-1]
+		if g.to[last] != j.run || !straight(g.from[last], j.run) {
+			break
+		}
+		j.first += g.from[last][0]
+		j.run *= len(g.from[last])
 	}
-	gatherDims(g, dims, run, o, x, from)
+	switch {
+	case j.n == 0:
+		copy(o[:j.run], x[j.first:])
+	case parallel(c, len(o)):
+		n := len(g.from[dims[0]])
+		share(c, &j, n, max(1, parallelGrain*n/len(o)))
+	default:
+		j.parts(0, len(g.from[dims[0]]))
+	}
+}
+
+// parts copies the indices lo to hi of the outermost dimension.
+func (j *gathering[T]) parts(lo, hi int) {
+	d := j.list[0]
+	j.copy(j.list[:j.n], lo, hi, lo*j.to[d], j.first)
 }
 
 // straight reports whether places are step apart.
@@ -178,21 +206,23 @@ func straight(from []int, step int) bool {
 	return true
 }
 
-// gatherDims copies runs along dims of the grid.
-func gatherDims[T word](g *grid, dims []int, run int, o, x []T, from int) {
+// copy copies the indices lo to hi of the first of dims, to at to of o, from what lies at from in x on.
+func (j *gathering[T]) copy(dims []int, lo, hi, to, from int) {
+	places, step := j.grid.from[dims[0]][lo:hi], j.to[dims[0]]
 	switch {
-	case len(dims) == 0:
-		copy(o[:run], x[from:from+run])
-	case len(dims) > 1 || run > 1:
-		to := 0
-		for _, off := range g.from[dims[0]] {
-			gatherDims(g, dims[1:], run, o[to:], x, from+off)
-			to += g.to[dims[0]]
+	case len(dims) > 1:
+		for _, off := range places {
+			j.copy(dims[1:], 0, len(j.grid.from[dims[1]]), to, from+off)
+			to += step
+		}
+	case j.run > 1:
+		for _, off := range places {
+			copy(j.o[to:to+j.run], j.x[from+off:])
+			to += step
 		}
 	default:
-		to, step := 0, g.to[dims[0]]
-		for _, off := range g.from[dims[0]] {
-			o[to] = x[from+off]
+		for _, off := range places {
+			j.o[to] = j.x[from+off]
 			to += step
 		}
 	}

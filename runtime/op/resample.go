@@ -37,7 +37,7 @@ func nearest[T word](c *Call, shift float32, scale func(c *Call, d, n, m int) fl
 			g.from[d][i] = min(at, n-1) * g.step[d]
 		}
 	}
-	gatherGrid(&g, elems[T](out), elems[T](in))
+	gatherGrid(c, &g, elems[T](out), elems[T](in))
 	return nil
 }
 

@@ -82,7 +82,7 @@ func runRoll[T word](c *Call, _ State) error {
 			g.from[d][i] = int((*tensor.Shapes)(nil).Mod(int64(i)-shift, n)) * g.step[d]
 		}
 	}
-	gatherGrid(&g, elems[T](out), elems[T](in))
+	gatherGrid(c, &g, elems[T](out), elems[T](in))
 	return nil
 }
 

@@ -14,14 +14,19 @@ func runMove[T word](c *Call, move func(in, out *tensor.Meta, args []Value) (str
 		k = keep[moved[T]](c)
 		k.job.layOut(v, parallel(c, out.Numel()))
 	}
+	runMoved(c, k, elems[T](out), elems[T](in))
+	return nil
+}
+
+// runMoved moves what is laid out.
+func runMoved[T word](c *Call, k *kept[moved[T]], dst, src []T) {
 	j := &k.job
-	j.dst, j.src = elems[T](out), elems[T](in)
+	j.dst, j.src = dst, src
 	if j.grain == 0 {
-		moveReady(j.dst, j.src, &j.strided, j.rows)
+		moveReady(dst, src, &j.strided, j.rows)
 	} else {
 		c.Parallel(j.size[j.axis], j.grain, k.run)
 	}
-	return nil
 }
 
 // moved is a move between calls: one that is ready, or one whose longest dimension threads divide.
