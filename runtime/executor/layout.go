@@ -81,7 +81,7 @@ func (m *method) convolves() bool {
 // imageTypes are the types of images, and of the places of their elements that pools give.
 var imageTypes = map[tensor.ScalarType]bool{tensor.Float: true, tensor.Half: true, tensor.BFloat16: true, tensor.Char: true, tensor.Long: true}
 
-// values fixes what is no intermediate image of Float or int8, or of the places of one's elements.
+// values fixes what is no intermediate image of imageTypes, or of the places of one's elements.
 func (l *layout) values() {
 	for v := range l.vals {
 		t := l.vals[v].Tensor
@@ -147,8 +147,14 @@ func (l *layout) call(def *op.Def, sig *op.Signature, list []int32) {
 		case !l.has(v):
 			return
 		case l.vals[v].Kind == op.Tensors:
-			if p.Out || def.Tags&op.Ordered == 0 {
+			if p.Out || !l.keepsOrder(def, sig, list) {
 				l.fix(v)
+			}
+			for _, item := range l.plan.Values[v].Items {
+				if item >= 0 {
+					l.written[item] = l.written[item] || p.Out
+					l.access(int32(item), p.Out)
+				}
 			}
 			if !p.Out {
 				args = append(args, v)
@@ -170,13 +176,26 @@ func (l *layout) call(def *op.Def, sig *op.Signature, list []int32) {
 		l.convolution(def, args, outs[0])
 	case def.Tags&op.Pointwise != 0 && len(outs) == 1:
 		l.pointwise(args, outs[0])
-	case def.Tags&op.Ordered != 0 && l.vals[outs[0]].Tensor != nil && l.vals[outs[0]].Tensor.Rank() == 4:
+	case l.keepsOrder(def, sig, list):
 		l.orderedAs(args[0], outs)
 	case !anyOrder[sig.Name]:
 		for _, v := range args {
 			l.fixed[v] = true
 		}
 	}
+}
+
+// keepsOrder reports a call of an operator that is Ordered, of images that have an order.
+func (l *layout) keepsOrder(def *op.Def, sig *op.Signature, list []int32) bool {
+	if def.Tags&op.Ordered == 0 {
+		return false
+	}
+	for i, p := range sig.Params {
+		if p.Out {
+			return l.has(list[i]) && l.vals[list[i]].Tensor != nil && l.vals[list[i]].Tensor.Rank() == 4
+		}
+	}
+	return false
 }
 
 // orderedAs is call of an operator that is Ordered.
@@ -187,7 +206,6 @@ func (l *layout) orderedAs(from int32, outs []int32) {
 		for _, v := range l.plan.Values[from].Items {
 			if v >= 0 {
 				images = append(images, int32(v))
-				l.access(int32(v), false)
 			}
 		}
 	}

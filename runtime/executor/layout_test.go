@@ -156,3 +156,53 @@ func TestLayoutOfPlaces(t *testing.T) {
 		}
 	}
 }
+
+// TestLayoutOfLists joins what a convolution makes, as it is and read under another name.
+func TestLayoutOfLists(t *testing.T) {
+	for _, name := range []string{"aten::cat.out", "aten::stack.out"} {
+		for _, shape := range [][]int32{{1, 16, 8}, {1, 16, 4, 6}} {
+			for _, alias := range []bool{false, true} {
+				rank := len(shape)
+				p := plan(nil, nil)
+				g := &maker{r: rand.New(rand.NewPCG(1, 1)), plan: p.Plans[0], first: map[int32]int{}, last: map[int32]int{}, constants: [][]byte{nil}, shape: shape}
+				x := g.tensor(tensor.Float, shape...)
+				g.first[x] = -1
+				ones := func(n int64) int32 { return g.ints(slices.Repeat([]int64{n}, rank-2)...) }
+				y := g.tensor(tensor.Float, shape...)
+				g.call("aten::convolution.out", []int32{y}, x, g.constant(tensor.Float, append([]int32{16, 16}, slices.Repeat([]int32{1}, rank-2)...)...), g.none(), ones(1), ones(0), ones(1), g.no(), ones(0), g.int(1))
+				z := y
+				if alias {
+					z = g.tensor(tensor.Float, shape...)
+				}
+				sh := slices.Clone(shape)
+				sh[1] *= 2
+				if name == "aten::stack.out" {
+					sh = slices.Insert(slices.Clone(shape), 1, 2)
+				}
+				out := g.tensor(tensor.Float, sh...)
+				list := g.add(pte.EValue{Type: pte.TensorList, Items: []int64{int64(z), int64(z)}})
+				g.call(name, []int32{out}, list, g.int(1))
+				g.plan.Inputs, g.plan.Outputs = []int32{x}, []int32{out}
+				g.last[out], g.last[y] = 9, 9
+				delete(g.last, z)
+				g.last[y] = 9
+				g.place(1)
+				if alias {
+					g.plan.Values[z].Tensor.Allocation = g.plan.Values[y].Tensor.Allocation
+				}
+				g.plan.Chains = []pte.Chain{{Instructions: g.calls}}
+				p.ConstantBuffers = g.constants
+				got, _ := resultsOf(t, p, 1, nil)
+				want, _ := resultsOf(t, p, 1, values{&scribe{}})
+				for k := range want {
+					for i := range want[k] {
+						if d := got[k][i] - want[k][i]; d > 1e-3 || d < -1e-3 {
+							t.Errorf("%s %v alias %v: element %d is %v, want %v", name, shape, alias, i, got[k][i], want[k][i])
+							break
+						}
+					}
+				}
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -382,9 +383,7 @@ func resultsOf(t *testing.T, p *pte.Program, seed uint64, tracer EventTracer) (a
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		for _, o := range outs {
-			all = append(all, tensor.Elements[float32](cast(o.Tensor, tensor.Float)))
-		}
+		all = append(all, floatsOf(outs)...)
 	}
 	return all, len(m.m.steps)
 }
@@ -444,6 +443,85 @@ func TestMadePrograms(t *testing.T) {
 	if fused < int(count)/4 {
 		t.Errorf("%d of %d programs are shorter than their instructions", fused, count)
 	}
+}
+
+// TestMadeDynamic holds made programs on images whose sizes and orders change from call to call against themselves as TestMadePrograms
+// does: two instances that take turns, on one thread and on three.
+func TestMadeDynamic(t *testing.T) {
+	for seed := range uint64(300) {
+		p, d := madeProgram(seed+1000, false), tensor.Float
+		if len(p.Plans[0].Values[p.Plans[0].Inputs[0]].Tensor.Sizes) != 4 || slices.ContainsFunc(p.Plans[0].Operators, resizes) {
+			continue
+		}
+		if seed%3 == 2 {
+			d = []tensor.ScalarType{tensor.Half, tensor.BFloat16}[seed/3%2]
+			asType(p, d)
+		}
+		for _, v := range p.Plans[0].Values {
+			if v.Tensor != nil && len(v.Tensor.Sizes) == 4 && v.Tensor.DataBufferIdx == 0 {
+				v.Tensor.Dynamism = pte.DynamicBound
+			}
+		}
+		program := loadOf(t, p, LoadOptions{Kernels: op.Kernels, Threads: 1 + int(seed%2)*2})
+		ref := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Tracer: values{&scribe{}}})).Method("forward")
+		both := [2]*Method{instanceOf(t, program).Method("forward"), instanceOf(t, program).Method("forward")}
+		r := rand.New(rand.NewPCG(seed, 9))
+		side := [2]tensor.Dim{8, 8}
+		for round := range 10 {
+			if r.IntN(2) == 0 {
+				side = [2]tensor.Dim{tensor.Dim(1 + r.IntN(8)), tensor.Dim(1 + r.IntN(8))}
+			}
+			m := both[round%4/3]
+			ins := imagesOf(m, r, side)
+			got, err := m.Run(context.Background(), ins)
+			if err != nil {
+				t.Fatal(seed, err)
+			}
+			want, err := ref.Run(context.Background(), ins)
+			if err != nil {
+				t.Fatal(seed, err)
+			}
+			what := fmt.Sprintf("seed %d, round %d, %v of %v", seed, round, side, d)
+			if g, w := floatsOf(got), floatsOf(want); d == tensor.Float {
+				checkNear(t, what, g, w, 5e-4)
+			} else {
+				checkMost(t, what, g, w)
+			}
+		}
+	}
+}
+
+// resizes reports whether an operator has sizes for an argument.
+func resizes(o pte.Operator) bool {
+	return slices.Contains([]string{"aten::constant_pad_nd", "aten::upsample_nearest2d", "aten::upsample_bilinear2d", "aten::_adaptive_avg_pool2d"}, o.Name)
+}
+
+// imagesOf are inputs of m that are images of this height and width, in either order.
+func imagesOf(m *Method, r *rand.Rand, side [2]tensor.Dim) (ins []Value) {
+	for _, in := range m.Info().Inputs {
+		sizes := slices.Clone(in.Meta.Sizes)
+		sizes[2], sizes[3] = side[0], side[1]
+		x := make([]float32, (&tensor.Meta{Sizes: sizes}).Numel())
+		for i := range x {
+			x[i] = float32(r.IntN(33)-16) / 8
+		}
+		image := cast(tensor.Of(x, sizes...), in.Meta.DType)
+		if r.IntN(3) == 0 {
+			plain := image
+			image = &tensor.Tensor{Meta: tensor.Meta{DType: plain.DType, Sizes: sizes, DimOrder: innerOrders[4]}, Data: op.AlignedBytes(len(plain.Data))}
+			op.Reorder(image, plain)
+		}
+		ins = append(ins, TensorOf(image))
+	}
+	return ins
+}
+
+// floatsOf are the elements of outputs, as Float.
+func floatsOf(outs []Value) (all [][]float32) {
+	for _, o := range outs {
+		all = append(all, tensor.Elements[float32](cast(o.Tensor, tensor.Float)))
+	}
+	return all
 }
 
 // TestIntegersInAnotherArena quantizes a matrix into an arena that is not planned anew, where another value has its place after the

@@ -391,7 +391,10 @@ func (v *Invoker) place() error {
 
 // run runs the kernel of what is placed.
 func (v *Invoker) run() error {
-	v.call.same = v.known
+	if !v.known {
+		v.call.left = false
+	}
+	v.call.same = v.known && v.call.left
 	if err := v.plan.Kernel.Run(&v.call, v.plan.state); err != nil {
 		v.known = false
 		v.env.resized() // perhaps

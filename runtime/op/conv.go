@@ -40,7 +40,8 @@ func volumeOf(m *tensor.Meta, spatial int) volume {
 
 // conv is a convolution with all its numbers at hand.
 type conv struct {
-	spatial               int // how many of the three axes there are
+	spatial               int  // how many of the three axes there are
+	deep                  bool // there are three, before turn
 	in, out               volume
 	kernel                triple
 	stride, pad, dilation triple
@@ -72,7 +73,7 @@ func newConv(args []Value, in, out *tensor.Meta) conv {
 		stride: axesOf(&args[convStride], spatial, 1), pad: axesOf(&args[convPadding], spatial, 0),
 		dilation:   axesOf(&args[convDilation], spatial, 1),
 		transposed: args[convTransposed].Int != 0, groups: int(args[convGroups].Int),
-		channelsInner: channelsInner(in, spatial),
+		channelsInner: channelsInner(in, spatial), deep: spatial > 2,
 	}
 	for i := range spatial {
 		c.kernel[3-spatial+i] = int(w.Sizes[2+i])

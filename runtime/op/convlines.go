@@ -38,7 +38,7 @@ func vectorLines(call *Call, j *convJob[float32]) (bool, error) {
 	if !fits() {
 		return false, nil
 	}
-	if l.window && l.frames() {
+	if l.window && l.in.size[0] == 1 && l.pad[0] == 0 && l.frames() {
 		l.widen(&l.conv)
 	}
 	k := keep[lines](call)

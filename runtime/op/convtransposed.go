@@ -3,10 +3,10 @@ package op
 import "github.com/rules-pte/rules_pte/runtime/tensor"
 
 // phased reports a transposed convolution with channels innermost that is computed by ordinary ones, a phase for each place within
-// a stride: its results have the same taps, every stride-th of them, and lie stride apart.
+// a stride: its results have the same taps, every stride-th of them, and lie stride apart. Sizes of images do not matter, since weights
+// are packed before they are known.
 func (c *conv) phased() bool {
-	if c.micro == nil || !c.transposed || !c.channelsInner || c.groups != 1 || c.in.sc != 1 || c.out.sc != 1 ||
-		c.in.size[0] != 1 || c.out.size[0] != 1 || c.kernel[0] != 1 || c.pad[0] != 0 {
+	if c.micro == nil || !c.transposed || !c.channelsInner || c.groups != 1 || c.in.sc != 1 || c.out.sc != 1 || c.deep {
 		return false
 	}
 	for axis := 1; axis < 3; axis++ {

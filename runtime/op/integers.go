@@ -229,6 +229,7 @@ type integerCall struct {
 func runIntegers(c *Call, state State) error {
 	s := state.(*integers)
 	s.once.Do(s.ready)
+	c.left = true
 	k, ok := c.kept.(*integerCall)
 	if !ok {
 		k = &integerCall{IntegerCall: IntegerCall{Threads: c.Threads, Parallel: c.Parallel, Alloc: c.Alloc}}

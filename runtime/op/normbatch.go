@@ -18,7 +18,7 @@ func runBatchNorm[T number](c *Call, _ State) error {
 	}
 	switch {
 	case len(j.x) == 0:
-	case isFloat32[T]() && (channelsInner(&in.Meta, in.Rank()-2) || in.Rank() == 2 && in.Contiguous()) && kernel.GemmF32(c.Tier) != nil:
+	case isFloat32[T]() && (channelsInner(&in.Meta, in.Rank()-2) || in.Contiguous() && len(j.x) == int(in.Sizes[0])*n) && kernel.GemmF32(c.Tier) != nil:
 		if err := j.repeat(c); err != nil {
 			return err
 		}

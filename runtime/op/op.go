@@ -237,8 +237,10 @@ type Call struct {
 	Alloc func(n int) ([]byte, error)
 
 	kept any // what keep keeps
-	// same says that since the last call of this kernel nothing has changed but bytes of tensors, and where they lie.
+	// same says that since the last call of this kernel nothing has changed but bytes of tensors, and where they lie; and that kept is
+	// of a call with these sizes.
 	same bool
+	left bool // kept is of the last call that was not same, or later
 }
 
 // bounds are c.Bounds, infinite without.

@@ -104,8 +104,10 @@ func runMaxPool[T number](c *Call, spatial int) error {
 		return err
 	}
 	p := newPlanes(&c.Args[0].Tensor.Meta, &c.Out[0].Meta, spatial)
-	if done, err := vectorMax[T](c, &p, windows); done || err != nil {
-		return err
+	if spatial == 2 {
+		if done, err := vectorMax[T](c, &p, windows); done || err != nil {
+			return err
+		}
 	}
 	return maxOver[T](c, &p, spatial, func(d, i int) extent { return windows[d].extent(i, p.size[3-spatial+d]) })
 }

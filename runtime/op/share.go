@@ -20,8 +20,9 @@ func share[J any, P part[J]](c *Call, job *J, n, grain int) {
 	c.Parallel(n, grain, k.run)
 }
 
-// keep is the place of a job in c: the last call's if that had such a job.
+// keep is the place of a job in c, which is laid out there for calls that are the same: an earlier call's if that had such a job.
 func keep[J any, P part[J]](c *Call) *kept[J] {
+	c.left = true
 	k, ok := c.kept.(*kept[J])
 	if !ok {
 		k = new(kept[J])

@@ -17,11 +17,11 @@ func dataFiles(paths []string) ([]pte.NamedData, error) {
 	for _, path := range paths {
 		file, _, err := executor.MapFile(path)
 		if err != nil {
-			return nil, fault(path, err)
+			return nil, faultOf(path, err)
 		}
 		list, err := ptd.Read(file)
 		if err != nil {
-			return nil, fault(path, err)
+			return nil, faultOf(path, err)
 		}
 		all = append(all, list...)
 	}
@@ -41,7 +41,7 @@ type entryJSON struct {
 func inspectData(path string, file []byte, asJSON bool, w io.Writer) error {
 	list, err := ptd.Read(file)
 	if err != nil {
-		return fault(path, err)
+		return faultOf(path, err)
 	}
 	entries := make([]entryJSON, len(list))
 	for i, d := range list {

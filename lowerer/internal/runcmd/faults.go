@@ -36,6 +36,23 @@ const makeAgain = "the file is damaged, or not made by this version; copy it aga
 
 // fault is an error of the executor about the program at path.
 func fault(path string, err error) *diag.Error {
+	e := faultOf(path, err)
+	if e.Code == diag.ProgramMalformed {
+		switch head, ok := headOf(path); {
+		case !ok:
+		case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+			return diag.New(e.Code, path, "this is a zip archive, such as a .pt2, and no program").WithHint("`pte lower %s` makes one of it", path)
+		case len(head) == 0:
+			return diag.New(e.Code, path, "the file is empty").WithHint(makeAgain)
+		case isText(head):
+			return diag.New(e.Code, path, "this is text, and no program").WithHint("a program is a .pte; `pte lower MODEL.pt2` makes one")
+		}
+	}
+	return e
+}
+
+// faultOf is fault for a program or a data file.
+func faultOf(path string, err error) *diag.Error {
 	if errors.Is(err, fs.ErrNotExist) || executor.CodeOf(err) == pte.AccessFailed {
 		hint := "check the path; it counts from the folder that you stand in"
 		if errors.Is(err, syscall.EISDIR) {
@@ -49,16 +66,6 @@ func fault(path string, err error) *diag.Error {
 		c.code, c.hint = diag.ProgramMalformed, makeAgain
 	}
 	text := strings.TrimSuffix(err.Error(), ": "+et.String())
-	if c.code == diag.ProgramMalformed {
-		switch head := headOf(path); {
-		case bytes.HasPrefix(head, []byte("PK\x03\x04")):
-			return diag.New(c.code, path, "this is a zip archive, such as a .pt2, and no program").WithHint("`pte lower %s` makes one of it", path)
-		case len(head) == 0:
-			return diag.New(c.code, path, "the file is empty").WithHint(makeAgain)
-		case isText(head):
-			return diag.New(c.code, path, "this is text, and no program").WithHint("a program is a .pte; `pte lower MODEL.pt2` makes one")
-		}
-	}
 	if strings.Contains(text, "possible infinite loop") {
 		c.code, c.hint = diag.ProgramLimits, "the program jumps for ever; lower the model again"
 	}
@@ -70,16 +77,16 @@ func fault(path string, err error) *diag.Error {
 // headMost is how many bytes of a file tell what it is.
 const headMost = 512
 
-// headOf are the first bytes of a file; none of one that cannot be read.
-func headOf(path string) []byte {
+// headOf are the first bytes of a file; false if it cannot be read.
+func headOf(path string) ([]byte, bool) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	defer f.Close()
 	head := make([]byte, headMost)
-	n, _ := io.ReadFull(f, head)
-	return head[:n]
+	n, err := io.ReadFull(f, head)
+	return head[:n], err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // isText reports whether the bytes are printed, in UTF-8; the last ones may be part of a rune.

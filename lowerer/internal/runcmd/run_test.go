@@ -76,6 +76,14 @@ func TestNoProgram(t *testing.T) {
 	if !errors.As(err, &e) || !strings.Contains(e.Error(), "is a directory") || e.Hint != "name a file in it" {
 		t.Errorf("a folder: got %v", err)
 	}
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte("text"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = runWith(Options{Program: testdata + "add/portable.pte", Data: []string{text}})
+	if err == nil || strings.Contains(err.Error(), "no program") {
+		t.Errorf("a data file: got %v", err)
+	}
 }
 
 // TestResults has the type of each output, and a tensor's sizes, also if it has none.

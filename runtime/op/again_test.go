@@ -1,0 +1,141 @@
+package op
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// TestPoolAgain holds calls of one invoker, whose input has other sizes now and then, against those of new ones.
+func TestPoolAgain(t *testing.T) {
+	inner := []uint8{0, 2, 3, 1}
+	for _, c := range []struct {
+		name   string
+		k      *Kernel
+		outs   int
+		args   []any
+		sizes  []dims
+		order  []uint8
+		unread uint32
+	}{
+		{"avg 9x9 inner", &AvgPool2dF32, 1, []any{dims{9, 9}, dims{1, 1}, dims{4, 4}, false, false, nil}, []dims{{1, 16, 6, 6}, {1, 16, 6, 6}, {1, 16, 12, 12}, {1, 16, 12, 12}, {1, 16, 6, 6}}, inner, 0},
+		{"adaptive avg inner", &AdaptiveAvgPool2dF32, 1, []any{dims{1, 1}}, []dims{{1, 16, 7, 7}, {1, 16, 12, 12}, {1, 16, 12, 12}}, inner, 0},
+		{"adaptive avg outer", &AdaptiveAvgPool2dF32, 1, []any{dims{1, 1}}, []dims{{1, 16, 1, 1}, {1, 16, 12, 12}, {1, 16, 12, 12}}, nil, 0},
+		{"adaptive max inner", &AdaptiveMaxPool2dF32, 2, []any{dims{1, 1}}, []dims{{1, 16, 7, 7}, {1, 16, 12, 12}, {1, 16, 12, 12}}, inner, 0},
+		{"max outer", &MaxPool2dWithIndicesF32, 2, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, false}, []dims{{1, 16, 1, 1}, {1, 16, 12, 12}, {1, 16, 12, 12}}, nil, 0},
+		{"max outer unread", &MaxPool2dWithIndicesF32, 2, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, false}, []dims{{1, 16, 1, 1}, {1, 16, 12, 12}, {1, 16, 12, 12}}, nil, 2},
+		{"avg outer", &AvgPool2dF32, 1, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, false, true, nil}, []dims{{1, 16, 1, 1}, {1, 16, 12, 12}, {1, 16, 12, 12}}, nil, 0},
+		{"batches", &AvgPool2dF32, 1, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, false, true, nil}, []dims{{3, 16, 8, 8}, {1, 16, 8, 8}, {1, 16, 8, 8}, {0, 16, 8, 8}, {0, 16, 8, 8}, {3, 16, 8, 8}, {3, 16, 8, 8}}, inner, 0},
+	} {
+		for _, tier := range kernel.Tiers() {
+			t.Run(c.name+"/"+tier.String(), func(t *testing.T) {
+				sig := ParseSignature(c.k.Def.Schema)
+				input := func(round int) *tensor.Tensor {
+					x := wave(c.sizes[round]...)
+					if c.order != nil {
+						x = ordered(x, c.order...)
+					}
+					for i, v := range elems[float32](x) {
+						elems[float32](x)[i] = v * float32(round+1)
+					}
+					return x
+				}
+				bind := func(x *tensor.Tensor) *Invoker {
+					args := vals(append([]any{x}, c.args...)...)
+					infer := Infer{Args: args, Out: make([]tensor.Meta, c.outs)}
+					if err := c.k.Def.Infer(&infer); err != nil {
+						t.Fatal(err)
+					}
+					var outs []*tensor.Tensor
+					for i := range infer.Out {
+						outs = append(outs, &tensor.Tensor{Meta: infer.Out[i].Clone()})
+						outs[i].Data = AlignedBytes(1 << 16)[:outs[i].Nbytes()]
+					}
+					plan, err := Prepare(c.k, &sig, args, infer.Out, Options{Tier: tier})
+					if err != nil {
+						t.Fatal(err)
+					}
+					plan.SetUnread(c.unread)
+					v := plan.Bind(args, outs, &Env{Temp: new(Temp)})
+					v.Stable = true
+					return v
+				}
+				v := bind(input(0))
+				for round := range c.sizes {
+					x := input(round)
+					*v.Args[0].Tensor = *x
+					fresh := bind(x)
+					if err := errors.Join(v.Call(), fresh.Call()); err != nil {
+						t.Fatal(err)
+					}
+					if err := sameResults(fresh.Outs[0], v.Outs[0]); err != nil {
+						t.Errorf("call %d: %v", round, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestConvolutionAgainOfVolumes is TestPoolAgain of convolutions of three dimensions with channels innermost, one of which has no taps.
+func TestConvolutionAgainOfVolumes(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		w           dims
+		stride, pad dims
+		transposed  bool
+		groups      int
+		max         dims
+		sizes       []dims
+	}{
+		{"segments", dims{16, 16, 1, 3, 3}, dims{1, 1, 1}, dims{0, 1, 1}, false, 1, dims{1, 16, 2, 8, 8}, []dims{{1, 16, 1, 8, 8}, {1, 16, 1, 8, 8}, {1, 16, 2, 8, 8}, {1, 16, 2, 8, 8}, {1, 16, 1, 8, 8}}},
+		{"transposed", dims{16, 16, 1, 4, 4}, dims{1, 2, 2}, dims{0, 1, 1}, true, 1, dims{1, 16, 2, 4, 4}, []dims{{1, 16, 1, 4, 4}, {1, 16, 1, 4, 4}, {1, 16, 2, 4, 4}, {1, 16, 2, 4, 4}, {1, 16, 1, 4, 4}}},
+		{"segments small", dims{16, 16, 1, 3, 3}, dims{1, 1, 1}, dims{0, 1, 1}, false, 1, dims{1, 16, 2, 2, 2}, []dims{{1, 16, 1, 2, 2}, {1, 16, 1, 2, 2}, {1, 16, 2, 2, 2}, {1, 16, 2, 2, 2}, {1, 16, 1, 2, 2}}},
+		{"transposed max 1", dims{16, 16, 1, 4, 4}, dims{1, 2, 2}, dims{0, 1, 1}, true, 1, dims{1, 16, 1, 4, 4}, []dims{{1, 16, 1, 4, 4}, {1, 16, 1, 4, 4}}},
+		{"depthwise fixed D 2", dims{16, 1, 1, 3, 3}, dims{1, 1, 1}, dims{0, 1, 1}, false, 16, dims{1, 16, 2, 8, 8}, []dims{{1, 16, 2, 8, 8}}},
+		{"depthwise no pad", dims{16, 1, 1, 3, 3}, dims{1, 1, 1}, dims{0, 0, 0}, false, 16, dims{1, 16, 2, 8, 8}, []dims{{1, 16, 2, 8, 8}}},
+		{"depthwise", dims{16, 1, 1, 3, 3}, dims{1, 1, 1}, dims{0, 1, 1}, false, 16, dims{1, 16, 2, 8, 8}, []dims{{1, 16, 1, 8, 8}, {1, 16, 1, 8, 8}, {1, 16, 2, 8, 8}, {1, 16, 2, 8, 8}, {1, 16, 1, 8, 8}}},
+	} {
+		for _, tier := range kernel.Tiers() {
+			t.Run(c.name+"/"+tier.String(), func(t *testing.T) {
+				order := lastOrder(5, true)
+				w := wave(c.w...)
+				bind := func(tier kernel.Tier, sizes dims) *Invoker {
+					v := boundConv(t, tier, &Env{Temp: new(Temp)}, vals(ordered(wave(sizes...), order...), w, nil, c.stride, c.pad, dims{1, 1, 1}, c.transposed, dims{0, 0, 0}, c.groups), nil)
+					v.Stable = true
+					return v
+				}
+				defer func() {
+					if r := recover(); r != nil {
+						t.Error("panic:", r)
+					}
+				}()
+				v := bind(tier, c.max)
+				for round, sizes := range c.sizes {
+					x := ordered(wave(sizes...), order...)
+					for i, v := range elems[float32](x) {
+						elems[float32](x)[i] = v * float32(round+1)
+					}
+					*v.Args[0].Tensor = *x
+					fresh := bind(kernel.Scalar, sizes)
+					*fresh.Args[0].Tensor = *x
+					if err := errors.Join(v.Call(), fresh.Call()); err != nil {
+						t.Fatal(err)
+					}
+					if err := sameResults(fresh.Outs[0], v.Outs[0]); err != nil {
+						t.Errorf("call %d: %v", round, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestMaxPool3dOfOneDeep pools an input of one plane, which is no pool of two dimensions; call holds every tier against scalar.
+func TestMaxPool3dOfOneDeep(t *testing.T) {
+	if _, err := call(&MaxPool3dWithIndicesF32, 2, true, wave(1, 4, 1, 10, 12), dims{1, 1, 3}, dims{1, 1, 1}, dims{0, 0, 1}, dims{1, 1, 1}, false); err != nil {
+		t.Error(err)
+	}
+}
