@@ -42,11 +42,20 @@ func (p *pairs) fusePointwise() {
 	}
 	for j := len(p.steps) - 1; j > 0; j-- {
 		if f.links[j].Plan != nil && !p.gone[j] {
-			if list := f.linked(j); len(list) > 1 {
+			if list := f.linked(j); len(list) > 1 || f.castsMuch(j) {
 				f.fuse(list)
 			}
 		}
 	}
+}
+
+// leastCast is how many elements are cast in pieces, so that they stay in a cache meanwhile.
+const leastCast = 1 << 12
+
+// castsMuch reports whether step j by itself runs faster as a fused one.
+func (f *pointwise) castsMuch(j int) bool {
+	l := &f.links[j]
+	return l.Casts() && f.vals[f.steps[j].outs[0]].Tensor.Numel() >= leastCast
 }
 
 // linked are the steps that can run where step j does, and that, in order.

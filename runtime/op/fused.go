@@ -21,12 +21,12 @@ type Link struct {
 	Out tensor.Meta
 }
 
-// Fuses reports whether the operator can be a link: it computes in the types that its tensors have, and one of them is as
-// large as its result.
+// Fuses reports whether the operator can be a link: it computes in the types that its tensors have, or in one that those of its kernel's
+// type are cast to, and one of them is as large as its result.
 func (l *Link) Fuses() bool {
 	p := l.Plan
 	k := p.Kernel
-	if k.Def.Tags&(Pointwise|Random|DataDependent|ReadsData) != Pointwise || k.Cast || p.state != nil || p.scratch > 0 || p.consts != nil ||
+	if k.Def.Tags&(Pointwise|Random|DataDependent|ReadsData) != Pointwise || p.state != nil || p.scratch > 0 || p.consts != nil ||
 		!slices.Equal(p.inPlace, []int{-1}) {
 		return false
 	}
@@ -37,7 +37,7 @@ func (l *Link) Fuses() bool {
 			continue
 		}
 		o := operandOf(&l.Out, &t.Meta)
-		if o.odd || p.argType(i, t.DType) != t.DType {
+		if o.odd || p.argType(i, t.DType) != t.DType && !(k.Cast && t.DType == k.DType) {
 			return false
 		}
 		large = large || o.inner == 1 && slices.Equal(t.Sizes, l.Out.Sizes)
@@ -45,6 +45,9 @@ func (l *Link) Fuses() bool {
 	infer := Infer{Args: l.Args, Out: []tensor.Meta{{DType: l.Out.DType}}}
 	return large && k.Def.Infer(&infer) == nil && infer.Out[0].DType == l.Out.DType && slices.Equal(infer.Out[0].Sizes, l.Out.Sizes)
 }
+
+// Casts reports whether the operator computes in another type than that of its kernel.
+func (l *Link) Casts() bool { return l.Plan.Kernel.Cast }
 
 // operand says where a tensor that broadcasts has the element that belongs to element i of the result: at i/inner%count, unless
 // it is odd.
@@ -111,6 +114,7 @@ func at(out, m *tensor.Meta, i int) (from int) {
 type fused struct {
 	links   []fusedLink
 	results int // how many results of links there are at a time, but the last
+	wide    int // how many arguments and results of a link that casts
 }
 
 // fusedLink is a link that is prepared.
@@ -129,6 +133,9 @@ func PrepareFused(links []Link) *Plan {
 	f := &fused{}
 	for _, l := range links {
 		f.links = append(f.links, fusedLink{Link: l})
+		if l.Casts() {
+			f.wide = max(f.wide, len(l.Args)+1)
+		}
 	}
 	if tier != kernel.Scalar {
 		f.simplify()

@@ -70,6 +70,11 @@ func (c *fuseCase) fused(t *testing.T, tier kernel.Tier) *Plan {
 	links := make([]Link, len(c.links))
 	for k, l := range c.links {
 		sig := ParseSignature(l.k.Def.Schema)
+		for i := range args[k] {
+			if x := args[k][i].Tensor; x != nil { // which is no constant
+				args[k][i].Tensor = &tensor.Tensor{Meta: x.Meta}
+			}
+		}
 		plan, err := Prepare(l.k, &sig, args[k], []tensor.Meta{results[k].Meta}, Options{Tier: tier})
 		if err != nil {
 			t.Fatal(err)
@@ -128,7 +133,13 @@ func TestFused(t *testing.T) {
 		"hardswish and more":     {[]*tensor.Tensor{wave(3, 4000)}, whole7, 3},
 		"slope by channel":       {[]*tensor.Tensor{wave(2, 10, 40, 30), wave(10, 1, 1)}, preluOf(), 1},
 		"slope by channel, last": {[]*tensor.Tensor{last(wave(2, 10, 40, 30)), wave(10, 1, 1)}, preluOf(), 1},
-		"slope for all":          {[]*tensor.Tensor{wave(2, 10, 40, 30), wave(1)}, preluOf(), 1},
+		"half":                   {rounded(tensor.Half, wave(3, 77777)), []linkCase{{&SigmoidF16, []any{whole(0)}}, {&MulF16, []any{whole(0), made(0)}}}, 2},
+		"one of half":            {rounded(tensor.Half, wave(3, 4000)), []linkCase{{&HardtanhF16, []any{whole(0), 0, 6}}}, 1},
+		"half by channel": {rounded(tensor.BFloat16, last(wave(2, 10, 40, 30)), wave(1, 10, 1, 1), last(wave(2, 10, 40, 30))),
+			[]linkCase{{&MulBF16, []any{whole(0), whole(1)}}, {&AddBF16, []any{made(0), whole(2), 2}}, {&TanhBF16, []any{made(1)}}}, 3},
+		"half and bool": {rounded(tensor.Half, wave(60, 60), wave(60, 1)),
+			[]linkCase{{&GtF16, []any{whole(0), whole(1)}}, {&LogicalNotBool, []any{made(0)}}, {&WhereSelfF16, []any{made(1), whole(0), whole(1)}}}, 3},
+		"slope for all": {[]*tensor.Tensor{wave(2, 10, 40, 30), wave(1)}, preluOf(), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, tier := range []kernel.Tier{kernel.Scalar, kernel.Best()} {
@@ -164,6 +175,14 @@ func TestFused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// rounded are tensors of Float in another type.
+func rounded(d tensor.ScalarType, list ...*tensor.Tensor) (all []*tensor.Tensor) {
+	for _, t := range list {
+		all = append(all, halfOf(t, d))
+	}
+	return all
 }
 
 // valsOf is vals of tensors.

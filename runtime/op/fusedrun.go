@@ -21,10 +21,11 @@ type fusedJob struct {
 
 // fusedWorker is what one thread has: calls of the links, whose tensors are parts of those of the whole.
 type fusedWorker struct {
-	calls []Call
-	tiles []tile // of the operands
-	temps []byte // the results of links
-	err   error
+	calls  []Call
+	stored [][]*tensor.Tensor // the arguments of links that cast, before
+	tiles  []tile             // of the operands
+	temps  []byte             // the results of links, and what one that casts computes with
+	err    error
 }
 
 // tile is an operand that broadcasts, written out for a piece.
@@ -80,9 +81,10 @@ func (j *fusedJob) setup() {
 		j.slots.Count = min(c.Threads, MaxSlots)
 	}
 	for len(j.workers) < j.slots.Count {
-		w := fusedWorker{calls: make([]Call, len(j.links)), tiles: make([]tile, len(j.operands))}
+		w := fusedWorker{calls: make([]Call, len(j.links)), stored: make([][]*tensor.Tensor, len(j.links)), tiles: make([]tile, len(j.operands))}
 		for k := range j.links {
 			w.calls[k] = j.links[k].call(c)
+			w.stored[k] = j.links[k].stored()
 		}
 		j.workers = append(j.workers, w)
 	}
@@ -134,13 +136,29 @@ func (j *fusedJob) span(i int) (lo, hi int) {
 	return lo, min(lo+j.piece, start+j.block, j.n)
 }
 
+// line is a tensor of one dimension.
+func line(t tensor.ScalarType) *tensor.Tensor {
+	return &tensor.Tensor{Meta: tensor.Meta{DType: t, Sizes: make([]tensor.Dim, 1)}}
+}
+
+// stored are the arguments of l as they are before it casts them; nil if it does not.
+func (l *fusedLink) stored() []*tensor.Tensor {
+	if !l.Casts() {
+		return nil
+	}
+	list := make([]*tensor.Tensor, len(l.Args))
+	for i := range list {
+		if t := l.Args[i].Tensor; t != nil {
+			list[i] = line(t.DType)
+		}
+	}
+	return list
+}
+
 // call is a call of l with tensors of one dimension.
 func (l *fusedLink) call(whole *Call) Call {
-	line := func(t tensor.ScalarType) *tensor.Tensor {
-		return &tensor.Tensor{Meta: tensor.Meta{DType: t, Sizes: make([]tensor.Dim, 1)}}
-	}
 	scalars := make([]byte, 2*wordBytes)
-	c := Call{Args: append([]Value(nil), l.Args...), Out: []*tensor.Tensor{line(l.Out.DType)}, Tier: whole.Tier, Threads: 1, Parallel: serially,
+	c := Call{Args: append([]Value(nil), l.Args...), Out: []*tensor.Tensor{line(l.Plan.runType(l.Out.DType))}, Tier: whole.Tier, Threads: 1, Parallel: serially,
 		Bounds: l.Plan.bounds}
 	c.Alloc = func(n int) ([]byte, error) {
 		if n > len(scalars) {
@@ -150,7 +168,7 @@ func (l *fusedLink) call(whole *Call) Call {
 	}
 	for i := range c.Args {
 		if t := c.Args[i].Tensor; t != nil {
-			c.Args[i].Tensor = line(t.DType)
+			c.Args[i].Tensor = line(l.Plan.argType(i, t.DType))
 		}
 	}
 	return c
@@ -159,7 +177,7 @@ func (l *fusedLink) call(whole *Call) Call {
 // place gives the workers their temporaries.
 func (j *fusedJob) place() error {
 	c := j.call
-	size := j.results * j.roomSize()
+	size := (j.results + j.wide) * j.roomSize()
 	each := size
 	for i := range j.operands {
 		each += j.tileSize(i)
@@ -210,27 +228,60 @@ func (j *fusedJob) run(w *fusedWorker, lo, hi int) error {
 		l, c := &j.links[k], &w.calls[k]
 		for i, from := range l.From {
 			t := c.Args[i].Tensor
-			switch {
-			case t == nil:
-			case from >= 0:
+			if t == nil {
+				continue
+			}
+			to := t
+			if w.stored[k] != nil {
+				t = w.stored[k][i]
+			}
+			if from >= 0 {
 				j.operand(w, t, from, lo, hi)
-			default:
+			} else {
 				setLine(t, j.result(w, ^from), n)
 			}
+			if t != to {
+				j.cast(w, i, to, t)
+			}
 		}
-		o := c.Out[0]
-		if size := o.DType.Size(); k == len(j.links)-1 {
-			setLine(o, j.call.Out[0].Data[lo*size:hi*size], n)
+		o, made := c.Out[0], []byte(nil)
+		if size := l.Out.DType.Size(); k == len(j.links)-1 {
+			made = j.call.Out[0].Data[lo*size : hi*size]
 		} else {
-			setLine(o, j.result(w, k), n)
+			made = j.result(w, k)
+		}
+		if o.DType == l.Out.DType {
+			setLine(o, made, n)
+		} else {
+			setLine(o, j.wideRoom(w, len(l.Args)), n)
 		}
 		if l.function != nil {
 			l.function(c.Tier, elems[float32](o), floatsAt(c, 0), floatsAt(c, 1))
 		} else if err := l.Plan.Kernel.Run(c, nil); err != nil {
 			return err
 		}
+		if o.DType != l.Out.DType {
+			CastBytes(made, l.Out.DType, o.Data, o.DType, n)
+		}
 	}
 	return nil
+}
+
+// cast makes to what argument i of a link that casts is in its type.
+func (j *fusedJob) cast(w *fusedWorker, i int, to, t *tensor.Tensor) {
+	n := int(t.Sizes[0])
+	if to.DType == t.DType {
+		setLine(to, t.Data, n)
+		return
+	}
+	setLine(to, j.wideRoom(w, i), n)
+	CastBytes(to.Data, to.DType, t.Data, t.DType, n)
+}
+
+// wideRoom is room i for what a link that casts computes with.
+func (j *fusedJob) wideRoom(w *fusedWorker, i int) []byte {
+	size := j.roomSize()
+	return w.temps[(j.results+i)*size:][:size]
 }
 
 func floatsAt(c *Call, i int) []float32 {
