@@ -18,7 +18,7 @@ type pointwise struct {
 
 // pointwises reports whether a step can run as one with others.
 func pointwises(s step) bool {
-	return s.plan != nil && s.stable && len(s.outs) == 1 && s.plan.Kernel.Def.Tags&op.Pointwise != 0
+	return s.plan != nil && s.stable && len(s.outs) == 1 && s.plan.Kernel.Def.Tags&(op.Pointwise|op.Copies) != 0
 }
 
 // fusePointwise lets pointwise steps run as one where nobody else reads what they give each other: some elements at a time go

@@ -5,7 +5,7 @@ var ToCopy = Def{
 	Schema:     "aten::_to_copy.out(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
 	Functional: "aten::_to_copy",
 	Infer:      inferToCopy,
-	Tags:       Core,
+	Tags:       Core | Copies,
 }
 
 // Clone is aten::clone.out.
@@ -13,7 +13,7 @@ var Clone = Def{
 	Schema:     "aten::clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
 	Functional: "aten::clone",
 	Infer:      inferClone,
-	Tags:       Core,
+	Tags:       Core | Copies,
 }
 
 // Copy is aten::copy.out.
@@ -58,6 +58,7 @@ var ToDimOrderCopy = Def{
 	Schema:     "dim_order_ops::_to_dim_order_copy.out(Tensor self, *, bool non_blocking=False, int[]? dim_order=None, Tensor(a!) out) -> Tensor(a!)",
 	Functional: "dim_order_ops::_to_dim_order_copy",
 	Infer:      inferToDimOrder,
+	Tags:       Copies,
 }
 
 // CloneDimOrder is dim_order_ops::_clone_dim_order.out.
@@ -65,6 +66,7 @@ var CloneDimOrder = Def{
 	Schema:     "dim_order_ops::_clone_dim_order.out(Tensor self, *, bool non_blocking=False, int[]? dim_order=None, Tensor(a!) out) -> Tensor(a!)",
 	Functional: "dim_order_ops::_clone_dim_order",
 	Infer:      inferCloneDimOrder,
+	Tags:       Copies,
 }
 
 // CopyInPlace is aten::copy_, whose out is its first argument.

@@ -26,7 +26,7 @@ type Link struct {
 func (l *Link) Fuses() bool {
 	p := l.Plan
 	k := p.Kernel
-	if k.Def.Tags&(Pointwise|Random|DataDependent|ReadsData) != Pointwise || p.state != nil || p.scratch > 0 || p.consts != nil ||
+	if tags := k.Def.Tags; tags&(Pointwise|Copies) == 0 || tags&(Random|DataDependent|ReadsData) != 0 || p.state != nil || p.scratch > 0 || p.consts != nil ||
 		!slices.Equal(p.inPlace, []int{-1}) {
 		return false
 	}
@@ -43,7 +43,7 @@ func (l *Link) Fuses() bool {
 		large = large || o.inner == 1 && slices.Equal(t.Sizes, l.Out.Sizes)
 	}
 	infer := Infer{Args: l.Args, Out: []tensor.Meta{{DType: l.Out.DType}}}
-	return large && k.Def.Infer(&infer) == nil && infer.Out[0].DType == l.Out.DType && slices.Equal(infer.Out[0].Sizes, l.Out.Sizes)
+	return large && k.Def.Infer(&infer) == nil && (infer.Out[0].DType == l.Out.DType || k.Def.Tags&Copies != 0) && slices.Equal(infer.Out[0].Sizes, l.Out.Sizes)
 }
 
 // Casts reports whether the operator computes in another type than that of its kernel.

@@ -20,6 +20,7 @@ type (
 type linkCase struct {
 	k    *Kernel
 	args []any
+	to   tensor.ScalarType // of the result, where the operator does not say
 }
 
 // fuseCase are operators that run as one.
@@ -49,6 +50,9 @@ func (c *fuseCase) apart(t *testing.T, tier kernel.Tier) (args [][]Value, result
 		infer := Infer{Args: vals(list...), Out: make([]tensor.Meta, 1)}
 		if err := l.k.Def.Infer(&infer); err != nil {
 			t.Fatal(err)
+		}
+		if !infer.Out[0].DType.Valid() {
+			infer.Out[0].DType = l.to
 		}
 		plan, err := Prepare(l.k, &sig, infer.Args, infer.Out, Options{Tier: tier})
 		if err != nil {
@@ -97,12 +101,12 @@ func (c *fuseCase) fused(t *testing.T, tier kernel.Tier) *Plan {
 
 // hardswishOf and preluOf are what programs have in place of these functions.
 func hardswishOf() []linkCase {
-	return []linkCase{{&AddScalarF32, []any{whole(0), 3, 1}}, {&ClampF32, []any{made(0), 0, 6}}, {&MulF32, []any{whole(0), made(1)}},
-		{&DivScalarF32, []any{made(2), 6}}}
+	return []linkCase{{k: &AddScalarF32, args: []any{whole(0), 3, 1}}, {k: &ClampF32, args: []any{made(0), 0, 6}}, {k: &MulF32, args: []any{whole(0), made(1)}},
+		{k: &DivScalarF32, args: []any{made(2), 6}}}
 }
 
 func preluOf() []linkCase {
-	return []linkCase{{&GtScalarF32, []any{whole(0), 0}}, {&MulF32, []any{whole(1), whole(0)}}, {&WhereSelfF32, []any{made(0), whole(0), made(1)}}}
+	return []linkCase{{k: &GtScalarF32, args: []any{whole(0), 0}}, {k: &MulF32, args: []any{whole(1), whole(0)}}, {k: &WhereSelfF32, args: []any{made(0), whole(0), made(1)}}}
 }
 
 // TestFused holds operators that run as one against the same ones apart: the bits are the same, but where a function takes
@@ -111,10 +115,10 @@ func TestFused(t *testing.T) {
 	pool := threads.New(3)
 	defer pool.Close()
 	last := func(x *tensor.Tensor) *tensor.Tensor { return ordered(x, lastOrder(4, true)...) }
-	silu := []linkCase{{&SigmoidF32, []any{whole(0)}}, {&MulF32, []any{whole(0), made(0)}}}
-	scaled := []linkCase{{&MulF32, []any{whole(0), whole(1)}}, {&AddF32, []any{made(0), whole(2), 2}}, {&TanhF32, []any{made(1)}}}
-	chosen := []linkCase{{&GtF32, []any{whole(0), whole(1)}}, {&LogicalNotBool, []any{made(0)}}, {&WhereSelfF32, []any{made(1), whole(0), whole(1)}}}
-	whole7 := append(hardswishOf(), linkCase{&AddF32, []any{made(3), whole(0), 1}}, linkCase{&ReluF32, []any{made(4)}})
+	silu := []linkCase{{k: &SigmoidF32, args: []any{whole(0)}}, {k: &MulF32, args: []any{whole(0), made(0)}}}
+	scaled := []linkCase{{k: &MulF32, args: []any{whole(0), whole(1)}}, {k: &AddF32, args: []any{made(0), whole(2), 2}}, {k: &TanhF32, args: []any{made(1)}}}
+	chosen := []linkCase{{k: &GtF32, args: []any{whole(0), whole(1)}}, {k: &LogicalNotBool, args: []any{made(0)}}, {k: &WhereSelfF32, args: []any{made(1), whole(0), whole(1)}}}
+	whole7 := append(hardswishOf(), linkCase{k: &AddF32, args: []any{made(3), whole(0), 1}}, linkCase{k: &ReluF32, args: []any{made(4)}})
 	for name, c := range map[string]fuseCase{
 		"one element":            {[]*tensor.Tensor{wave(1)}, silu, 2},
 		"no elements":            {[]*tensor.Tensor{wave(0, 3)}, silu, 2},
@@ -133,12 +137,14 @@ func TestFused(t *testing.T) {
 		"hardswish and more":     {[]*tensor.Tensor{wave(3, 4000)}, whole7, 3},
 		"slope by channel":       {[]*tensor.Tensor{wave(2, 10, 40, 30), wave(10, 1, 1)}, preluOf(), 1},
 		"slope by channel, last": {[]*tensor.Tensor{last(wave(2, 10, 40, 30)), wave(10, 1, 1)}, preluOf(), 1},
-		"half":                   {rounded(tensor.Half, wave(3, 77777)), []linkCase{{&SigmoidF16, []any{whole(0)}}, {&MulF16, []any{whole(0), made(0)}}}, 2},
-		"one of half":            {rounded(tensor.Half, wave(3, 4000)), []linkCase{{&HardtanhF16, []any{whole(0), 0, 6}}}, 1},
+		"half":                   {rounded(tensor.Half, wave(3, 77777)), []linkCase{{k: &SigmoidF16, args: []any{whole(0)}}, {k: &MulF16, args: []any{whole(0), made(0)}}}, 2},
+		"one of half":            {rounded(tensor.Half, wave(3, 4000)), []linkCase{{k: &HardtanhF16, args: []any{whole(0), 0, 6}}}, 1},
 		"half by channel": {rounded(tensor.BFloat16, last(wave(2, 10, 40, 30)), wave(1, 10, 1, 1), last(wave(2, 10, 40, 30))),
-			[]linkCase{{&MulBF16, []any{whole(0), whole(1)}}, {&AddBF16, []any{made(0), whole(2), 2}}, {&TanhBF16, []any{made(1)}}}, 3},
+			[]linkCase{{k: &MulBF16, args: []any{whole(0), whole(1)}}, {k: &AddBF16, args: []any{made(0), whole(2), 2}}, {k: &TanhBF16, args: []any{made(1)}}}, 3},
+		"half as float": {rounded(tensor.Half, wave(50, 333), wave(50, 333)), []linkCase{{k: &ToDimOrderCopyF32, args: []any{whole(0), false, nil}, to: tensor.Float},
+			{k: &SigmoidF32, args: []any{made(0)}}, {k: &ToDimOrderCopyF16, args: []any{made(1), false, nil}, to: tensor.Half}, {k: &MulF16, args: []any{made(2), whole(1)}}}, 4},
 		"half and bool": {rounded(tensor.Half, wave(60, 60), wave(60, 1)),
-			[]linkCase{{&GtF16, []any{whole(0), whole(1)}}, {&LogicalNotBool, []any{made(0)}}, {&WhereSelfF16, []any{made(1), whole(0), whole(1)}}}, 3},
+			[]linkCase{{k: &GtF16, args: []any{whole(0), whole(1)}}, {k: &LogicalNotBool, args: []any{made(0)}}, {k: &WhereSelfF16, args: []any{made(1), whole(0), whole(1)}}}, 3},
 		"slope for all": {[]*tensor.Tensor{wave(2, 10, 40, 30), wave(1)}, preluOf(), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -213,7 +219,7 @@ func checkFused(t *testing.T, got, want *tensor.Tensor, near bool) {
 // TestFusedOfOtherSizes calls a plan for sizes that are smaller than those that it was made for, so that they broadcast in
 // other ways.
 func TestFusedOfOtherSizes(t *testing.T) {
-	links := []linkCase{{&SigmoidF32, []any{whole(0)}}, {&MulF32, []any{made(0), whole(1)}}, {&AddF32, []any{made(1), whole(2), 1}}}
+	links := []linkCase{{k: &SigmoidF32, args: []any{whole(0)}}, {k: &MulF32, args: []any{made(0), whole(1)}}, {k: &AddF32, args: []any{made(1), whole(2), 1}}}
 	large := fuseCase{[]*tensor.Tensor{wave(6, 50, 40), wave(6, 50, 40), wave(6, 50, 40)}, links, 3}
 	for _, tier := range []kernel.Tier{kernel.Scalar, kernel.Best()} {
 		plan := large.fused(t, tier)

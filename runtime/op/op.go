@@ -38,6 +38,8 @@ const (
 	// Ordered marks one whose kernels run as well with channels innermost as in row-major order, and give outs the order of the
 	// first argument, or that of the members if it is a list.
 	Ordered
+	// Copies marks one whose out has the elements of its first argument, in its own type and order.
+	Copies
 )
 
 // Key says from which element type a call picks its kernel.
