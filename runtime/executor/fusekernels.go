@@ -25,8 +25,8 @@ type pairs struct {
 }
 
 // fuseKernels lets products and convolutions bound their results themselves, where a bound alone reads these, and pointwise
-// operators run as one. A bound gives the same bits, but for the sign of what rounds to zero in Half. Such a step has the handle of its last instruction; memory is planned
-// anew, in an arena that is not larger.
+// operators run as one. A bound gives the same bits, but for the sign of what rounds to zero in Half. Such a step has the handle of its
+// last instruction; memory is planned anew, in an arena that is not larger.
 func (m *method) fuseKernels() {
 	fuses := func(s step) bool { return clamps(s) || pointwises(s) }
 	if m.prog.tracesIntermediates() || !slices.ContainsFunc(m.steps, fuses) || !m.inLine() {

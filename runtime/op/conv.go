@@ -168,9 +168,7 @@ func hasVectors(w *tensor.Tensor, out *tensor.Meta, t kernel.Tier) bool {
 }
 
 // asFloat reports whether kernels of d compute in Float.
-func asFloat(d tensor.ScalarType) bool {
-	return d == tensor.Float || d == tensor.Half || d == tensor.BFloat16
-}
+func asFloat(d tensor.ScalarType) bool { return d == tensor.Float || isHalf(d) }
 
 // convOrder is the input as a convolution sees it that gives out: with the channels innermost as in out where it runs best
 // so, else in its plain order.

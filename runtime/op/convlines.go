@@ -38,7 +38,7 @@ func vectorLines(call *Call, j *convJob[float32]) (bool, error) {
 	if !fits() {
 		return false, nil
 	}
-	if l.window && l.in.size[0] == 1 && l.pad[0] == 0 && l.frames() {
+	if l.window && l.frames() {
 		l.widen(&l.conv)
 	}
 	k := keep[lines](call)
@@ -50,11 +50,11 @@ func vectorLines(call *Call, j *convJob[float32]) (bool, error) {
 // one for every two of its products.
 const framedElements = 256
 
-// frames reports whether a frame costs less than the positions at the ends of rows.
+// frames reports whether there can be a frame, which has one depth, and costs less than the positions at the ends of rows.
 func (l *lines) frames() bool {
 	_, ends, _ := l.border(2)
 	in := &l.in
-	return ends > 0 && (in.size[1]+2*l.pad[1])*(in.size[2]+2*l.pad[2])*in.channels <= (framedElements+in.channels*l.taps()/2)*ends*l.out.size[1]
+	return in.size[0] == 1 && l.pad[0] == 0 && ends > 0 && (in.size[1]+2*l.pad[1])*(in.size[2]+2*l.pad[2])*in.channels <= (framedElements+in.channels*l.taps()/2)*ends*l.out.size[1]
 }
 
 // inner reports whether the channels of a position make a line.

@@ -226,30 +226,16 @@ func (j *fusedJob) run(w *fusedWorker, lo, hi int) error {
 	n := hi - lo
 	for k := range j.links {
 		l, c := &j.links[k], &w.calls[k]
-		for i, from := range l.From {
-			t := c.Args[i].Tensor
-			if t == nil {
-				continue
-			}
-			to := t
-			if w.stored[k] != nil {
-				t = w.stored[k][i]
-			}
-			if from >= 0 {
-				j.operand(w, t, from, lo, hi)
-			} else {
-				setLine(t, j.result(w, ^from), n)
-			}
-			if t != to {
-				j.cast(w, i, to, t)
+		for i := range l.From {
+			if c.Args[i].Tensor != nil {
+				j.argument(w, k, i, lo, hi)
 			}
 		}
-		o, made := c.Out[0], []byte(nil)
-		if size := l.Out.DType.Size(); k == len(j.links)-1 {
-			made = j.call.Out[0].Data[lo*size : hi*size]
-		} else {
+		made := j.call.Out[0].Data[lo*j.call.Out[0].DType.Size():]
+		if k < len(j.links)-1 {
 			made = j.result(w, k)
 		}
+		o := c.Out[0]
 		if o.DType == l.Out.DType {
 			setLine(o, made, n)
 		} else {
@@ -267,15 +253,23 @@ func (j *fusedJob) run(w *fusedWorker, lo, hi int) error {
 	return nil
 }
 
-// cast makes to what argument i of a link that casts is in its type.
-func (j *fusedJob) cast(w *fusedWorker, i int, to, t *tensor.Tensor) {
-	n := int(t.Sizes[0])
-	if to.DType == t.DType {
-		setLine(to, t.Data, n)
-		return
+// argument puts what elements lo to hi see of argument i into the call of link k, in the type that the kernel takes.
+func (j *fusedJob) argument(w *fusedWorker, k, i, lo, hi int) {
+	to := w.calls[k].Args[i].Tensor
+	t := to
+	if w.stored[k] != nil && w.stored[k][i].DType != to.DType {
+		t = w.stored[k][i]
 	}
-	setLine(to, j.wideRoom(w, i), n)
-	CastBytes(to.Data, to.DType, t.Data, t.DType, n)
+	if from := j.links[k].From[i]; from >= 0 {
+		j.operand(w, t, from, lo, hi)
+	} else {
+		setLine(t, j.result(w, ^from), hi-lo)
+	}
+	if t != to {
+		n := int(t.Sizes[0])
+		setLine(to, j.wideRoom(w, i), n)
+		CastBytes(to.Data, to.DType, t.Data, t.DType, n)
+	}
 }
 
 // wideRoom is room i for what a link that casts computes with.

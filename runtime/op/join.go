@@ -111,7 +111,7 @@ func runCat[T word](c *Call, _ State) error {
 		if legacyEmpty(t) {
 			continue
 		}
-		shared := c.Threads > 1 && parallel(c, t.Numel())
+		shared := c.Threads > 1 && parallel(c, t.Numel()) // one thread copies sections sooner than it divides a move
 		if shared || !copySection[T](out, t, section{dim, at, int(t.Sizes[dim])}, true) {
 			k := keep[moved[T]](c)
 			k.job.layOut(placeMove(&t.Meta, &out.Meta, dim, at), shared)

@@ -29,6 +29,10 @@ func runBatchNorm[T number](c *Call, _ State) error {
 	default:
 		eachChannel(&in.Meta, func(ch, start, step, n int) {
 			scale, shift := j.affine(ch)
+			if step == 1 {
+				scaleRow(c.Tier, j.o[start:start+n], j.x[start:start+n], scale, shift)
+				return
+			}
 			for i := range n {
 				k := start + i*step
 				j.o[k] = T(float64(float64(j.x[k])*scale) + shift)
@@ -79,6 +83,7 @@ func (j *batchNorm[T]) repeat(c *Call) error {
 	return nil
 }
 
+// share computes all runs, on several threads if there are many elements.
 func (j *batchNorm[T]) share(c *Call) {
 	runs := (len(j.x) + j.run - 1) / j.run
 	if parallel(c, len(j.x)) {
@@ -98,8 +103,8 @@ func (j *batchNorm[T]) parts(lo, hi int) {
 			scale, shift := j.affine(i % len(j.mean))
 			scaleRow(j.tier, o, x, scale, shift)
 		} else if !kernel.AffineRowF32(j.tier, floats(o), floats(x), j.scales[:len(x)], j.shifts[:len(x)], 0, 1) {
-			for k, v := range floats(x) {
-				floats(o)[k] = float32(float64(float64(v)*float64(j.scales[k])) + float64(j.shifts[k]))
+			for k := range x {
+				scaleRow(j.tier, o[k:k+1], x[k:k+1], float64(j.scales[k]), float64(j.shifts[k]))
 			}
 		}
 		if j.bounds != kernel.Unclamped && !(isFloat32[T]() && kernel.ClampF32(j.tier, floats(o), floats(o), j.bounds)) {
