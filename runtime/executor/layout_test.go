@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -112,21 +113,16 @@ func TestLayoutOfNorms(t *testing.T) {
 		t.Skip("the scalar tier prefers no order")
 	}
 	for _, other := range []bool{false, true} {
-		p := plan(nil, nil)
-		g := &maker{r: rand.New(rand.NewPCG(1, 1)), plan: p.Plans[0], first: map[int32]int{}, last: map[int32]int{}, constants: [][]byte{nil}, shape: []int32{1, 16, 8, 8}}
-		x := g.tensor(tensor.Float, g.shape...)
-		g.first[x] = -1
+		g := newMaker(rand.New(rand.NewPCG(1, 1)), 1, 16, 8, 8)
+		x := g.input()
 		norm := g.normalized(g.convolution(x, g.weights(false, 16, 16, 3, 3), true))
 		g.values = []int32{g.float("aten::relu.out", true, norm)} // which the other one is, too
 		if other {
 			g.values = []int32{x}
 		}
 		g.joined(norm)
-		out := g.values[len(g.values)-1]
-		g.plan.Inputs, g.plan.Outputs, g.last[out] = []int32{x}, []int32{out}, len(g.calls)
-		g.place(1)
-		g.plan.Chains = []pte.Chain{{Instructions: g.calls}}
-		p.ConstantBuffers = g.constants
+		g.output(g.values[len(g.values)-1])
+		p := g.finish(1)
 		m := loadOf(t, p, LoadOptions{Kernels: op.Kernels}).methods[0]
 		both := slices.IndexFunc(m.vals, func(v op.Value) bool {
 			return v.Tensor != nil && len(v.Tensor.Sizes) == 4 && v.Tensor.Sizes[1] == 32 && v.Tensor.Sizes[0] == 1
@@ -136,9 +132,7 @@ func TestLayoutOfNorms(t *testing.T) {
 				t.Errorf("value %d has the order %v", v, m.vals[v].Tensor.DimOrder)
 			}
 		}
-		got, _ := resultsOf(t, p, 1, nil)
-		want, _ := resultsOf(t, p, 1, values{&scribe{}})
-		checkNear(t, "norm", got, want, 5e-5)
+		checkAlone(t, "norm", p)
 	}
 }
 
@@ -159,50 +153,37 @@ func TestLayoutOfPlaces(t *testing.T) {
 
 // TestLayoutOfLists joins what a convolution makes, as it is and read under another name.
 func TestLayoutOfLists(t *testing.T) {
-	for _, name := range []string{"aten::cat.out", "aten::stack.out"} {
-		for _, shape := range [][]int32{{1, 16, 8}, {1, 16, 4, 6}} {
-			for _, alias := range []bool{false, true} {
-				rank := len(shape)
-				p := plan(nil, nil)
-				g := &maker{r: rand.New(rand.NewPCG(1, 1)), plan: p.Plans[0], first: map[int32]int{}, last: map[int32]int{}, constants: [][]byte{nil}, shape: shape}
-				x := g.tensor(tensor.Float, shape...)
-				g.first[x] = -1
-				ones := func(n int64) int32 { return g.ints(slices.Repeat([]int64{n}, rank-2)...) }
-				y := g.tensor(tensor.Float, shape...)
-				g.call("aten::convolution.out", []int32{y}, x, g.constant(tensor.Float, append([]int32{16, 16}, slices.Repeat([]int32{1}, rank-2)...)...), g.none(), ones(1), ones(0), ones(1), g.no(), ones(0), g.int(1))
-				z := y
-				if alias {
-					z = g.tensor(tensor.Float, shape...)
-				}
-				sh := slices.Clone(shape)
-				sh[1] *= 2
-				if name == "aten::stack.out" {
-					sh = slices.Insert(slices.Clone(shape), 1, 2)
-				}
-				out := g.tensor(tensor.Float, sh...)
-				list := g.add(pte.EValue{Type: pte.TensorList, Items: []int64{int64(z), int64(z)}})
-				g.call(name, []int32{out}, list, g.int(1))
-				g.plan.Inputs, g.plan.Outputs = []int32{x}, []int32{out}
-				g.last[out], g.last[y] = 9, 9
-				delete(g.last, z)
-				g.last[y] = 9
-				g.place(1)
-				if alias {
-					g.plan.Values[z].Tensor.Allocation = g.plan.Values[y].Tensor.Allocation
-				}
-				g.plan.Chains = []pte.Chain{{Instructions: g.calls}}
-				p.ConstantBuffers = g.constants
-				got, _ := resultsOf(t, p, 1, nil)
-				want, _ := resultsOf(t, p, 1, values{&scribe{}})
-				for k := range want {
-					for i := range want[k] {
-						if d := got[k][i] - want[k][i]; d > 1e-3 || d < -1e-3 {
-							t.Errorf("%s %v alias %v: element %d is %v, want %v", name, shape, alias, i, got[k][i], want[k][i])
-							break
-						}
-					}
-				}
-			}
+	for _, shape := range [][]int32{{1, 16, 8}, {1, 16, 4, 6}} {
+		for _, alias := range []bool{false, true} {
+			checkAlone(t, fmt.Sprintf("cat of %v, alias %v", shape, alias), joinedTwice("aten::cat.out", alias, []int32{1, 32, shape[2]}, shape))
+			checkAlone(t, fmt.Sprintf("stack of %v, alias %v", shape, alias), joinedTwice("aten::stack.out", alias, []int32{1, 2, 16, shape[2]}, shape))
 		}
 	}
+}
+
+// joinedTwice puts the result of a convolution of 1x1 behind itself, which makes a tensor of these sizes and all further ones of shape.
+// An alias is another value in its place.
+func joinedTwice(name string, alias bool, sizes, shape []int32) *pte.Program {
+	g := newMaker(rand.New(rand.NewPCG(1, 1)), shape...)
+	ones := slices.Repeat([]int32{1}, len(shape)-2)
+	y := g.convolution(g.input(), g.weights(false, append([]int32{16, 16}, ones...)...), false)
+	z := y
+	if alias {
+		z = g.tensor(tensor.Float, shape...)
+	}
+	o := g.tensor(tensor.Float, append(sizes, shape[3:]...)...)
+	g.call(name, []int32{o}, g.add(pte.EValue{Type: pte.TensorList, Items: []int64{int64(z), int64(z)}}), g.int(1))
+	g.last[y] = g.last[z]
+	g.output(o)
+	p := g.finish(1)
+	g.plan.Values[z].Tensor.Allocation = g.plan.Values[y].Tensor.Allocation
+	return p
+}
+
+// checkAlone holds the results of p against those of its instructions one by one.
+func checkAlone(t *testing.T, what string, p *pte.Program) {
+	t.Helper()
+	got, _ := resultsOf(t, p, 1, nil)
+	want, _ := resultsOf(t, p, 1, values{&scribe{}})
+	checkNear(t, what, got, want, 5e-5)
 }

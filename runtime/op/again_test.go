@@ -14,24 +14,22 @@ func TestPoolAgain(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		k      *Kernel
-		outs   int
 		args   []any
 		sizes  []dims
 		order  []uint8
 		unread uint32
 	}{
-		{"avg 9x9 inner", &AvgPool2dF32, 1, []any{dims{9, 9}, dims{1, 1}, dims{4, 4}, false, false, nil}, []dims{{1, 16, 6, 6}, {1, 16, 6, 6}, {1, 16, 12, 12}, {1, 16, 12, 12}, {1, 16, 6, 6}}, inner, 0},
-		{"adaptive avg inner", &AdaptiveAvgPool2dF32, 1, []any{dims{1, 1}}, []dims{{1, 16, 7, 7}, {1, 16, 12, 12}, {1, 16, 12, 12}}, inner, 0},
-		{"adaptive avg outer", &AdaptiveAvgPool2dF32, 1, []any{dims{1, 1}}, []dims{{1, 16, 1, 1}, {1, 16, 12, 12}, {1, 16, 12, 12}}, nil, 0},
-		{"adaptive max inner", &AdaptiveMaxPool2dF32, 2, []any{dims{1, 1}}, []dims{{1, 16, 7, 7}, {1, 16, 12, 12}, {1, 16, 12, 12}}, inner, 0},
-		{"max outer", &MaxPool2dWithIndicesF32, 2, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, false}, []dims{{1, 16, 1, 1}, {1, 16, 12, 12}, {1, 16, 12, 12}}, nil, 0},
-		{"max outer unread", &MaxPool2dWithIndicesF32, 2, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, false}, []dims{{1, 16, 1, 1}, {1, 16, 12, 12}, {1, 16, 12, 12}}, nil, 2},
-		{"avg outer", &AvgPool2dF32, 1, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, false, true, nil}, []dims{{1, 16, 1, 1}, {1, 16, 12, 12}, {1, 16, 12, 12}}, nil, 0},
-		{"batches", &AvgPool2dF32, 1, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, false, true, nil}, []dims{{3, 16, 8, 8}, {1, 16, 8, 8}, {1, 16, 8, 8}, {0, 16, 8, 8}, {0, 16, 8, 8}, {3, 16, 8, 8}, {3, 16, 8, 8}}, inner, 0},
+		{"avg 9x9 inner", &AvgPool2dF32, []any{dims{9, 9}, dims{1, 1}, dims{4, 4}, false, false, nil}, []dims{{1, 16, 6, 6}, {1, 16, 6, 6}, {1, 16, 12, 12}, {1, 16, 12, 12}, {1, 16, 6, 6}}, inner, 0},
+		{"adaptive avg inner", &AdaptiveAvgPool2dF32, []any{dims{1, 1}}, []dims{{1, 16, 7, 7}, {1, 16, 12, 12}, {1, 16, 12, 12}}, inner, 0},
+		{"adaptive avg outer", &AdaptiveAvgPool2dF32, []any{dims{1, 1}}, []dims{{1, 16, 1, 1}, {1, 16, 12, 12}, {1, 16, 12, 12}}, nil, 0},
+		{"adaptive max inner", &AdaptiveMaxPool2dF32, []any{dims{1, 1}}, []dims{{1, 16, 7, 7}, {1, 16, 12, 12}, {1, 16, 12, 12}}, inner, 0},
+		{"max outer", &MaxPool2dWithIndicesF32, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, false}, []dims{{1, 16, 1, 1}, {1, 16, 12, 12}, {1, 16, 12, 12}}, nil, 0},
+		{"max outer unread", &MaxPool2dWithIndicesF32, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, false}, []dims{{1, 16, 1, 1}, {1, 16, 12, 12}, {1, 16, 12, 12}}, nil, 2},
+		{"avg outer", &AvgPool2dF32, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, false, true, nil}, []dims{{1, 16, 1, 1}, {1, 16, 12, 12}, {1, 16, 12, 12}}, nil, 0},
+		{"batches", &AvgPool2dF32, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, false, true, nil}, []dims{{3, 16, 8, 8}, {1, 16, 8, 8}, {1, 16, 8, 8}, {0, 16, 8, 8}, {0, 16, 8, 8}, {3, 16, 8, 8}, {3, 16, 8, 8}}, inner, 0},
 	} {
 		for _, tier := range kernel.Tiers() {
 			t.Run(c.name+"/"+tier.String(), func(t *testing.T) {
-				sig := ParseSignature(c.k.Def.Schema)
 				input := func(round int) *tensor.Tensor {
 					x := wave(c.sizes[round]...)
 					if c.order != nil {
@@ -43,22 +41,10 @@ func TestPoolAgain(t *testing.T) {
 					return x
 				}
 				bind := func(x *tensor.Tensor) *Invoker {
-					args := vals(append([]any{x}, c.args...)...)
-					infer := Infer{Args: args, Out: make([]tensor.Meta, c.outs)}
-					if err := c.k.Def.Infer(&infer); err != nil {
-						t.Fatal(err)
+					v := invokerOf(t, c.k, &Env{Temp: new(Temp)}, vals(append([]any{x}, c.args...)...), Options{Tier: tier}, c.unread)
+					for _, o := range v.Outs {
+						o.Data = AlignedBytes(1 << 16)[:len(o.Data)] // room for other sizes
 					}
-					var outs []*tensor.Tensor
-					for i := range infer.Out {
-						outs = append(outs, &tensor.Tensor{Meta: infer.Out[i].Clone()})
-						outs[i].Data = AlignedBytes(1 << 16)[:outs[i].Nbytes()]
-					}
-					plan, err := Prepare(c.k, &sig, args, infer.Out, Options{Tier: tier})
-					if err != nil {
-						t.Fatal(err)
-					}
-					plan.SetUnread(c.unread)
-					v := plan.Bind(args, outs, &Env{Temp: new(Temp)})
 					v.Stable = true
 					return v
 				}

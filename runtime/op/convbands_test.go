@@ -91,16 +91,26 @@ func checkBehind(t *testing.T, tier kernel.Tier, x *tensor.Tensor, args, behind 
 // boundConv is a convolution with packed weights and results of its own.
 func boundConv(t *testing.T, tier kernel.Tier, env *Env, args []Value, bounds *[2]float32) *Invoker {
 	t.Helper()
-	infer := Infer{Args: args, Out: make([]tensor.Meta, 1)}
-	if err := inferConvolution(&infer); err != nil {
+	return invokerOf(t, &ConvolutionF32, env, args, Options{Tier: tier, Bounds: bounds}, 0)
+}
+
+// invokerOf is an invoker of k with these arguments and outs of its own, of which nobody reads some.
+func invokerOf(t *testing.T, k *Kernel, env *Env, args []Value, opts Options, unread uint32) *Invoker {
+	t.Helper()
+	infer := Infer{Args: args, Out: make([]tensor.Meta, outsOfDef(k.Def))}
+	if err := k.Def.Infer(&infer); err != nil {
 		t.Fatal(err)
 	}
-	sig := ParseSignature(Convolution.Schema)
-	plan, err := Prepare(&ConvolutionF32, &sig, args, infer.Out, Options{Tier: tier, Bounds: bounds})
+	sig := ParseSignature(k.Def.Schema)
+	plan, err := Prepare(k, &sig, args, infer.Out, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := &tensor.Tensor{Meta: infer.Out[0].Clone()}
-	out.Data = AlignedBytes(out.Nbytes())
-	return plan.Bind(args, []*tensor.Tensor{out}, env)
+	plan.SetUnread(unread)
+	var list []*tensor.Tensor
+	for i := range infer.Out {
+		list = append(list, &tensor.Tensor{Meta: infer.Out[i].Clone()})
+		list[i].Data = AlignedBytes(list[i].Nbytes())
+	}
+	return plan.Bind(args, list, env)
 }

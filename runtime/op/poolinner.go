@@ -106,26 +106,26 @@ func (j *innerPool[T]) parts(lo, hi int) {
 				w++
 				continue
 			}
-			p := kernel.Pool{Mean: j.counts[0] != nil, Scale: 1}
-			if p.Mean {
-				p.Scale = 1 / float32(j.counts[0][d].length()*j.counts[1][h].length()*j.counts[2][w].length())
+			count := 0
+			if j.counts[0] != nil {
+				count = j.counts[0][d].length() * j.counts[1][h].length() * j.counts[2][w].length()
 			}
-			w += j.alike(&p, &e, x, to+w*j.out[4], &b, w)
+			w += j.alike(count, &e, x, to+w*j.out[4], &b, w)
 		}
 	}
 }
 
 // alike computes the windows from column w on, the first of which is b, that have the same length and count, and are as far from each
-// other as the first two; it gives their number.
-func (j *innerPool[T]) alike(p *kernel.Pool, e *elements, x []T, to int, b *box, w int) int {
+// other as the first two; it gives their number. Their sums are divided by count, if it is not 0.
+func (j *innerPool[T]) alike(count int, e *elements, x []T, to int, b *box, w int) int {
 	all, n, step := j.windows[2][w:], 1, 0
 	if len(all) > 1 {
 		step = all[1].low - all[0].low
 	}
-	for n < len(all) && all[n].length() == all[0].length() && all[n].low-all[n-1].low == step && (!p.Mean || j.counts[2][w+n].length() == j.counts[2][w].length()) {
+	for n < len(all) && all[n].length() == all[0].length() && all[n].low-all[n-1].low == step && (count == 0 || j.counts[2][w+n].length() == j.counts[2][w].length()) {
 		n++
 	}
-	p.Inputs, p.Count, p.Out = &e.at[0], uintptr(j.list(e, x, b)), at32(j.o, to)
+	p := kernel.Pool{Inputs: &e.at[0], Count: uintptr(j.list(e, x, b)), Out: at32(j.o, to), Mean: count > 0, Scale: 1 / float32(max(1, count))}
 	p.Step, p.Next, p.Positions = uintptr(step*j.in[4]*f32Size), uintptr(j.out[4]*f32Size), uintptr(n)
 	p.Run(j.tier, j.c)
 	return n

@@ -81,6 +81,7 @@ func TestAvgPoolTiers(t *testing.T) {
 		{dims{1, 20, 9, 11}, dims{2, 3}, dims{1, 1}, dims{1, 1}, false, false, 5},
 		{dims{1, 20, 7, 7}, dims{7, 7}, dims{1, 1}, dims{0, 0}, false, false, nil},
 		{dims{1, 20, 9, 9}, dims{9, 9}, dims{1, 1}, dims{0, 0}, false, false, nil},
+		{dims{1, 20, 2, 2}, dims{5, 5}, dims{2, 2}, dims{2, 2}, true, true, nil}, // the same elements, other counts
 		{dims{1, 3, 9, 40}, dims{3, 3}, dims{1, 1}, dims{1, 1}, false, true, nil},
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
@@ -93,6 +94,7 @@ func TestAvgPoolTiers(t *testing.T) {
 	x := ordered(finite(2, 35, 10, 13), lastOrder(4, true)...)
 	mustCall(t, &AdaptiveAvgPool2dF32, x, dims{4, 5})
 	mustCall(t, &AdaptiveAvgPool2dF32, x, dims{1, 13})
+	mustCall(t, &AdaptiveAvgPool2dF32, ordered(finite(2, 35, 13, 10), lastOrder(4, true)...), dims{5, 4}) // windows of 3, by turns 2 and 3 apart
 	if _, err := call(&AdaptiveMaxPool2dF32, 2, true, x, dims{4, 5}); err != nil {
 		t.Error(err)
 	}

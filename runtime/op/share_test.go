@@ -37,6 +37,14 @@ func TestSharedJobsAllocateNothing(t *testing.T) {
 		{"relu", &ReluF32, []any{large}},
 		{"add", &AddF32, []any{large, large, 1}},
 		{"softmax", &SoftmaxF32, []any{wave(8, 100), 1, false}},
+		{"batch norm", &NativeBatchNormLegitNoTrainingF32, []any{x, wave(32), wave(32), wave(32), ramp(32), 0.1, 1e-5}},
+		{"batch norm, channels last", &NativeBatchNormLegitNoTrainingF32, []any{last, wave(32), wave(32), wave(32), ramp(32), 0.1, 1e-5}},
+		{"group norm", &NativeGroupNormF32, []any{x, wave(32), wave(32), 1, 32, 1600, 8, 1e-5}},
+		{"nearest", &UpsampleNearest2dF32, []any{x, dims{80, 80}, nil}},
+		{"nearest, channels last", &UpsampleNearest2dF32, []any{last, dims{80, 80}, nil}},
+		{"average pool, channels last", &AvgPool2dF32, []any{last, dims{3, 3}, dims{2, 2}, dims{1, 1}, false, true, nil}},
+		{"cat", &CatF32, []any{[]*tensor.Tensor{x, x}, 1}},
+		{"cat, channels last", &CatF32, []any{[]*tensor.Tensor{last, last}, 1}},
 	} {
 		for _, tier := range []kernel.Tier{kernel.Scalar, kernel.Best()} {
 			invoke := bound(t, c.k, tier, pool, c.args)
@@ -47,20 +55,19 @@ func TestSharedJobsAllocateNothing(t *testing.T) {
 	}
 }
 
+// ramp is n positive numbers.
+func ramp(n tensor.Dim) *tensor.Tensor {
+	t := wave(n)
+	for i := range elems[float32](t) {
+		elems[float32](t)[i] = float32(i+1) / 8
+	}
+	return t
+}
+
 // bound is a call of k that has run twice.
 func bound(t *testing.T, k *Kernel, tier kernel.Tier, pool *threads.Pool, args []any) func() {
 	t.Helper()
-	sig := ParseSignature(k.Def.Schema)
-	infer := Infer{Args: vals(args...), Out: make([]tensor.Meta, 1)}
-	if err := k.Def.Infer(&infer); err != nil {
-		t.Fatal(err)
-	}
-	plan, err := Prepare(k, &sig, infer.Args, infer.Out, Options{Tier: tier})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := &tensor.Tensor{Meta: infer.Out[0].Clone(), Data: make([]byte, infer.Out[0].Nbytes())}
-	v := plan.Bind(infer.Args, []*tensor.Tensor{out}, &Env{Temp: &Temp{}, Parallel: pool.Run})
+	v := invokerOf(t, k, &Env{Temp: &Temp{}, Parallel: pool.Run}, vals(args...), Options{Tier: tier}, 0)
 	invoke := func() {
 		if err := v.Call(); err != nil {
 			t.Fatal(err)
@@ -82,12 +89,22 @@ func TestSharedAsAlone(t *testing.T) {
 		}
 		return []any{x, wave(weight...), wave(weight[0]), dims{stride, stride}, dims{pad, pad}, dims{1, 1}, false, dims{0, 0}, 1}
 	}
+	image := wave(1, 24, 45, 50)
+	last := ordered(image, lastOrder(4, true)...)
 	for _, c := range []struct {
 		name string
 		k    *Kernel
 		outs int
 		args []any
 	}{
+		{"batch norm", &NativeBatchNormLegitNoTrainingF32, 3, []any{image, wave(24), wave(24), wave(24), ramp(24), 0.1, 1e-5}},
+		{"batch norm, channels last", &NativeBatchNormLegitNoTrainingF32, 3, []any{last, wave(24), wave(24), wave(24), ramp(24), 0.1, 1e-5}},
+		{"group norm", &NativeGroupNormF32, 3, []any{image, wave(24), wave(24), 1, 24, 45 * 50, 6, 1e-5}},
+		{"nearest", &UpsampleNearest2dF32, 1, []any{image, dims{70, 120}, nil}},
+		{"nearest, channels last", &UpsampleNearest2dF32, 1, []any{last, dims{70, 120}, nil}},
+		{"reflection", &ReflectionPad2dF32, 1, []any{image, dims{3, 4, 5, 6}}},
+		{"roll", &RollF32, 1, []any{image, dims{3, 7}, dims{1, 3}}},
+		{"average pool, channels last", &AvgPool2dF32, 1, []any{last, dims{3, 3}, dims{2, 2}, dims{1, 1}, false, true, nil}},
 		{"small planes", &ConvolutionF32, 1, conv(dims{2, 64, 14, 14}, dims{96, 64, 3, 3}, 1, 1, false)},
 		{"strides", &ConvolutionF32, 1, conv(dims{1, 32, 30, 31}, dims{50, 32, 3, 3}, 2, 1, false)},
 		{"long rows", &ConvolutionF32, 1, conv(dims{1, 16, 20, 150}, dims{21, 16, 3, 3}, 1, 0, false)},
@@ -114,6 +131,32 @@ func TestSharedAsAlone(t *testing.T) {
 					t.Errorf("%s, %v: out %d differs", c.name, tier, i)
 				}
 			}
+		}
+	}
+}
+
+// TestCatShared holds what several threads put behind each other against what one does, which copies whole sections.
+func TestCatShared(t *testing.T) {
+	pool := threads.New(4)
+	defer pool.Close()
+	for _, inner := range []bool{false, true} {
+		var list []*tensor.Tensor
+		for _, channels := range []tensor.Dim{24, 1, 40} {
+			x := wave(2, channels, 45, 50)
+			if inner {
+				x = ordered(x, lastOrder(4, true)...)
+			}
+			list = append(list, x)
+		}
+		results := func(env *Env) []byte {
+			v := invokerOf(t, &CatF32, env, vals(list, 1), Options{}, 0)
+			if err := v.Call(); err != nil {
+				t.Fatal(err)
+			}
+			return v.Outs[0].Data
+		}
+		if !bytes.Equal(results(&Env{Temp: &Temp{}, Parallel: pool.Run, Threads: 4}), results(&Env{Temp: &Temp{}})) {
+			t.Errorf("channels innermost: %v: other bytes than of one thread", inner)
 		}
 	}
 }
