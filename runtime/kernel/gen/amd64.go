@@ -215,6 +215,10 @@ func (r *x86Rows) broadcast(v vec, row, off int) {
 	r.m.line("VBROADCASTSS %s, %s", r.at(row, off), r.m.v(v))
 }
 
+func (r *x86Rows) fmaNumber(acc, x vec, row, off int, t vec) {
+	r.m.fmaOperand(acc, x, r.at(row, off), t)
+}
+
 func (r *x86Rows) load(v vec, row, off int) { r.m.line("VMOVUPS %s, %s", r.at(row, off), r.m.v(v)) }
 
 func (r *x86Rows) store(row, off int, v vec) { r.m.line("VMOVUPS %s, %s", r.m.v(v), r.at(row, off)) }

@@ -178,8 +178,11 @@ func (m *neon) rows(p, stride ptr, n int, free ptr) rows {
 }
 
 func (r *neonRows) broadcast(v vec, row, off int) { r.m.broadcast(v, r.base[row], off) }
-func (r *neonRows) load(v vec, row, off int)      { r.m.load(v, r.base[row], off) }
-func (r *neonRows) store(row, off int, v vec)     { r.m.store(r.base[row], off, v) }
+func (r *neonRows) fmaNumber(acc, x vec, row, off int, t vec) {
+	r.m.fmaNumber(acc, x, r.base[row], off, t)
+}
+func (r *neonRows) load(v vec, row, off int)  { r.m.load(v, r.base[row], off) }
+func (r *neonRows) store(row, off int, v vec) { r.m.store(r.base[row], off, v) }
 
 func (r *neonRows) advance(n int) {
 	for _, b := range r.base {

@@ -210,6 +210,10 @@ func (g *gemm) steps(n int) {
 		g.loadRight(s)
 		for r := range g.mr {
 			x := g.factor(r)
+			if g.nv == 1 {
+				g.left.fmaNumber(g.acc(r, 0), g.right(0), r, s*float32Size, x)
+				continue
+			}
 			g.left.broadcast(x, r, s*float32Size)
 			for j := range g.nv {
 				g.fma(g.acc(r, j), g.right(j), x)

@@ -101,6 +101,8 @@ type machine interface {
 // rows are rows of a matrix that are read side by side.
 type rows interface {
 	broadcast(v vec, row, off int)
+	// fmaNumber adds x times the number off bytes into a row to acc; t may change.
+	fmaNumber(acc, x vec, row, off int, t vec)
 	load(v vec, row, off int)
 	store(row, off int, v vec)
 	// advance moves all rows by n bytes, advancePtr by the bytes in p.

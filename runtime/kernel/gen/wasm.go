@@ -356,8 +356,11 @@ func (m *wasm) rows(p, stride ptr, n int, free ptr) rows {
 }
 
 func (r *wasmRows) broadcast(v vec, row, off int) { r.wasm.broadcast(v, r.base[row], off) }
-func (r *wasmRows) load(v vec, row, off int)      { r.wasm.load(v, r.base[row], off) }
-func (r *wasmRows) store(row, off int, v vec)     { r.wasm.store(r.base[row], off, v) }
+func (r *wasmRows) fmaNumber(acc, x vec, row, off int, t vec) {
+	r.wasm.fmaNumber(acc, x, r.base[row], off, t)
+}
+func (r *wasmRows) load(v vec, row, off int)  { r.wasm.load(v, r.base[row], off) }
+func (r *wasmRows) store(row, off int, v vec) { r.wasm.store(r.base[row], off, v) }
 
 func (r *wasmRows) advance(n int) {
 	for _, b := range r.base {
