@@ -54,9 +54,6 @@ func main() {
 }
 
 func command(args []string) error {
-	if side.Serving(args) {
-		return side.Serve(os.Stdin, os.Stdout)
-	}
 	o, err := parse(args)
 	if err != nil {
 		return err

@@ -78,8 +78,8 @@ func (t *Tools) interpreter(kind string) *string {
 type Kit struct {
 	Tools
 	tmp    string
-	self   string   // a copy of this program
-	runner string   // of the official runtime; "" if there is none
+	ours   string   // the worker of our runtime
+	runner string   // that of the official one; "" if there is none
 	kinds  []string // of programs to export
 }
 
@@ -90,13 +90,16 @@ const (
 	litertScript = "python/litert_worker.py"
 )
 
-// bazelPte is where Bazel puts the tool.
-const bazelPte = "lowerer/cmd/pte/pte"
+// The commands in Go that a kit needs.
+const (
+	pteCommand    = "lowerer/cmd/pte"
+	workerCommand = "bench/side/worker"
+)
 
 // NewKit makes a kit for sides, with files in the folder tmp. It builds what t lacks.
 func NewKit(t Tools, sides []*Side, tmp string) (*Kit, error) {
 	k := &Kit{Tools: t, tmp: tmp}
-	if err := errors.Join(k.makeCache(), k.findPte(), k.copySelf()); err != nil {
+	if err := errors.Join(k.makeCache(), k.findPte(), k.findWorker()); err != nil {
 		return nil, err
 	}
 	for _, s := range sides {
@@ -137,42 +140,48 @@ func (k *Kit) makeCache() error {
 	return nil
 }
 
-// copySelf copies this program, in small pieces: with each page of a program that is used the system counts those which were
-// written with it, and peaks of memory are compared.
-func (k *Kit) copySelf() error {
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find program: %w", err)
+func (k *Kit) findPte() (err error) {
+	if k.Pte == "" {
+		k.Pte, err = k.build(pteCommand)
 	}
-	program, err := os.ReadFile(self)
+	return err
+}
+
+// findWorker copies the worker of our runtime, in small pieces: with each page of a program that is used the system counts those which
+// were written with it, and peaks of memory are compared.
+func (k *Kit) findWorker() error {
+	built, err := k.build(workerCommand)
 	if err != nil {
-		return fmt.Errorf("read program: %w", err)
+		return err
 	}
-	k.self = filepath.Join(k.tmp, "ours")
-	f, err := os.OpenFile(k.self, os.O_CREATE|os.O_WRONLY, 0o700)
+	program, err := os.ReadFile(built)
 	if err != nil {
-		return fmt.Errorf("copy program: %w", err)
+		return fmt.Errorf("read worker: %w", err)
+	}
+	k.ours = filepath.Join(k.tmp, "ours")
+	f, err := os.OpenFile(k.ours, os.O_CREATE|os.O_WRONLY, 0o700)
+	if err != nil {
+		return fmt.Errorf("copy worker: %w", err)
 	}
 	for piece := range slices.Chunk(program, os.Getpagesize()) {
 		if _, err := f.Write(piece); err != nil {
-			return errors.Join(fmt.Errorf("copy program: %w", err), f.Close())
+			return errors.Join(fmt.Errorf("copy worker: %w", err), f.Close())
 		}
 	}
 	return f.Close()
 }
 
-func (k *Kit) findPte() error {
-	if k.Pte == "" && exists(bazelPte) {
-		k.Pte = bazelPte
+// build gives the program of a command of this module: the one that Bazel built, or else one that is built from the source.
+func (k *Kit) build(command string) (string, error) {
+	name := filepath.Base(command)
+	if built := filepath.Join(command, name); exists(built) {
+		return built, nil
 	}
-	if k.Pte != "" {
-		return nil
+	out := filepath.Join(k.tmp, name)
+	if err := call("go", "build", "-o", out, "./"+command); err != nil {
+		return "", fmt.Errorf("build %s: %w", name, err)
 	}
-	k.Pte = filepath.Join(k.tmp, "pte")
-	if err := call("go", "build", "-o", k.Pte, "./lowerer/cmd/pte"); err != nil {
-		return fmt.Errorf("build pte: %w", err)
-	}
-	return nil
+	return out, nil
 }
 
 // script is where an embedded source lies.

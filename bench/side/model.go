@@ -9,9 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/rules-pte/rules_pte/bench/side/serve"
 	"github.com/rules-pte/rules_pte/runtime/executor/npy"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -156,7 +156,7 @@ func (m *Model) tensorWord(v *value, file string) (string, error) {
 	if err := os.WriteFile(file, t.Data, 0o600); err != nil {
 		return "", fmt.Errorf("write input: %w", err)
 	}
-	return "t:" + header(t) + ":" + file, nil
+	return "t:" + serve.Header(t) + ":" + file, nil
 }
 
 // tensor is the elements of a value's file.
@@ -170,49 +170,4 @@ func (m *Model) tensor(v *value) (*tensor.Tensor, error) {
 		return nil, fmt.Errorf("read case: %s: %w", v.NPY, err)
 	}
 	return t, nil
-}
-
-// header is a tensor's description: TYPE:SIZES:ORDER.
-func header(t *tensor.Tensor) string {
-	var sizes, order []string
-	for i, n := range t.Sizes {
-		sizes = append(sizes, strconv.FormatInt(n, 10))
-		d := uint8(i)
-		if t.DimOrder != nil {
-			d = t.DimOrder[i]
-		}
-		order = append(order, strconv.Itoa(int(d)))
-	}
-	return fmt.Sprintf("%d:%s:%s", t.DType, strings.Join(sizes, ","), strings.Join(order, ","))
-}
-
-// parseHeader is the inverse of header.
-func parseHeader(text string) (tensor.Meta, error) {
-	part := strings.Split(text, ":")
-	if len(part) != 3 {
-		return tensor.Meta{}, fmt.Errorf("parse tensor %q: want TYPE:SIZES:ORDER", text)
-	}
-	code, err := strconv.Atoi(part[0])
-	if err != nil {
-		return tensor.Meta{}, fmt.Errorf("parse tensor %q: %w", text, err)
-	}
-	meta := tensor.Meta{DType: tensor.ScalarType(code)}
-	if part[1] == "" {
-		return meta, nil
-	}
-	for _, word := range strings.Split(part[1], ",") {
-		n, err := strconv.ParseInt(word, 10, 64)
-		if err != nil {
-			return meta, fmt.Errorf("parse tensor %q: %w", text, err)
-		}
-		meta.Sizes = append(meta.Sizes, n)
-	}
-	for _, word := range strings.Split(part[2], ",") {
-		n, err := strconv.ParseUint(word, 10, 8)
-		if err != nil {
-			return meta, fmt.Errorf("parse tensor %q: %w", text, err)
-		}
-		meta.DimOrder = append(meta.DimOrder, uint8(n))
-	}
-	return meta, nil
 }

@@ -14,14 +14,8 @@ type Side struct {
 	Worker func(k *Kit) *exec.Cmd
 }
 
-// Ours is this program as a worker, which has to call Serve if Serving says so.
-func Ours(k *Kit) *exec.Cmd { return exec.Command(k.self, serveWord) }
-
-// serveWord is the argument that makes a command a worker.
-const serveWord = "serve"
-
-// Serving tells whether the arguments of a command make it a worker.
-func Serving(args []string) bool { return len(args) == 1 && args[0] == serveWord }
+// Ours is our runtime, the command worker.
+func Ours(k *Kit) *exec.Cmd { return exec.Command(k.ours) }
 
 // Official is the official runtime behind the runner in C++.
 func Official(k *Kit) *exec.Cmd { return exec.Command(k.runner) }

@@ -12,26 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rules-pte/rules_pte/runtime/tensor"
+	"github.com/rules-pte/rules_pte/bench/side/serve"
 )
-
-func TestHeader(t *testing.T) {
-	for _, m := range []tensor.Meta{
-		{DType: tensor.Float, Sizes: []tensor.Dim{1, 3, 4, 5}, DimOrder: []uint8{0, 2, 3, 1}},
-		{DType: tensor.Long, Sizes: []tensor.Dim{7}, DimOrder: []uint8{0}},
-		{DType: tensor.Bool},
-	} {
-		got, err := parseHeader(header(&tensor.Tensor{Meta: m}))
-		if d := cmp.Diff(m, got); err != nil || d != "" {
-			t.Errorf("%v (-want +got):\n%s", err, d)
-		}
-	}
-	for _, wrong := range []string{"", "6:1", "x:1:0", "6:x:0", "6:1:300"} {
-		if _, err := parseHeader(wrong); err == nil {
-			t.Errorf("%q: no error", wrong)
-		}
-	}
-}
 
 // TestServe loads a committed program in the worker of our own runtime, times it and compares its results.
 func TestServe(t *testing.T) {
@@ -51,7 +33,7 @@ func TestServe(t *testing.T) {
 	load := append([]string{"load", filepath.Join(m.dir, "portable.pte"), m.method, "1"}, inputs...)
 	in := strings.Join(load, "\t") + "\nrun\t3\t2\noutputs\t" + out + "\nnonsense\n"
 	var answers bytes.Buffer
-	if err := Serve(strings.NewReader(in), &answers); err != nil {
+	if err := serve.Serve(strings.NewReader(in), &answers); err != nil {
 		t.Fatal(err)
 	}
 	var words []string

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rules-pte/rules_pte/bench/side/serve"
 	"github.com/rules-pte/rules_pte/runtime/executor/golden"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -126,7 +127,7 @@ func readOutput(file string) (*tensor.Tensor, error) {
 		return nil, fmt.Errorf("read output: %w", err)
 	}
 	head, data, _ := bytes.Cut(b, []byte("\n"))
-	meta, err := parseHeader(string(head))
+	meta, err := serve.ParseHeader(string(head))
 	if err != nil {
 		return nil, err
 	}

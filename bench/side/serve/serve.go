@@ -1,4 +1,5 @@
-package side
+// Package serve is our runtime as a worker of bench/side.
+package serve
 
 import (
 	"bufio"
@@ -27,8 +28,8 @@ type server struct {
 	results  []executor.Value
 }
 
-// Serve makes this process a worker: our runtime. It answers the lines that official/runner.cc describes. Before the first line it makes
-// the table of all kernels, as the official runtime registers all of its kernels before main.
+// Serve answers the lines that ../official/runner.cc describes. Before the first line it makes the table of all kernels, as the official
+// runtime registers all of its kernels before main.
 func Serve(in io.Reader, out io.Writer) error {
 	s := &server{}
 	op.TableOf(op.Kernels)
@@ -133,7 +134,7 @@ func parseInput(spec string) (v executor.Value, err error) {
 			return v, fmt.Errorf("parse input %q: no file", spec)
 		}
 		t := &tensor.Tensor{}
-		if t.Meta, err = parseHeader(text[:i]); err != nil {
+		if t.Meta, err = ParseHeader(text[:i]); err != nil {
 			return v, err
 		}
 		t.Data = op.AlignedBytes(t.Nbytes())
@@ -182,7 +183,7 @@ func (s *server) outputs(dir string) ([]string, error) {
 	for i, v := range s.results {
 		text := []byte("none\n")
 		if v.Kind == executor.Tensor {
-			text = append([]byte(header(v.Tensor)+"\n"), v.Tensor.Data...)
+			text = append([]byte(Header(v.Tensor)+"\n"), v.Tensor.Data...)
 		}
 		if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(i)), text, 0o600); err != nil {
 			return nil, fmt.Errorf("write output: %w", err)
