@@ -28,6 +28,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -43,14 +44,15 @@ type options struct {
 	side.Tools
 	side.Turns
 	sets         []string
-	models       *regexp.Regexp
+	names        string         // what --models says
+	models       *regexp.Regexp // the names that it picks
 	sides        []*side.Side
 	threads      []int
 	json, page   string
 	gate, floors string
 }
 
-// subjects are measured unless --models picks some.
+// subjects are measured unless --models picks some, of these and of the other folders of the sets.
 var subjects = []side.Subject{
 	{Name: "mobilenet_v2"}, {Name: "mobilenet_v3_small"}, {Name: "resnet18"}, {Name: "deit_tiny"}, {Name: "minilm"}, {Name: "bert_small"},
 	{Name: "llama_prefill", Folder: "llama"}, {Name: "llama_decode", Folder: "llama", Call: 1},
@@ -90,7 +92,7 @@ func parse(args []string) (*options, error) {
 	sets := f.String("sets", os.Getenv("PTE_ZOO"), "folders of models, with colons between")
 	o.Tools.Define(f)
 	o.Turns.Define(f)
-	names := f.String("models", "", "expression for the names of the models")
+	f.StringVar(&o.names, "models", "", "expression for the names of the models, of the usual ones and of other folders of the sets")
 	list := f.String("sides", "", "sides with commas between; all if empty")
 	threads := f.String("threads", "1", "numbers of threads, with commas between")
 	f.StringVar(&o.json, "json", "", "file for the measurements")
@@ -109,15 +111,12 @@ func parse(args []string) (*options, error) {
 		paths = append(paths, &o.sets[i])
 	}
 	o.FromUser(paths...)
-	return o, errors.Join(o.parseModels(*names), o.parseSides(*list), o.parseThreads(*threads))
+	return o, errors.Join(o.parseModels(), o.parseSides(*list), o.parseThreads(*threads))
 }
 
-func (o *options) parseModels(text string) (err error) {
-	if o.models, err = regexp.Compile("^(?:" + text + ")$"); err != nil {
+func (o *options) parseModels() (err error) {
+	if o.models, err = regexp.Compile("^(?:" + o.names + ")$"); err != nil {
 		return fmt.Errorf("parse --models: %w", err)
-	}
-	if text == "" {
-		o.models = regexp.MustCompile("")
 	}
 	return nil
 }
@@ -148,15 +147,15 @@ func (o *options) parseThreads(text string) error {
 
 func run(o *options) error {
 	var models []*side.Model
-	for _, s := range subjects {
-		if !o.models.MatchString(s.Name) {
-			continue
-		}
+	for _, s := range o.subjects() {
 		m, err := side.Read(s, o.sets)
 		if err != nil {
 			return err
 		}
 		models = append(models, m)
+	}
+	if len(models) == 0 {
+		return fmt.Errorf("find models: none in %s is named %s", strings.Join(o.sets, ", "), o.names)
 	}
 	tmp, err := os.MkdirTemp("", "models")
 	if err != nil {
@@ -171,6 +170,35 @@ func run(o *options) error {
 	rep.Setup = k.NewSetup(o.Rounds)
 	fmt.Print(rep.text())
 	return o.write(rep)
+}
+
+// subjects are what the options pick.
+func (o *options) subjects() []side.Subject {
+	if o.names == "" {
+		return subjects
+	}
+	var folders, usual []string
+	for _, set := range o.sets {
+		files, _ := filepath.Glob(filepath.Join(set, "*", "case.json"))
+		for _, file := range files {
+			if name := filepath.Base(filepath.Dir(file)); !slices.Contains(folders, name) {
+				folders = append(folders, name)
+			}
+		}
+	}
+	var picked []side.Subject
+	for _, s := range subjects {
+		usual = append(usual, s.In())
+		if slices.Contains(folders, s.In()) && o.models.MatchString(s.Name) {
+			picked = append(picked, s)
+		}
+	}
+	for _, name := range folders {
+		if !slices.Contains(usual, name) && o.models.MatchString(name) {
+			picked = append(picked, side.Subject{Name: name})
+		}
+	}
+	return picked
 }
 
 // measureAll measures all models and says each result at once.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,5 +117,42 @@ func TestParse(t *testing.T) {
 		if _, err := parse(wrong); err == nil {
 			t.Errorf("%q: no error", wrong)
 		}
+	}
+}
+
+// TestSubjects: --models picks of the usual models and of other folders that have a case.
+func TestSubjects(t *testing.T) {
+	set := t.TempDir()
+	for _, name := range []string{"add", "mine", "mine_too", "other"} {
+		if err := os.Mkdir(filepath.Join(set, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if name == "mine_too" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(set, name, "case.json"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for names, want := range map[string][]string{"add|mine.*": {"add", "mine"}, "none": nil} {
+		o, err := parse([]string{"--sets", set, "--models", names})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range o.subjects() {
+			got = append(got, s.Name)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", names, got, want)
+		}
+	}
+	o, err := parse([]string{"--sets", set})
+	if err != nil || len(o.subjects()) != len(subjects) {
+		t.Errorf("without --models: %v", err)
+	}
+	err = command([]string{"--sets", set, "--models", "none"})
+	if want := "find models: none in " + set + " is named none"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
 	}
 }

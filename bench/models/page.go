@@ -17,7 +17,7 @@ How fast models run, made by
 
 where PYTHON has executorch, torch, onnxruntime and onnxscript ([CONTRIBUTING.md](../CONTRIBUTING.md)), and LARGER the larger models of
 the zoo's ` + "`export.py`" + `. The zoo is the project's collection of models, beside the checkout; folders of a ` + "`model.pt2`" + ` and its
-` + "`case.json`" + ` will do. LITERT is an interpreter of its own:
+` + "`case.json`" + ` will do (` + "`--models NAME`" + `). LITERT is an interpreter of its own:
 
     uv venv litert && uv pip install --python litert/bin/python litert-torch
 

@@ -1,6 +1,7 @@
 package side
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -44,12 +45,12 @@ type Model struct {
 	rtol    float64
 }
 
+// In is the name of the subject's folder.
+func (s *Subject) In() string { return cmp.Or(s.Folder, s.Name) }
+
 // Read finds the subject's folder among sets and reads its call.
 func Read(s Subject, sets []string) (*Model, error) {
-	folder := s.Folder
-	if folder == "" {
-		folder = s.Name
-	}
+	folder := s.In()
 	i := slices.IndexFunc(sets, func(set string) bool { return exists(filepath.Join(set, folder, "case.json")) })
 	if i < 0 {
 		return nil, fmt.Errorf("find model %s: not in %s", folder, strings.Join(sets, ", "))
