@@ -198,7 +198,7 @@ func foldable(s *step) bool {
 func (f *folder) find() bool {
 	group := make([][]int32, len(f.vals)) // of what stands for it
 	for v := range f.vals {
-		if f.place[v] == planned && f.first[v] != never {
+		if f.place[v] == planned && f.of[v].first != never {
 			root := f.root(int32(v))
 			group[root] = append(group[root], int32(v))
 		}
@@ -231,12 +231,12 @@ func (f *folder) find() bool {
 func (f *folder) writesNames(i int) bool {
 	v := f.steps[i].outs[0]
 	t := f.vals[v].Tensor
-	if f.first[v] != i || f.writes[v] != 1 || t.Nbytes() == 0 {
+	if int(f.of[v].first) != i || f.writes[v] != 1 || t.Nbytes() == 0 {
 		return false
 	}
 	for _, w := range f.names[v] {
 		u := f.vals[w].Tensor
-		if f.stays[w] || f.isInput[w] || f.gives[w] || w != v && (f.writes[w] > 0 || f.offset(w) != f.offset(v) ||
+		if f.of[w].stays || f.isInput[w] || f.gives[w] || w != v && (f.writes[w] > 0 || f.offset(w) != f.offset(v) ||
 			!f.static(w) || u.Nbytes() != t.Nbytes() || !u.Contiguous() || !t.Contiguous() || u.DType.Size() > t.DType.Size()) {
 			return false
 		}

@@ -54,15 +54,15 @@ func clamps(s step) bool { return s.plan != nil && s.plan.Kernel.Def.Tags&op.Cla
 // onlyReader is the step that alone reads what step i writes, its first result.
 func (p *pairs) onlyReader(i int) (int, bool) {
 	s := &p.steps[i]
-	if !p.alone(s.outs[0]) || p.reads[s.outs[0]] != 1 || slices.Contains(p.plan.Outputs, s.outs[0]) || slices.ContainsFunc(s.outs[1:], p.isRead) {
+	if !p.alone(s.outs[0]) || p.of[s.outs[0]].reads != 1 || slices.Contains(p.plan.Outputs, s.outs[0]) || slices.ContainsFunc(s.outs[1:], p.isRead) {
 		return 0, false
 	}
-	j := p.reader[s.outs[0]]
+	j := int(p.of[s.outs[0]].reader)
 	return j, j > i && len(p.steps[j].args) > 0 && p.steps[j].args[0] == s.outs[0] && p.steps[j].plan != nil && len(p.steps[j].outs) == 1
 }
 
 // isRead reports whether somebody reads v, or sees it.
-func (p *pairs) isRead(v int32) bool { return p.reads[v] > 0 || slices.Contains(p.plan.Outputs, v) }
+func (p *pairs) isRead(v int32) bool { return p.of[v].reads > 0 || slices.Contains(p.plan.Outputs, v) }
 
 // bound lets step i bound its results, if its reader is a bound.
 func (p *pairs) bound(i int) {
@@ -77,7 +77,7 @@ func (p *pairs) bound(i int) {
 	t := &p.steps[j]
 	low, high, ok := p.boundsOf(t)
 	from, to := p.vals[s.outs[0]].Tensor, p.vals[t.outs[0]].Tensor
-	if !ok || p.first[t.outs[0]] != j || p.stays[t.outs[0]] || !p.moves(t.outs[0]) || to.DType != from.DType || !slices.Equal(to.DimOrder, from.DimOrder) ||
+	if !ok || int(p.of[t.outs[0]].first) != j || p.of[t.outs[0]].stays || !p.moves(t.outs[0]) || to.DType != from.DType || !slices.Equal(to.DimOrder, from.DimOrder) ||
 		p.static(s.outs[0]) != p.static(t.outs[0]) || !slices.Equal(to.Sizes, from.Sizes) {
 		return
 	}

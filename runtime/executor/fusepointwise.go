@@ -90,7 +90,7 @@ func (f *pointwise) joins(i int, v int32, list []int) bool {
 		})
 	}
 	from, to := &f.links[i].Out, &f.links[j].Out
-	if reads != f.reads[v] || !slices.Equal(from.Sizes, to.Sizes) || !slices.Equal(from.DimOrder, to.DimOrder) {
+	if reads != int(f.of[v].reads) || !slices.Equal(from.Sizes, to.Sizes) || !slices.Equal(from.DimOrder, to.DimOrder) {
 		return false
 	}
 	stays := true

@@ -82,7 +82,7 @@ func (m *method) findWriters() writers {
 
 // writer is the step that alone writes v before anybody reads it, if nothing shares bytes with v.
 func (q *writers) writer(v int32) (int, bool) {
-	i := q.first[v]
+	i := int(q.of[v].first)
 	if q.vals[v].Kind != op.Tensor || i == never || i < 0 || q.writes[v] != 1 || !q.alone(v) || slices.Contains(q.plan.Outputs, v) {
 		return 0, false
 	}
@@ -126,7 +126,7 @@ func (q *quantizer) static(j int) {
 	for at := j; ; {
 		v := q.steps[at].args[0]
 		i, ok := q.writer(v)
-		if !ok || q.reads[v] != 1 || q.reader[v] != at {
+		if !ok || q.of[v].reads != 1 || int(q.of[v].reader) != at {
 			return
 		}
 		taken = append(taken, i)
@@ -296,11 +296,7 @@ func (q *quantizer) numbers(v int32) []float32 {
 	if t == nil || q.place[v] != constant || t.Data == nil || t.Rank() != 1 {
 		return nil
 	}
-	list := make([]float32, t.Numel())
-	for i := range list {
-		list[i] = float32(op.NumberAt(t, i))
-	}
-	return list
+	return op.Numbers(t)
 }
 
 // dropUnread drops steps that dequantize, or turn, what nobody reads any more.

@@ -17,17 +17,22 @@ const fusedArena = 1
 // their distance.
 type spans struct {
 	*method
-	first, last []int
-	reads       []int  // how often each value is an argument
-	reader      []int  // the last step that reads it
-	stays       []bool // values that are there before the first step and behind the last
-	members     []int  // how many values the group has that a value stands for
+	of []span // each value
 	groups
 	views
 }
 
+// span is when a value is in use, by the numbers of steps: -1 is before the first one.
+type span struct {
+	first, last int32
+	reads       int32 // how often it is an argument
+	reader      int32 // the last step that reads it
+	members     int32 // how many values the group has that it stands for
+	stays       bool  // whether it is there before the first step and behind the last
+}
+
 // never is the first step of a value that is not in use.
-const never = math.MaxInt
+const never = math.MaxInt32
 
 // inLine reports whether steps run one after another, each once.
 func (m *method) inLine() bool {
@@ -42,10 +47,9 @@ func (m *method) inLine() bool {
 // findSpans finds when values are in use, as the plan of the file has it.
 func (m *method) findSpans() *spans {
 	n := len(m.vals)
-	p := &spans{method: m, reads: make([]int, n), reader: make([]int, n), stays: make([]bool, n), groups: newGroups(n),
-		views: m.findViews()}
-	for v := range p.stays {
-		p.stays[v] = p.vals[v].Kind == op.Tensor && p.state(int32(v))
+	p := &spans{method: m, of: make([]span, n), groups: newGroups(n), views: m.findViews()}
+	for v := range p.of {
+		p.of[v].stays = p.vals[v].Kind == op.Tensor && p.state(int32(v))
 	}
 	p.renames()
 	p.measure(m.steps)
@@ -55,33 +59,32 @@ func (m *method) findSpans() *spans {
 
 // measure sets the spans of all values for these steps.
 func (p *spans) measure(steps []step) {
-	n := len(p.vals)
-	p.first, p.last = make([]int, n), make([]int, n)
-	for v := range p.first {
-		p.first[v], p.last[v] = never, never
+	for v := range p.of {
+		s := &p.of[v]
+		s.first, s.last, s.reads = never, never, 0
 	}
-	clear(p.reads)
-	for v := range p.vals {
-		if p.vals[v].Kind == op.Tensor && (p.isInput[v] || p.stays[v]) {
+	for v := range p.of {
+		if p.vals[v].Kind == op.Tensor && (p.isInput[v] || p.of[v].stays) {
 			p.use(int32(v), -1)
 		}
 	}
 	for i := range steps {
-		p.step(&steps[i], i)
+		p.step(&steps[i], int32(i))
 	}
-	p.each(p.plan.Outputs, func(v int32) { p.use(v, len(steps)) })
-	for v, stays := range p.stays {
-		if stays {
-			p.use(int32(v), len(steps))
+	end := int32(len(steps))
+	p.each(p.plan.Outputs, func(v int32) { p.use(v, end) })
+	for v := range p.of {
+		if p.of[v].stays {
+			p.use(int32(v), end)
 		}
 	}
 }
 
 // step says that step i uses its values.
-func (p *spans) step(s *step, i int) {
+func (p *spans) step(s *step, i int32) {
 	p.each(s.args, func(v int32) {
-		p.reads[v]++
-		p.reader[v] = i
+		p.of[v].reads++
+		p.of[v].reader = i
 		p.use(v, i)
 	})
 	p.each(s.outs, func(v int32) { p.use(v, i) })
@@ -104,12 +107,11 @@ func (m *method) each(list []int32, f func(v int32)) {
 }
 
 // use says that v, and what it is a view of, is in use at step i.
-func (p *spans) use(v int32, i int) {
+func (p *spans) use(v, i int32) {
 	for _, v := range [2]int32{v, p.base(v)} {
-		if p.first[v] == never {
-			p.first[v] = i
-		}
-		p.last[v] = i
+		s := &p.of[v]
+		s.first = min(s.first, i)
+		s.last = i
 	}
 }
 
@@ -156,20 +158,20 @@ func (p *spans) rename(v int32, order []int32) {
 			return
 		}
 	}
-	p.stays[v] = true
+	p.of[v].stays = true
 }
 
 // overlaps joins the values that share bytes and are in use at the same time.
 func (p *spans) overlaps() {
 	var order, active []int32
 	for v := range p.vals {
-		if p.place[v] == planned && p.first[v] != never {
+		if p.place[v] == planned && p.of[v].first != never {
 			order = append(order, int32(v))
 		}
 	}
-	slices.SortStableFunc(order, func(v, w int32) int { return cmp.Compare(p.first[v], p.first[w]) })
+	slices.SortStableFunc(order, func(v, w int32) int { return cmp.Compare(p.of[v].first, p.of[w].first) })
 	for _, v := range order {
-		active = slices.DeleteFunc(active, func(w int32) bool { return p.last[w] < p.first[v] })
+		active = slices.DeleteFunc(active, func(w int32) bool { return p.of[w].last < p.of[v].first })
 		for _, w := range active {
 			if p.shares(v, w) {
 				p.join(v, w)
@@ -177,15 +179,14 @@ func (p *spans) overlaps() {
 		}
 		active = append(active, v)
 	}
-	p.members = make([]int, len(p.vals))
-	for v := range p.vals {
-		p.members[p.root(int32(v))]++
+	for v := range p.of {
+		p.of[p.root(int32(v))].members++
 	}
 }
 
 // alone reports whether nothing shares bytes with v while it is in use.
 func (p *spans) alone(v int32) bool {
-	return p.place[v] == planned && !p.stays[v] && p.members[p.root(v)] == 1
+	return p.place[v] == planned && !p.of[v].stays && p.of[p.root(v)].members == 1
 }
 
 // moves reports whether v may be in use at other steps than the file's plan has it: its place is planned anew, or nobody else's.
@@ -195,7 +196,7 @@ func (p *spans) moves(v int32) bool {
 
 // tenant is a group of values of an arena: the bytes from low to high.
 type tenant struct {
-	first, last int
+	first, last int32
 	low, high   uint64
 }
 
@@ -204,17 +205,17 @@ func (p *spans) tenants(arena uint32) map[int32]*tenant {
 	all := make(map[int32]*tenant)
 	for i := range p.vals {
 		v := int32(i)
-		if p.place[v] != planned || p.first[v] == never || p.plan.Values[v].Tensor.Allocation.MemoryID != arena {
+		if p.place[v] != planned || p.of[v].first == never || p.plan.Values[v].Tensor.Allocation.MemoryID != arena {
 			continue
 		}
 		low := p.offset(v)
 		high := low + uint64(p.vals[v].Tensor.Nbytes())
 		t := all[p.root(v)]
 		if t == nil {
-			all[p.root(v)] = &tenant{p.first[v], p.last[v], low, high}
+			all[p.root(v)] = &tenant{p.of[v].first, p.of[v].last, low, high}
 			continue
 		}
-		t.first, t.last = min(t.first, p.first[v]), max(t.last, p.last[v])
+		t.first, t.last = min(t.first, p.of[v].first), max(t.last, p.of[v].last)
 		t.low, t.high = min(t.low, low), max(t.high, high)
 	}
 	return all
@@ -245,7 +246,7 @@ func (p *spans) move() bool {
 	for i, v := range roots {
 		t := all[v]
 		t.low -= t.low % tenantAlign
-		items[i] = memory.Item{Size: int64(t.high - t.low), First: t.first, Last: t.last, Align: tenantAlign}
+		items[i] = memory.Item{Size: int64(t.high - t.low), First: int(t.first), Last: int(t.last), Align: tenantAlign}
 	}
 	outside := func(v int32) {
 		if at, ok := slices.BinarySearch(roots, p.root(p.base(v))); ok {

@@ -121,18 +121,21 @@ func prepareIntegers(q Quantized, args []Value, o Options) State {
 
 // setBias sets base or Bias; false if the bias does not fit into sums.
 func (s *integers) setBias(t *tensor.Tensor) bool {
-	s.base, s.Bias = make([]int32, s.Rows), make([]float32, s.Rows)
+	if t != nil && (t.DType != tensor.Float || t.Numel() != s.Rows) {
+		return false
+	}
+	if !s.Quantized.Static {
+		s.Bias = make([]float32, s.Rows)
+		if t != nil {
+			copy(s.Bias, elems[float32](t))
+		}
+		return true
+	}
+	s.base = make([]int32, s.Rows)
 	if t == nil {
 		return true
 	}
-	if t.DType != tensor.Float || t.Numel() != s.Rows {
-		return false
-	}
-	copy(s.Bias, elems[float32](t))
-	for i, b := range s.Bias {
-		if !s.Quantized.Static {
-			break
-		}
+	for i, b := range elems[float32](t) {
 		x := math.RoundToEven(float64(b) / (float64(s.In) * float64(s.Scales[min(i, len(s.Scales)-1)])))
 		if !(math.Abs(x) < 1<<30) {
 			return false

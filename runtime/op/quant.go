@@ -50,6 +50,16 @@ func NumberAt(t *tensor.Tensor, i int) float64 {
 	return sliceOf[float64](b[:], 1)[0]
 }
 
+// Numbers are all elements of t, in memory order; those of Float are t's own.
+func Numbers(t *tensor.Tensor) []float32 {
+	if t.DType == tensor.Float {
+		return elems[float32](t)
+	}
+	list := make([]float32, t.Numel())
+	CastBytes(bytesOf(list), tensor.Float, t.Data, t.DType, len(list))
+	return list
+}
+
 // number is the number in v or the first element of its tensor; 0 for None.
 func (v *Value) number(i int) float64 {
 	if v.Tensor != nil {

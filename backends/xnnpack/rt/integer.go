@@ -82,7 +82,11 @@ func integerWeights(w *value, n *blob.Node) bool {
 // addBias sets base or bias; false if the bias is of another kind.
 func (c *compiler) addBias(p *product, n *blob.Node, x, w *value) bool {
 	b := c.values[n.Inputs[2]]
-	p.base, p.Bias = make([]int32, p.Rows), make([]float32, p.Rows)
+	if p.Static {
+		p.base = make([]int32, p.Rows)
+	} else {
+		p.Bias = make([]float32, p.Rows)
+	}
 	if b == nil {
 		return true
 	}
