@@ -105,6 +105,11 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 				SoftmaxRowF32(tier, o[:softMost], x[:softMost])
 			}
 		},
+		"norm": func(stop *atomic.Bool) {
+			for n := (Norms{X: x[:softMost], Out: o[:softMost], Means: o[softMost:][:1], Rstds: o[softMost+1:][:1], Width: softMost}); !stop.Load(); {
+				NormRowsF32(tier, &n)
+			}
+		},
 		"window": func(stop *atomic.Bool) {
 			for !stop.Load() {
 				w.Run(tier, 3, 32)

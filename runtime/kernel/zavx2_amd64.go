@@ -455,6 +455,9 @@ func winogradInF32AVX2(a *winogradArgs)
 func winogradOutF32AVX2(a *winogradArgs)
 
 //go:noescape
+func normF32AVX2(a *norm)
+
+//go:noescape
 func widenF16AVX2(a *stream)
 
 //go:noescape

@@ -563,6 +563,9 @@ func winogradInF32AVX512(a *winogradArgs)
 func winogradOutF32AVX512(a *winogradArgs)
 
 //go:noescape
+func normF32AVX512(a *norm)
+
+//go:noescape
 func widenF16AVX512(a *stream)
 
 //go:noescape

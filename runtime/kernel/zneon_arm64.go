@@ -491,6 +491,9 @@ func winogradInF32NEON(a *winogradArgs)
 func winogradOutF32NEON(a *winogradArgs)
 
 //go:noescape
+func normF32NEON(a *norm)
+
+//go:noescape
 func widenF16NEON(a *stream)
 
 //go:noescape

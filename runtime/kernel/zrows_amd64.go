@@ -182,3 +182,15 @@ func (w *winogradArgs) runOut(t Tier) {
 		winogradOutF32AVX2(w)
 	}
 }
+
+// run normalizes rows.
+//
+//go:noinline
+func (n *norm) run(t Tier) {
+	switch t.float() {
+	case AVX512:
+		normF32AVX512(n)
+	case AVX2:
+		normF32AVX2(n)
+	}
+}

@@ -148,3 +148,13 @@ func (w *winogradArgs) runOut(t Tier) {
 		winogradOutF32NEON(w)
 	}
 }
+
+// run normalizes rows.
+//
+//go:noinline
+func (n *norm) run(t Tier) {
+	switch t.float() {
+	case NEON:
+		normF32NEON(n)
+	}
+}

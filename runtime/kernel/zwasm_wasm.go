@@ -738,6 +738,12 @@ func winogradOutF32WASMImport(a unsafe.Pointer)
 
 func winogradOutF32WASM(a *winogradArgs) { winogradOutF32WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte normF32WASM
+//go:noescape
+func normF32WASMImport(a unsafe.Pointer)
+
+func normF32WASM(a *norm) { normF32WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte widenBF16WASM
 //go:noescape
 func widenBF16WASMImport(a unsafe.Pointer)

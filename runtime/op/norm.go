@@ -103,6 +103,10 @@ type layerNorm[T number] struct {
 
 // parts normalizes rows lo to hi.
 func (n *layerNorm[T]) parts(lo, hi int) {
+	if isFloat32[T]() && kernel.NormRowsF32(n.tier, &kernel.Norms{X: floats(n.x)[lo*n.size : hi*n.size], Out: floats(n.o)[lo*n.size : hi*n.size], A: floats(n.w), B: floats(n.b),
+		Means: floats(n.means)[lo:hi], Rstds: floats(n.rstds)[lo:hi], Width: n.size, Eps: float32(n.eps)}) {
+		return
+	}
 	for i := lo; i < hi; i++ {
 		row, to := n.x[i*n.size:(i+1)*n.size], n.o[i*n.size:(i+1)*n.size]
 		mean, variance := momentsIn(n.tier, row)

@@ -191,5 +191,6 @@ func rowsGo(arch string) []byte {
 	blendsGo(b, arch)
 	poolsGo(b, arch)
 	winogradGo(b, arch)
+	normsGo(b, arch)
 	return formatted(b.Bytes())
 }

@@ -72,6 +72,7 @@ func floatsF32(m machine) {
 	blendsF32(m)
 	poolsF32(m)
 	winogradF32(m)
+	normsF32(m)
 	streamsF32(m)
 }
 
