@@ -75,7 +75,7 @@ func shortestSeries() time.Duration {
 func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 	const n = 1 << 16
 	x, o, ints := make([]float32, n), make([]float32, n), make([]int8, n)
-	w := &Window{Rows: [5]*float32{&x[0], &x[0], &x[0]}, Weights: &x[0], Start: &x[0], Out: &o[0], Stride: 128, Step: 128, Next: 128, Count: 16, Tap: 128}
+	w := &Window{Rows: [WindowMost]*float32{&x[0], &x[0], &x[0]}, Weights: &x[0], Start: &x[0], Out: &o[0], Copy: &make([]float32, 10*maxLanes)[0], Stride: 128, Step: 128, Next: 128, Count: 16, Tap: 128}
 	m := map[string]func(stop *atomic.Bool){
 		"gemm":          gemmLoop(GemmF32(tier), 1024, 0),
 		"blocks":        gemmLoop(GemmF32(tier), 16, 4<<20),

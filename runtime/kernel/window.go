@@ -8,23 +8,37 @@ import "unsafe"
 //
 // Its layout is known to the generator.
 type Window struct {
-	Rows      [5]*float32 // the first position's inputs of each row of the window, as many as the window is high
+	Rows      [WindowMost]*float32 // the first position's inputs of each row of the window, as many as the window is high
 	Weights   *float32
 	Start     *float32
 	Out       *float32
-	Stride    uintptr // bytes from a column of the window to the next
-	Step      uintptr // bytes from a position's inputs to the next's
-	Next      uintptr // bytes from a position's results to the next's
-	Count     uintptr // positions, at least 1
-	Tap       uintptr // bytes from the weights of a tap to those of the next
+	Copy      *float32 // room for WindowSpace elements, if they are any
+	Stride    uintptr  // bytes from a column of the window to the next
+	Step      uintptr  // bytes from a position's inputs to the next's
+	Next      uintptr  // bytes from a position's results to the next's
+	Count     uintptr  // positions, at least 1
+	Tap       uintptr  // bytes from the weights of a tap to those of the next
 	from      uintptr
 	blocks    uintptr
 	Low, High float32
 	groups    uintptr // of positions that are computed together
-	back      uintptr // bytes from the last column of a group to the first of the next
+	back      uintptr // bytes from a group to the next, or, where weights are held, from its last column to that one's first
 	rest      uintptr // positions after the groups
-	// The weights of a vector of channels, and what their sums start from, for kernels that have no registers for them.
-	_ [(5*5 + 1) * 8]float32
+	// A group that begins among the positions of the one before, in place of the rest: how far that is back from behind the
+	// last group, in inputs and in results, both negative; not 0 unless there is one. left is the first of them until it is done.
+	again, againOut, left uintptr
+	size, taps            uintptr // rows, and products of a result
+}
+
+// WindowMost is the height of the largest windows that have kernels.
+const WindowMost = 11
+
+// WindowSpace is how many elements of Window.Copy a kernel of t uses that has no registers for all weights of a vector of channels.
+func WindowSpace(t Tier, size int) int {
+	if windowHolds(t, size) {
+		return 0
+	}
+	return (size*size + 1) * lanesOf(t)
 }
 
 // windowMost is how many sums one call of a kernel makes at most, so that the garbage collector need not wait for long.
@@ -77,7 +91,7 @@ func (w *Window) positions(t Tier, size, channels int) {
 // divide makes groups of positions if their columns overlap as a kernel expects it, and gives how many columns there are
 // from a position to the next in that kernel.
 func (w *Window) divide(t Tier, size int) (by int) {
-	w.groups, w.rest = 0, w.Count
+	w.groups, w.rest, w.again, w.againOut, w.size, w.taps = 0, w.Count, 0, 0, uintptr(size), uintptr(size*size)
 	switch w.Step {
 	case w.Stride:
 		by = 1
@@ -88,6 +102,13 @@ func (w *Window) divide(t Tier, size int) (by int) {
 	}
 	n := uintptr(windowGroup(t, size))
 	w.groups, w.rest = w.Count/n, w.Count%n
-	w.back = uintptr(by-size+1) * w.Stride
+	if windowHolds(t, size) {
+		w.back = uintptr(by-size+1) * w.Stride
+		return by
+	}
+	w.back = n * w.Step
+	if w.groups > 0 && w.rest > 0 {
+		w.again, w.againOut, w.rest = (w.rest-n)*w.Step, (w.rest-n)*w.Next, 0
+	}
 	return by
 }

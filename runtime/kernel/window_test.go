@@ -11,7 +11,7 @@ import (
 // that fill no vector.
 func TestWindow(t *testing.T) {
 	for _, tier := range tiers() {
-		for _, size := range []int{3, 5} {
+		for _, size := range []int{3, 5, 7, 9, 11} {
 			for _, c := range []struct{ channels, positions, step, dilation int }{
 				{1, 1, 1, 1}, {16, 7, 1, 1}, {19, 3, 2, 1}, {67, 5, 3, 1}, {21, 11, 1, 1}, {21, 13, 2, 1}, {1<<14 + 1, 2, 1, 1}, {33, windowMost/4 + 5, 1, 1},
 				{16, windowMost/4 + 5, 2, 1}, {19, 9, 1, 2}, {16, 9, 3, 3}, {21, 13, 6, 3},
@@ -28,7 +28,7 @@ func checkWindow(t *testing.T, tier Tier, size, channels, positions, step, dilat
 	r := rand.New(rand.NewSource(1))
 	column := channels + 3 // elements from a column to the next
 	rows := make([][]float32, size)
-	w := &Window{Stride: uintptr(dilation * column * 4), Step: uintptr(step * column * 4), Next: uintptr((channels + 1) * 4), Count: uintptr(positions),
+	w := &Window{Copy: &make([]float32, (size*size+1)*maxLanes)[0], Stride: uintptr(dilation * column * 4), Step: uintptr(step * column * 4), Next: uintptr((channels + 1) * 4), Count: uintptr(positions),
 		Tap: uintptr(channels * 4), Low: -3, High: 4}
 	for i := range rows {
 		rows[i] = guarded(r, ((positions-1)*step+(size-1)*dilation)*column+channels)
@@ -64,14 +64,14 @@ func checkWindow(t *testing.T, tier Tier, size, channels, positions, step, dilat
 func BenchmarkWindow(b *testing.B) {
 	const channels, positions = 32, 110
 	for _, tier := range tiers() {
-		for _, size := range []int{3, 5} {
+		for _, size := range []int{3, 5, 7, 9, 11} {
 			if !HasWindow(tier, size, channels) {
 				continue
 			}
 			b.Run(fmt.Sprintf("%v/%dx%[2]d", tier, size), func(b *testing.B) {
 				x, y := make([]float32, size*(positions+size)*channels), make([]float32, positions*channels)
 				k, start := make([]float32, size*size*channels), make([]float32, channels)
-				w := &Window{Weights: &k[0], Start: &start[0], Out: &y[0], Stride: channels * 4, Step: channels * 4, Next: channels * 4,
+				w := &Window{Copy: &make([]float32, (size*size+1)*maxLanes)[0], Weights: &k[0], Start: &start[0], Out: &y[0], Stride: channels * 4, Step: channels * 4, Next: channels * 4,
 					Count: positions, Tap: channels * 4, Low: Unclamped[0], High: Unclamped[1]}
 				for i := range size {
 					w.Rows[i] = &x[i*(positions+size)*channels]

@@ -146,6 +146,24 @@ func window5By1F32AVX2(a *Window)
 func window5By2F32AVX2(a *Window)
 
 //go:noescape
+func window7By1F32AVX2(a *Window)
+
+//go:noescape
+func window7By2F32AVX2(a *Window)
+
+//go:noescape
+func window9By1F32AVX2(a *Window)
+
+//go:noescape
+func window9By2F32AVX2(a *Window)
+
+//go:noescape
+func window11By1F32AVX2(a *Window)
+
+//go:noescape
+func window11By2F32AVX2(a *Window)
+
+//go:noescape
 func blockAddAVX2(a *line)
 
 //go:noescape

@@ -254,6 +254,24 @@ func window5By1F32AVX512(a *Window)
 func window5By2F32AVX512(a *Window)
 
 //go:noescape
+func window7By1F32AVX512(a *Window)
+
+//go:noescape
+func window7By2F32AVX512(a *Window)
+
+//go:noescape
+func window9By1F32AVX512(a *Window)
+
+//go:noescape
+func window9By2F32AVX512(a *Window)
+
+//go:noescape
+func window11By1F32AVX512(a *Window)
+
+//go:noescape
+func window11By2F32AVX512(a *Window)
+
+//go:noescape
 func blockAddAVX512(a *line)
 
 //go:noescape

@@ -182,6 +182,24 @@ func window5By1F32NEON(a *Window)
 func window5By2F32NEON(a *Window)
 
 //go:noescape
+func window7By1F32NEON(a *Window)
+
+//go:noescape
+func window7By2F32NEON(a *Window)
+
+//go:noescape
+func window9By1F32NEON(a *Window)
+
+//go:noescape
+func window9By2F32NEON(a *Window)
+
+//go:noescape
+func window11By1F32NEON(a *Window)
+
+//go:noescape
+func window11By2F32NEON(a *Window)
+
+//go:noescape
 func blockAddNEON(a *line)
 
 //go:noescape

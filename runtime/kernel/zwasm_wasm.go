@@ -168,6 +168,42 @@ func window5By2F32WASMImport(a unsafe.Pointer)
 
 func window5By2F32WASM(a *Window) { window5By2F32WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte window7By1F32WASM
+//go:noescape
+func window7By1F32WASMImport(a unsafe.Pointer)
+
+func window7By1F32WASM(a *Window) { window7By1F32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte window7By2F32WASM
+//go:noescape
+func window7By2F32WASMImport(a unsafe.Pointer)
+
+func window7By2F32WASM(a *Window) { window7By2F32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte window9By1F32WASM
+//go:noescape
+func window9By1F32WASMImport(a unsafe.Pointer)
+
+func window9By1F32WASM(a *Window) { window9By1F32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte window9By2F32WASM
+//go:noescape
+func window9By2F32WASMImport(a unsafe.Pointer)
+
+func window9By2F32WASM(a *Window) { window9By2F32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte window11By1F32WASM
+//go:noescape
+func window11By1F32WASMImport(a unsafe.Pointer)
+
+func window11By1F32WASM(a *Window) { window11By1F32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte window11By2F32WASM
+//go:noescape
+func window11By2F32WASMImport(a unsafe.Pointer)
+
+func window11By2F32WASM(a *Window) { window11By2F32WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte blockAddWASM
 //go:noescape
 func blockAddWASMImport(a unsafe.Pointer)

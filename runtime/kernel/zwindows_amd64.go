@@ -13,6 +13,12 @@ func windowGroup(t Tier, size int) int {
 			return 4
 		case 5:
 			return 3
+		case 7:
+			return 7
+		case 9:
+			return 7
+		case 11:
+			return 7
 		}
 	case AVX2:
 		switch size {
@@ -20,9 +26,48 @@ func windowGroup(t Tier, size int) int {
 			return 3
 		case 5:
 			return 7
+		case 7:
+			return 6
+		case 9:
+			return 4
+		case 11:
+			return 2
 		}
 	}
 	return 0
+}
+
+// windowHolds reports whether a kernel of t holds all weights in registers.
+func windowHolds(t Tier, size int) bool {
+	switch t.float() {
+	case AVX512:
+		switch size {
+		case 3:
+			return true
+		case 5:
+			return true
+		case 7:
+			return false
+		case 9:
+			return false
+		case 11:
+			return false
+		}
+	case AVX2:
+		switch size {
+		case 3:
+			return true
+		case 5:
+			return false
+		case 7:
+			return false
+		case 9:
+			return false
+		case 11:
+			return false
+		}
+	}
+	return false
 }
 
 // run calls a kernel; like Gemm.Run it has a frame of its own.
@@ -44,6 +89,24 @@ func (w *Window) run(t Tier, size, by int) {
 			} else {
 				window5By1F32AVX512(w)
 			}
+		case 7:
+			if by == 2 {
+				window7By2F32AVX512(w)
+			} else {
+				window7By1F32AVX512(w)
+			}
+		case 9:
+			if by == 2 {
+				window9By2F32AVX512(w)
+			} else {
+				window9By1F32AVX512(w)
+			}
+		case 11:
+			if by == 2 {
+				window11By2F32AVX512(w)
+			} else {
+				window11By1F32AVX512(w)
+			}
 		}
 	case AVX2:
 		switch size {
@@ -58,6 +121,24 @@ func (w *Window) run(t Tier, size, by int) {
 				window5By2F32AVX2(w)
 			} else {
 				window5By1F32AVX2(w)
+			}
+		case 7:
+			if by == 2 {
+				window7By2F32AVX2(w)
+			} else {
+				window7By1F32AVX2(w)
+			}
+		case 9:
+			if by == 2 {
+				window9By2F32AVX2(w)
+			} else {
+				window9By1F32AVX2(w)
+			}
+		case 11:
+			if by == 2 {
+				window11By2F32AVX2(w)
+			} else {
+				window11By1F32AVX2(w)
 			}
 		}
 	}

@@ -9,6 +9,11 @@ func windowGroup(t Tier, size int) int {
 	return 0
 }
 
+// windowHolds reports whether a kernel of t holds all weights in registers.
+func windowHolds(t Tier, size int) bool {
+	return false
+}
+
 // run calls a kernel; like Gemm.Run it has a frame of its own.
 //
 //go:noinline

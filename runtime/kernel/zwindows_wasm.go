@@ -13,9 +13,35 @@ func windowGroup(t Tier, size int) int {
 			return 3
 		case 5:
 			return 7
+		case 7:
+			return 6
+		case 9:
+			return 4
+		case 11:
+			return 2
 		}
 	}
 	return 0
+}
+
+// windowHolds reports whether a kernel of t holds all weights in registers.
+func windowHolds(t Tier, size int) bool {
+	switch t.float() {
+	case WASM:
+		switch size {
+		case 3:
+			return true
+		case 5:
+			return false
+		case 7:
+			return false
+		case 9:
+			return false
+		case 11:
+			return false
+		}
+	}
+	return false
 }
 
 // run calls a kernel; like Gemm.Run it has a frame of its own.
@@ -36,6 +62,24 @@ func (w *Window) run(t Tier, size, by int) {
 				window5By2F32WASM(w)
 			} else {
 				window5By1F32WASM(w)
+			}
+		case 7:
+			if by == 2 {
+				window7By2F32WASM(w)
+			} else {
+				window7By1F32WASM(w)
+			}
+		case 9:
+			if by == 2 {
+				window9By2F32WASM(w)
+			} else {
+				window9By1F32WASM(w)
+			}
+		case 11:
+			if by == 2 {
+				window11By2F32WASM(w)
+			} else {
+				window11By1F32WASM(w)
 			}
 		}
 	}

@@ -108,7 +108,7 @@ func (b *bands) compute(c *Call) error {
 	threads := b.slots.Count
 	b.splits = b.split(threads)
 	b.slots.Items = t.out.batch * b.groups() * b.splits
-	space, err := tempOf[float32](c, t.out.channels+threads*(b.space(most)+SlotGap/f32Size))
+	space, err := tempOf[float32](c, t.out.channels+threads*(b.weights()+b.space(most)+SlotGap/f32Size))
 	if err != nil {
 		return err
 	}
@@ -153,6 +153,9 @@ func (b *bands) split(threads int) int {
 // space is the size of a frame of channels.
 func (b *bands) space(channels int) int { return b.lines * b.width * channels }
 
+// weights is how many elements windows copy.
+func (b *bands) weights() int { return kernel.WindowSpace(b.tier, b.then.kernel[1]) }
+
 // parts computes items lo to hi.
 func (b *bands) parts(lo, hi int) {
 	size := len(b.frames) / b.slots.Count
@@ -163,7 +166,8 @@ func (b *bands) parts(lo, hi int) {
 		from, n := b.group(g)
 		f := frame{bands: b, image: s / b.splits, from: from, channels: n, line: b.width * n}
 		s %= b.splits
-		f.space = b.frames[mine*size:][:b.space(n)]
+		f.weights = b.frames[mine*size:][:b.weights()]
+		f.space = b.frames[mine*size+b.weights():][:b.space(n)]
 		h := b.then.out.size[1]
 		f.compute(h*s/b.splits, h*(s+1)/b.splits)
 	}
@@ -175,7 +179,8 @@ type frame struct {
 	image, from, channels int
 	line                  int // elements of a line
 	space                 []float32
-	base, made            int // the first line in space, and the first that is not made; they count from the padding on
+	weights               []float32 // what windows copy
+	base, made            int       // the first line in space, and the first that is not made; they count from the padding on
 }
 
 // at is where line v begins.
@@ -228,7 +233,7 @@ func (f *frame) produce(end int) {
 func (f *frame) windows(r int) {
 	t := &f.then
 	o, column := &t.out, uintptr(f.channels*f32Size)
-	w := kernel.Window{Weights: &t.w[f.from], Start: &f.zeros[0], Out: &t.y[f.image*o.sn+r*o.step[1]+f.from],
+	w := kernel.Window{Weights: &t.w[f.from], Copy: at32(f.weights, 0), Start: &f.zeros[0], Out: &t.y[f.image*o.sn+r*o.step[1]+f.from],
 		Stride: uintptr(t.dilation[2]) * column, Step: uintptr(t.stride[2]) * column, Next: uintptr(o.step[2] * f32Size),
 		Count: uintptr(o.size[2]), Tap: uintptr(o.channels * f32Size), Low: t.bounds[0], High: t.bounds[1]}
 	if t.bias != nil {

@@ -23,6 +23,8 @@ func TestCallBehind(t *testing.T) {
 		{"two images of few channels", dims{2, 5, 40, 41}, dims{24, 5, 1, 1}, 2, 2, 5, 1},
 		{"last channels fill no vector", dims{1, 9, 14, 15}, dims{72, 9, 1, 1}, 1, 2, 5, 1},
 		{"a small image", dims{1, 40, 7, 7}, dims{100, 40, 1, 1}, 1, 2, 5, 1},
+		{"7x7, strides", dims{1, 12, 31, 29}, dims{40, 12, 1, 1}, 2, 3, 7, 1},
+		{"11x11", dims{1, 12, 17, 30}, dims{33, 12, 1, 1}, 1, 5, 11, 1},
 		{"window larger than the image", dims{1, 40, 3, 2}, dims{35, 40, 1, 1}, 1, 2, 5, 1},
 		{"3x3", dims{1, 3, 61, 57}, dims{32, 3, 3, 3}, 1, 1, 3, 1},
 		{"dilated, far padding", dims{2, 8, 33, 20}, dims{48, 8, 1, 1}, 2, 3, 3, 2},

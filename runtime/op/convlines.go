@@ -3,7 +3,7 @@ package op
 import "github.com/rules-pte/rules_pte/runtime/kernel"
 
 // maxTaps is how many taps the vector kernels take; larger kernels run tap by tap.
-const maxTaps = 64
+const maxTaps = kernel.WindowMost * kernel.WindowMost
 
 // lines is a depthwise convolution of float32 whose sums a vector kernel makes.
 type lines struct {
@@ -14,7 +14,7 @@ type lines struct {
 	empty   []float32
 	window  bool // a kernel computes the positions of a row that see all its columns
 	planes  phases
-	scratch []float32 // of every worker: the planes of a channel, and a plane of outputs
+	scratch []float32 // of every worker: the planes of a channel, and a plane of outputs, or what windows copy
 	workers int
 	framing
 }
@@ -71,21 +71,26 @@ func (l *lines) outer() bool {
 func (l *lines) line() int { return (l.out.size[1]-1)*l.planes.width + l.out.size[2] }
 
 // space is how many elements of scratch a worker has.
-func (l *lines) space() int { return l.planes.space() + l.planes.size() }
+func (l *lines) space() int {
+	switch {
+	case !l.channelsInner:
+		return l.planes.space() + l.planes.size()
+	case l.window:
+		return kernel.WindowSpace(l.tier, l.kernel[1])
+	}
+	return 0
+}
 
 // compute computes a convolution that is laid out; run does parts of it.
 func (l *lines) compute(call *Call, run func(lo, hi int)) error {
 	if err := fillFrame(call, &l.convJob, &l.framing); err != nil {
 		return err
 	}
-	empty, scratch := l.out.channels, 0
+	empty := l.out.channels
 	if l.window {
 		empty *= (l.out.size[2]-1)*l.stride[2] + (l.kernel[2]-1)*l.dilation[2] + 1
 	}
-	if !l.channelsInner {
-		scratch = l.workers * l.space()
-	}
-	both, err := tempOf[float32](call, empty+scratch)
+	both, err := tempOf[float32](call, empty+l.workers*l.space())
 	if err != nil {
 		return err
 	}
@@ -115,83 +120,89 @@ func (l *lines) part(worker int) {
 	}
 	t := kernel.Taps{Count: uintptr(l.taps()), Start: at32(l.empty, 0), Step: uintptr(o.channels * f32Size),
 		Low: l.bounds[0], High: l.bounds[1]}
+	scratch := l.scratch[worker*l.space():][:l.space()]
+	var see sight
 	for i := total * worker / l.workers; i < total*(worker+1)/l.workers; i++ {
 		if l.channelsInner {
-			l.positions(t, i/(o.size[0]*o.size[1]), i/o.size[1]%o.size[0], i%o.size[1])
+			l.positions(t, &see, scratch, i/(o.size[0]*o.size[1]), i/o.size[1]%o.size[0], i%o.size[1])
 		} else {
-			l.channel(t, i/o.channels, i%o.channels, l.scratch[worker*l.space():][:l.space()])
+			l.channel(t, &see, i/o.channels, i%o.channels, scratch)
 		}
 	}
 }
 
+// sight is what a position sees: the inputs of each row of the kernel, nil outside, and those of each tap.
+type sight struct {
+	rows   [maxTaps][]float32
+	inputs [maxTaps]*float32
+}
+
 // positions computes all channels of one row of positions of image n.
-func (l *lines) positions(t kernel.Taps, n, d, h int) {
-	var rows [maxTaps][]float32 // what the taps of each row of the kernel see, nil outside
+func (l *lines) positions(t kernel.Taps, see *sight, scratch []float32, n, d, h int) {
 	if l.bias != nil {
 		t.Start = at32(l.bias, 0)
 	}
 	in := &l.in
 	for k := range l.kernel[0] * l.kernel[1] {
 		sd, sh := l.source(0, d, k/l.kernel[1]), l.source(1, h, k%l.kernel[1])
+		see.rows[k] = nil
 		if sd >= 0 && sh >= 0 {
-			rows[k] = l.x[n*in.sn+sd*in.step[0]+sh*in.step[1]:]
+			see.rows[k] = l.x[n*in.sn+sd*in.step[0]+sh*in.step[1]:]
 		}
 	}
 	y := l.y[n*l.out.sn+d*l.out.step[0]+h*l.out.step[1]:]
 	s := stretch{limit: l.out.size[2]}
 	for l.next(2, &s) {
 		if l.window && s.taps() == l.kernel[2] {
-			l.windows(&t, y, &rows, &s)
+			l.windows(&t, y, see, scratch, &s)
 			continue
 		}
 		for w := s.from; w < s.to; w++ {
-			l.position(&t, y, &rows, &s, w)
+			l.position(&t, y, see, &s, w)
 		}
 	}
 }
 
 // position computes all channels of position w of a row, which sees the taps of s.
-func (l *lines) position(t *kernel.Taps, y []float32, rows *[maxTaps][]float32, s *stretch, w int) {
-	var inputs [maxTaps]*float32
+func (l *lines) position(t *kernel.Taps, y []float32, see *sight, s *stretch, w int) {
 	first, width := w*l.stride[2]-l.pad[2], l.kernel[2]
-	for k, row := range rows[:l.taps()/width] {
+	for k, row := range see.rows[:l.taps()/width] {
 		for j := range width {
-			inputs[k*width+j] = at32(l.empty, 0)
+			see.inputs[k*width+j] = at32(l.empty, 0)
 			if row != nil && j >= s.lo && j < s.hi {
-				inputs[k*width+j] = at32(row, (first+j*l.dilation[2])*l.in.step[2])
+				see.inputs[k*width+j] = at32(row, (first+j*l.dilation[2])*l.in.step[2])
 			}
 		}
 	}
 	one := *t
-	one.Inputs, one.Weights, one.Out = &inputs[0], at32(l.w, 0), at32(y, w*l.out.step[2])
+	one.Inputs, one.Weights, one.Out = &see.inputs[0], at32(l.w, 0), at32(y, w*l.out.step[2])
 	l.sums.Each(&one, l.out.channels)
 }
 
 // windows computes all channels of the positions s of a row, which see all columns of the kernel.
-func (l *lines) windows(t *kernel.Taps, y []float32, rows *[maxTaps][]float32, s *stretch) {
+func (l *lines) windows(t *kernel.Taps, y []float32, see *sight, scratch []float32, s *stretch) {
 	in := &l.in
-	w := kernel.Window{Weights: at32(l.w, 0), Start: t.Start, Out: at32(y, s.from*l.out.step[2]), Stride: uintptr(l.dilation[2]*in.step[2]) * f32Size,
+	w := kernel.Window{Weights: at32(l.w, 0), Start: t.Start, Out: at32(y, s.from*l.out.step[2]), Copy: at32(scratch, 0), Stride: uintptr(l.dilation[2]*in.step[2]) * f32Size,
 		Step: uintptr(l.stride[2]*in.step[2]) * f32Size, Next: uintptr(l.out.step[2]) * f32Size, Count: uintptr(s.to - s.from), Tap: t.Step,
 		Low: t.Low, High: t.High}
 	for k := range l.kernel[1] {
 		w.Rows[k] = at32(l.empty, 0)
-		if rows[k] != nil {
-			w.Rows[k] = at32(rows[k], (s.from*l.stride[2]-l.pad[2])*in.step[2])
+		if row := see.rows[k]; row != nil {
+			w.Rows[k] = at32(row, (s.from*l.stride[2]-l.pad[2])*in.step[2])
 		}
 	}
 	w.Run(l.tier, l.kernel[1], l.out.channels)
 }
 
 // channel computes all positions of output channel c of image n.
-func (l *lines) channel(t kernel.Taps, n, c int, scratch []float32) {
-	var inputs [maxTaps]*float32
+func (l *lines) channel(t kernel.Taps, see *sight, n, c int, scratch []float32) {
 	o := &l.out
 	out := scratch[l.planes.space():]
 	spreadChannel(&l.planes, scratch, l.x[n*l.in.sn+c/l.outPer*l.in.sc:])
 	for k := range l.taps() {
-		inputs[k] = at32(scratch, l.planes.tap(k))
+		see.inputs[k] = at32(scratch, l.planes.tap(k))
 	}
-	t.Inputs, t.Weights, t.Out = &inputs[0], at32(l.w, c), at32(out, 0)
+	t.Inputs, t.Weights, t.Out = &see.inputs[0], at32(l.w, c), at32(out, 0)
 	if l.bias != nil {
 		t.Start = at32(l.bias, c)
 	}

@@ -13,33 +13,44 @@ const (
 	windowCount  = args + 4
 	windowStep   = args + 5
 	windowNext   = args + 6
-	windowRow    = args + 7 // and those after it
+	windowRow    = args + 7 // and those after it, if weights are held
 
 	windowAt = windowOut // before the positions of a block
+
+	// Where weights are not held, row after row is read from windowRow.
+	windowColumn = args + 8 // bytes from a row's first column to the group's
+	windowCopy   = args + 9
+	windowList   = args + 10 // where the next row is
+	windowLeft   = args + 11 // rows that are left
 )
 
 // Where the fields of kernel.Window lie.
 const (
 	windowRowsAt    = 0
-	windowWeightsAt = 40
-	windowStartAt   = 48
-	windowOutAt     = 56
-	windowStrideAt  = 64
-	windowStepAt    = 72
-	windowNextAt    = 80
-	windowTapAt     = 96
-	windowFromAt    = 104
-	windowBlocksAt  = 112
-	windowLowAt     = 120
-	windowHighAt    = 124
-	windowGroupsAt  = 128
-	windowBackAt    = 136
-	windowRestAt    = 144
-	windowCopyAt    = 152
+	windowWeightsAt = 88
+	windowStartAt   = 96
+	windowOutAt     = 104
+	windowCopyAt    = 112
+	windowStrideAt  = 120
+	windowStepAt    = 128
+	windowNextAt    = 136
+	windowTapAt     = 152
+	windowFromAt    = 160
+	windowBlocksAt  = 168
+	windowLowAt     = 176
+	windowHighAt    = 180
+	windowGroupsAt  = 184
+	windowBackAt    = 192
+	windowRestAt    = 200
+	windowAgainAt   = 208
+	windowAgainOut  = 216
+	windowLeftAt    = 224
+	windowSizeAt    = 232
+	windowTapsAt    = 240
 )
 
 // windowSizes are the heights and widths of windows that have kernels.
-var windowSizes = []int{3, 5}
+var windowSizes = []int{3, 5, 7, 9, 11}
 
 // windowSteps are the columns from a position to the next for which kernels compute groups of positions, whose columns
 // overlap and are read once.
@@ -53,7 +64,7 @@ const (
 )
 
 // window writes a depthwise convolution with the weights of a vector of channels in registers; where these are too few, with
-// those of a row of the window, which come from a copy in kernel.Window.
+// those of a row of the window, which come from a copy.
 type window struct {
 	machine
 	size, step int
@@ -95,8 +106,8 @@ func (w *window) group() int {
 	return min(most, w.vectors()-int(w.sum(0)))
 }
 
-// copyAt is where the copy of the weights of tap t lies; that of what sums start from is behind the last tap.
-func (w *window) copyAt(t int) int { return windowCopyAt + t*w.width() }
+// copyAt is where the weights of tap t lie in the copy; what sums start from is behind the last tap.
+func (w *window) copyAt(t int) int { return t * w.width() }
 
 func (w *window) row(i int) ptr { return windowRow + ptr(i) }
 
@@ -109,10 +120,7 @@ func (w *window) write() {
 	w.get(windowNext, args, windowNextAt)
 	w.label("block")
 	w.loadWeights()
-	for i := range w.size {
-		w.get(w.row(i), args, windowRowsAt+i*pointerSize)
-		w.addPtr(w.row(i), windowAt)
-	}
+	w.beginRows()
 	w.get(windowCount, args, windowOutAt)
 	w.addPtr(windowOut, windowCount)
 	w.get(windowStep, args, windowBackAt)
@@ -121,6 +129,7 @@ func (w *window) write() {
 	w.label("positions")
 	w.positions()
 	w.more(windowCount, "positions")
+	w.again()
 	w.label("rest")
 	w.get(windowStep, args, windowStepAt)
 	w.get(windowCount, args, windowRestAt)
@@ -141,27 +150,61 @@ func (w *window) write() {
 	w.end()
 }
 
-// loadWeights loads what a block of channels needs; windowAt is the block's place afterwards.
-func (w *window) loadWeights() {
-	w.get(windowAt, args, windowFromAt)
-	w.get(windowCount, args, windowStartAt)
-	w.loadWeight(w.taps(), windowCount)
-	w.get(windowCount, args, windowWeightsAt)
-	w.get(w.row(0), args, windowTapAt)
-	for t := range w.taps() {
-		w.loadWeight(t, windowCount)
-		w.addPtr(windowCount, w.row(0))
+// beginRows makes rows those of the first position; windowAt is the block's place.
+func (w *window) beginRows() {
+	if !w.held() {
+		w.set(windowColumn, windowAt, 1)
+		w.get(windowCount, args, windowAgainAt)
+		w.put(args, windowLeftAt, windowCount)
+		return
+	}
+	for i := range w.size {
+		w.get(w.row(i), args, windowRowsAt+i*pointerSize)
+		w.addPtr(w.row(i), windowAt)
 	}
 }
 
-// loadWeight loads what lies at p into register t, or into the copy.
-func (w *window) loadWeight(t int, p ptr) {
+// again computes a group in place of the rest, once: windowCount is 0 behind the groups.
+func (w *window) again() {
 	if w.held() {
-		w.loadAt(vec(t), p, windowAt, 0)
 		return
 	}
-	w.loadAt(0, p, windowAt, 0)
-	w.store(args, w.copyAt(t), 0)
+	w.get(windowRow, args, windowLeftAt)
+	w.put(args, windowLeftAt, windowCount)
+	w.ifZero(windowRow, "rest")
+	w.addPtr(windowColumn, windowRow)
+	w.get(windowRow, args, windowAgainOut)
+	w.addPtr(windowOut, windowRow)
+	w.add(windowCount, 1)
+	w.jump("positions")
+}
+
+// loadWeights loads what a block of channels needs, into registers or into the copy; windowAt is the block's place afterwards.
+func (w *window) loadWeights() {
+	w.get(windowAt, args, windowFromAt)
+	w.get(windowCount, args, windowWeightsAt)
+	w.get(windowRow, args, windowTapAt)
+	if w.held() {
+		for t := range w.taps() {
+			w.loadAt(vec(t), windowCount, windowAt, 0)
+			w.addPtr(windowCount, windowRow)
+		}
+		w.get(windowCount, args, windowStartAt)
+		w.loadAt(vec(w.taps()), windowCount, windowAt, 0)
+		return
+	}
+	w.get(windowCopy, args, windowCopyAt)
+	w.set(windowList, windowCopy, 1)
+	w.get(windowLeft, args, windowTapsAt)
+	w.label("weight")
+	w.loadAt(0, windowCount, windowAt, 0)
+	w.store(windowList, 0, 0)
+	w.addPtr(windowCount, windowRow)
+	w.add(windowList, w.width())
+	w.more(windowLeft, "weight")
+	w.get(windowCount, args, windowStartAt)
+	w.loadAt(0, windowCount, windowAt, 0)
+	w.store(windowList, 0, 0)
 }
 
 // begins lets sum p start.
@@ -170,10 +213,10 @@ func (w *window) begins(p int) {
 		w.copy(w.sum(p), vec(w.taps()))
 		return
 	}
-	w.load(w.sum(p), args, w.copyAt(w.taps()))
+	w.load(w.sum(p), windowCopy, w.copyAt(w.taps()))
 }
 
-// weight is the register of tap j of row i, once rowWeights has loaded that row.
+// weight is the register of tap j of row i, which eachRow gives.
 func (w *window) weight(i, j int) vec {
 	if w.held() {
 		return vec(i*w.size + j)
@@ -181,50 +224,71 @@ func (w *window) weight(i, j int) vec {
 	return vec(j)
 }
 
-// rowWeights loads the weights of row i, unless they are held.
-func (w *window) rowWeights(i int) {
-	for j := 0; j < w.size && !w.held(); j++ {
-		w.load(vec(j), args, w.copyAt(i*w.size+j))
+// eachRow writes emit for each row, or once in a loop, with the register where the row's inputs are.
+func (w *window) eachRow(label string, emit func(i int, row ptr)) {
+	if w.held() {
+		for i := range w.size {
+			emit(i, w.row(i))
+			w.addPtr(w.row(i), windowStep)
+		}
+		return
 	}
+	w.set(windowList, args, 1)
+	w.get(windowLeft, args, windowSizeAt)
+	w.label(label)
+	for j := range w.size {
+		w.load(vec(j), windowCopy, w.copyAt(j))
+	}
+	w.add(windowCopy, w.copyAt(w.size))
+	w.get(windowRow, windowList, windowRowsAt)
+	w.addPtr(windowRow, windowColumn)
+	w.add(windowList, pointerSize)
+	emit(0, windowRow)
+	w.more(windowLeft, label)
+	w.add(windowCopy, -w.copyAt(w.taps()))
+	w.addPtr(windowColumn, windowStep)
 }
 
-// positions computes the sums of a group of positions, column by column; windowStep takes a row from the last column to
-// the first one of the next group.
+// positions computes the sums of a group of positions, column by column.
 func (w *window) positions() {
 	n := w.group()
 	for p := range n {
 		w.begins(p)
 	}
-	for i := range w.size {
-		w.rowWeights(i)
+	w.eachRow("row", func(i int, row ptr) {
 		for c := range (n-1)*w.step + w.size {
 			if c > 0 {
-				w.addPtr(w.row(i), windowStride)
+				w.addPtr(row, windowStride)
 			}
-			w.load(w.input(), w.row(i), 0)
+			w.load(w.input(), row, 0)
 			for p := range n {
 				if j := c - p*w.step; j >= 0 && j < w.size {
 					w.fma(w.sum(p), w.input(), w.weight(i, j))
 				}
 			}
 		}
-		w.addPtr(w.row(i), windowStep)
-	}
+	})
 	for p := range n {
 		w.finish(p)
 	}
 }
 
+// columnsMost is how many columns fmaColumn reaches.
+const columnsMost = 5
+
 // position computes the sums of one position.
 func (w *window) position() {
 	w.begins(0)
-	for i := range w.size {
-		w.rowWeights(i)
+	w.eachRow("rowOfOne", func(i int, row ptr) {
 		for j := range w.size {
-			w.fmaColumn(w.sum(0), w.weight(i, j), w.row(i), windowStride, windowTriple, j, w.input())
+			if j > 0 && j%columnsMost == 0 {
+				w.addPtr(row, windowStride)
+				w.addPtr(row, windowStride)
+				w.addPtr(row, windowTriple)
+			}
+			w.fmaColumn(w.sum(0), w.weight(i, j), row, windowStride, windowTriple, j%columnsMost, w.input())
 		}
-		w.addPtr(w.row(i), windowStep)
-	}
+	})
 	w.finish(0)
 }
 
@@ -240,7 +304,9 @@ func windowsGo(arch string) []byte {
 	b := goFile(arch)
 	b.WriteString("\n// windowGroup is how many positions a kernel of t computes together; 0 if there is no kernel.\nfunc windowGroup(t Tier, size int) int {\n")
 	eachWindow(b, arch, func(w *window) { fmt.Fprintf(b, "return %d\n", w.group()) })
-	b.WriteString("return 0\n}\n\n// run calls a kernel; like Gemm.Run it has a frame of its own.\n//\n//go:noinline\nfunc (w *Window) run(t Tier, size, by int) {\n")
+	b.WriteString("return 0\n}\n\n// windowHolds reports whether a kernel of t holds all weights in registers.\nfunc windowHolds(t Tier, size int) bool {\n")
+	eachWindow(b, arch, func(w *window) { fmt.Fprintf(b, "return %t\n", w.held()) })
+	b.WriteString("return false\n}\n\n// run calls a kernel; like Gemm.Run it has a frame of its own.\n//\n//go:noinline\nfunc (w *Window) run(t Tier, size, by int) {\n")
 	eachWindow(b, arch, func(w *window) {
 		fmt.Fprintf(b, "if by == 2 {\nwindow%dBy2F32%s(w)\n} else {\nwindow%[1]dBy1F32%[2]s(w)\n}\n", w.size, w.tier())
 	})
