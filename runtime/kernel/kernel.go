@@ -46,6 +46,14 @@ func (t Tier) float() Tier {
 	return t
 }
 
+// Narrow is t or, where n elements fill no vector of it, a tier with smaller vectors that its machines have, too.
+func (t Tier) Narrow(n int) Tier {
+	if t.float() == AVX512 && n < lanesOf(AVX512) {
+		return AVX2
+	}
+	return t
+}
+
 // TierVar is the environment variable that caps the tier, for example PTE_ISA=avx2.
 const TierVar = "PTE_ISA"
 

@@ -41,8 +41,9 @@ var masks = func() (m [2 * maxLanes]uint32) {
 }()
 
 // NormRowsF32 normalizes rows by their means and biased variances, all in float32, and reports whether t has a kernel for it, which is so for
-// widths from the lanes of t to 16384.
+// widths of at least a vector to 16384.
 func NormRowsF32(t Tier, n *Norms) bool {
+	t = t.Narrow(n.Width)
 	lanes := lanesOf(t)
 	if t == Scalar || n.Width < lanes || n.Width > softMost {
 		return false

@@ -61,7 +61,7 @@ func window(t Tier, size int, o, x []float32) bool {
 		return false
 	}
 	weights, start := weightsOf(size*size*len(x), 0.25), make([]float32, len(x))
-	w := &Window{Weights: &weights[0], Start: &start[0], Out: &o[0], Count: 1, Tap: uintptr(len(x)) * unsafe.Sizeof(x[0]), Low: Unclamped[0], High: Unclamped[1]}
+	w := &Window{Copy: &make([]float32, (WindowMost*WindowMost+1)*maxLanes)[0], Weights: &weights[0], Start: &start[0], Out: &o[0], Count: 1, Tap: uintptr(len(x)) * unsafe.Sizeof(x[0]), Low: Unclamped[0], High: Unclamped[1]}
 	for i := range size {
 		w.Rows[i] = &x[0]
 	}

@@ -69,6 +69,8 @@ var convCases = []convCase{
 	{"2-D transposed, wide padding", dims{1, 12, 5, 6}, dims{12, 16, 3, 3}, dims{2, 2}, dims{2, 2}, dims{1, 1}, dims{0, 0}, true, 1},
 	{"1-D transposed, large stride", dims{2, 16, 11}, dims{16, 8, 16}, dims{8}, dims{4}, dims{1}, dims{0}, true, 1},
 	{"2-D one column transposed", dims{1, 6, 40, 1}, dims{6, 5, 5, 1}, dims{3, 1}, dims{1, 0}, dims{1, 1}, dims{0, 0}, true, 1},
+	{"2-D depthwise of 8 channels", dims{2, 8, 13, 20}, dims{8, 1, 3, 3}, dims{2, 1}, dims{1, 1}, dims{1, 1}, dims{0, 0}, false, 8},
+	{"2-D depthwise of 13 channels", dims{1, 13, 17, 9}, dims{13, 1, 7, 7}, dims{1, 1}, dims{3, 3}, dims{1, 1}, dims{0, 0}, false, 13},
 	{"2-D one column depthwise", dims{2, 20, 60, 1}, dims{20, 1, 5, 1}, dims{2, 1}, dims{2, 0}, dims{1, 1}, dims{0, 0}, false, 20},
 	{"2-D deep", dims{2, 40, 20, 21}, dims{27, 40, 3, 3}, dims{1, 1}, dims{1, 1}, dims{1, 1}, dims{0, 0}, false, 1},
 	{"2-D deep groups", dims{1, 40, 9, 11}, dims{26, 20, 3, 3}, dims{2, 1}, dims{1, 0}, dims{1, 2}, dims{0, 0}, false, 2},

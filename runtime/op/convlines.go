@@ -21,13 +21,10 @@ type lines struct {
 
 // vectorLines computes a depthwise convolution by a vector kernel, if there is one for it.
 func vectorLines(call *Call, j *convJob[float32]) (bool, error) {
-	sums := kernel.TapsKernels(call.Tier)
-	if sums == nil || j.taps() > maxTaps {
+	if kernel.TapsKernels(call.Tier) == nil || j.taps() > maxTaps {
 		return false, nil
 	}
-	l := lines{convJob: *j, sums: sums, workers: 1, tier: call.Tier}
-	l.window = j.channelsInner && j.outPer == 1 && j.kernel[0] == 1 && j.kernel[1] == j.kernel[2] &&
-		kernel.HasWindow(call.Tier, j.kernel[1], j.out.channels)
+	l := lines{convJob: *j, workers: 1, tier: call.Tier}
 	if call.Parallel != nil && len(j.y)*j.taps() >= gemmParallelMin {
 		l.workers = convWorkers
 	}
@@ -58,13 +55,23 @@ func (l *lines) frames() bool {
 }
 
 // inner reports whether the channels of a position make a line.
-func (l *lines) inner() bool { return l.outPer == 1 && l.out.channels >= l.sums.Lanes }
+func (l *lines) inner() bool {
+	l.window = l.outPer == 1 && l.kernel[0] == 1 && l.kernel[1] == l.kernel[2] && kernel.HasWindow(l.tier.Narrow(l.out.channels), l.kernel[1], l.out.channels)
+	return l.outPer == 1 && l.takes(l.out.channels)
+}
 
 // outer reports whether the positions of a channel make a line.
 func (l *lines) outer() bool {
 	p, ok := phasesOf(&l.conv)
 	l.planes = p
-	return ok && l.line() >= l.sums.Lanes
+	return ok && l.takes(l.line())
+}
+
+// takes chooses the kernel of lines of n elements, and reports whether there is one.
+func (l *lines) takes(n int) bool {
+	l.tier = l.tier.Narrow(n)
+	l.sums = kernel.TapsKernels(l.tier)
+	return n >= l.sums.Lanes
 }
 
 // line is how many sums a channel has: those of all positions, with the ends of the planes' rows between them.

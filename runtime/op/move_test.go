@@ -253,7 +253,7 @@ func TestViewErrors(t *testing.T) {
 
 // TestMoveOrders moves arrays into every order of their dimensions.
 func TestMoveOrders(t *testing.T) {
-	for _, size := range [][3]int{{3, 70, 11}, {2, 9, 130}, {1, 8, 8}, {65, 1, 2}, {4, 5, 1}} {
+	for _, size := range [][3]int{{3, 70, 11}, {2, 9, 130}, {1, 8, 8}, {65, 1, 2}, {4, 5, 1}, {3, 5, 3}, {6, 3, 4}, {2, 7, 8}, {5, 4, 32}, {3, 2, 33}} {
 		for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
 			strides := [3]int{size[1] * size[2], size[2], 1}
 			src := make([]uint16, size[0]*strides[0])

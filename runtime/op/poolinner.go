@@ -20,7 +20,7 @@ type innerPool[T number] struct {
 
 // innerMax is maxOver by a vector kernel, if there is one for it.
 func innerMax[T number](c *Call, p *planes, windows [3][]extent) bool {
-	j := innerPool[T]{planes: *p, tier: c.Tier, windows: windows}
+	j := innerPool[T]{planes: *p, tier: c.Tier.Narrow(p.c), windows: windows}
 	if !j.fits() {
 		return false
 	}
@@ -35,7 +35,7 @@ func innerMax[T number](c *Call, p *planes, windows [3][]extent) bool {
 
 // innerMean is average by a vector kernel, if there is one for it.
 func innerMean[T number](c *Call, p *planes, windows, counts [3][]extent) bool {
-	j := innerPool[T]{planes: *p, tier: c.Tier, windows: windows, counts: counts}
+	j := innerPool[T]{planes: *p, tier: c.Tier.Narrow(p.c), windows: windows, counts: counts}
 	return j.fits() && j.compute(c)
 }
 

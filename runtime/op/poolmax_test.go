@@ -27,6 +27,7 @@ func TestMaxPoolTiers(t *testing.T) {
 		{dims{1, 2, 3, 3}, dims{3, 3}, dims{1, 1}, dims{1, 1}, dims{1, 1}, false},
 		{dims{1, 2, 3000, 6}, dims{2, 2}, dims{2, 1}, dims{1, 0}, dims{1, 1}, true},
 		{dims{2, 37, 9, 11}, dims{3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, true},
+		{dims{1, 11, 12, 10}, dims{3, 2}, dims{1, 3}, dims{1, 0}, dims{1, 1}, false},
 		{dims{1, 64, 12, 10}, dims{3, 2}, dims{1, 3}, dims{1, 0}, dims{2, 3}, false},
 		{dims{3, 0, 8, 8}, dims{2, 2}, dims{2, 2}, dims{0, 0}, dims{1, 1}, false},
 	} {
@@ -79,6 +80,7 @@ func TestAvgPoolTiers(t *testing.T) {
 		{dims{1, 37, 9, 11}, dims{3, 3}, dims{2, 2}, dims{1, 1}, true, true, nil},
 		{dims{1, 37, 9, 11}, dims{3, 3}, dims{1, 2}, dims{1, 1}, true, false, nil},
 		{dims{1, 20, 9, 11}, dims{2, 3}, dims{1, 1}, dims{1, 1}, false, false, 5},
+		{dims{1, 11, 9, 11}, dims{2, 3}, dims{1, 1}, dims{1, 1}, false, false, nil},
 		{dims{1, 20, 7, 7}, dims{7, 7}, dims{1, 1}, dims{0, 0}, false, false, nil},
 		{dims{1, 20, 9, 9}, dims{9, 9}, dims{1, 1}, dims{0, 0}, false, false, nil},
 		{dims{1, 20, 2, 2}, dims{5, 5}, dims{2, 2}, dims{2, 2}, true, true, nil}, // the same elements, other counts

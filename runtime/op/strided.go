@@ -134,13 +134,18 @@ func moveReady[T any](dst, src []T, v *strided, rows rows) {
 	}
 	var at [2 * tensor.MaxRank]int
 	last, s, d := v.n-1, v.srcOff, v.dstOff
+	runs := rows.size == 0 && v.dst[last] == 1 && v.src[last] == 1 && v.size[last] <= shortRun
 	for {
-		if rows.size > 0 {
+		i := last - 1
+		switch {
+		case rows.size > 0:
 			kernel.Transpose(dst[d:], src[s:], rows.size, v.size[last], rows.dst, v.src[last])
-		} else {
+		case runs:
+			moveRuns(dst[d:], src[s:], v.size[last], v.size[i], v.dst[i], v.src[i])
+			i--
+		default:
 			moveRun(dst, src, d, s, v.size[last], v.dst[last], v.src[last])
 		}
-		i := last - 1
 		for ; i >= 0; i-- {
 			at[i]++
 			s, d = s+v.src[i], d+v.dst[i]
@@ -175,6 +180,29 @@ func (v *strided) takeRows() rows {
 		}
 	}
 	return rows{}
+}
+
+// shortRun is how many elements a run has at most for moveRuns to copy it sooner than the built-in copy, which is a call.
+const shortRun = 32
+
+// moveRuns copies count runs of n elements, which lie dstStep and srcStep apart.
+func moveRuns[T any](dst, src []T, n, count, dstStep, srcStep int) {
+	if n < 4 {
+		for i := range count {
+			for j, x := range src[i*srcStep:][:n] {
+				dst[i*dstStep+j] = x
+			}
+		}
+		return
+	}
+	for i := range count {
+		from, to := src[i*srcStep:][:n], dst[i*dstStep:][:n]
+		last := n - 4
+		for j := 0; j < last; j += 4 {
+			*(*[4]T)(to[j:]) = *(*[4]T)(from[j:])
+		}
+		*(*[4]T)(to[last:]) = *(*[4]T)(from[last:])
+	}
 }
 
 // moveRun copies n elements of one dimension.

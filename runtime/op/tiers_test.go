@@ -65,6 +65,7 @@ func TestTiers(t *testing.T) {
 		{&NativeGroupNormF32, func(n int64) []any {
 			return []any{finite(2, 4, n), f32(1, 2, 3, -4), f32(1, 0, 2, 3), 2, 4, int(n), 2, 1e-5}
 		}},
+		{&NativeLayerNormF32, func(n int64) []any { return []any{finite(5, n), dims{n}, iota32(n), nil, 1e-5} }},
 		{&NativeBatchNormLegitNoTrainingF32, func(n int64) []any {
 			return []any{mixed(float, 1, 2, 4, n), f32(1, 2, 3, -4), nil, f32(1, 0, 2, 3), f32(1, 2, 3, 4), 0.1, 1e-5}
 		}},

@@ -12,7 +12,7 @@ const windowMost = 64
 // whole computes a row of results by a kernel that combines all elements of a window, and reports whether there is one: for few
 // channels there is none, nor where a window lies beside the image.
 func (j *pool) whole(o []float32, row int) bool {
-	if taps := j.Height * j.Width; taps > windowMost || !kernel.HasPool(j.tier, taps, j.c) {
+	if taps := j.Height * j.Width; taps > windowMost || !kernel.HasPool(j.tier.Narrow(j.c), taps, j.c) {
 		return false
 	}
 	top, rows := inside(row, j.h, j.Height, j.StrideHeight, j.DilationHeight, j.Top)
@@ -40,5 +40,5 @@ func (j *pool) windows(o, x []float32, rows, columns int) {
 	const size = unsafe.Sizeof(x[0])
 	p := kernel.Pool{Inputs: &inputs[0], Count: uintptr(rows * columns), Out: &o[0], Step: uintptr(j.StrideWidth*j.c) * size,
 		Next: uintptr(j.c) * size, Positions: uintptr(len(o) / j.c), Scale: 1 / float32(rows*columns), Mean: j.mean}
-	p.Run(j.tier, j.c)
+	p.Run(j.tier.Narrow(j.c), j.c)
 }
