@@ -91,7 +91,8 @@ func (w *Window) positions(t Tier, size, channels int) {
 // divide makes groups of positions if their columns overlap as a kernel expects it, and gives how many columns there are
 // from a position to the next in that kernel.
 func (w *Window) divide(t Tier, size int) (by int) {
-	w.groups, w.rest, w.again, w.againOut, w.size, w.taps = 0, w.Count, 0, 0, uintptr(size), uintptr(size*size)
+	w.groups, w.rest, w.again, w.againOut, w.left = 0, w.Count, 0, 0, 0
+	w.size, w.taps = uintptr(size), uintptr(size*size)
 	switch w.Step {
 	case w.Stride:
 		by = 1

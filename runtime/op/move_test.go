@@ -251,34 +251,48 @@ func TestViewErrors(t *testing.T) {
 	}
 }
 
-// TestMoveOrders moves arrays into every order of their dimensions.
+// TestMoveOrders holds moves of three dimensions to every order, with each of them read forwards and backwards.
 func TestMoveOrders(t *testing.T) {
 	for _, size := range [][3]int{{3, 70, 11}, {2, 9, 130}, {1, 8, 8}, {65, 1, 2}, {4, 5, 1}, {3, 5, 3}, {6, 3, 4}, {2, 7, 8}, {5, 4, 32}, {3, 2, 33}} {
 		for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
-			strides := [3]int{size[1] * size[2], size[2], 1}
-			src := make([]uint16, size[0]*strides[0])
-			for i := range src {
-				src[i] = uint16(i)
-			}
-			var v strided
-			step := len(src)
-			for _, d := range order {
-				step /= size[d]
-				v.add(size[d], strides[d], step)
-			}
-			var want []uint16
-			for a := range size[order[0]] {
-				for b := range size[order[1]] {
-					for c := range size[order[2]] {
-						want = append(want, src[a*strides[order[0]]+b*strides[order[1]]+c*strides[order[2]]])
-					}
-				}
-			}
-			got := make([]uint16, len(src))
-			if moveStrided(got, src, &v); !slices.Equal(got, want) {
-				t.Errorf("%v in the order %v: other elements", size, order)
+			for backwards := range 8 {
+				checkMoveOrder(t, size, order, backwards)
 			}
 		}
+	}
+}
+
+// checkMoveOrder holds one move; backwards has a bit for each dimension that is read backwards.
+func checkMoveOrder(t *testing.T, size, order [3]int, backwards int) {
+	strides := [3]int{size[1] * size[2], size[2], 1}
+	src := make([]uint16, size[0]*strides[0])
+	for i := range src {
+		src[i] = uint16(i)
+	}
+	var first int
+	for d := range strides {
+		if backwards>>d&1 != 0 {
+			first += (size[d] - 1) * strides[d]
+			strides[d] = -strides[d]
+		}
+	}
+	v := strided{srcOff: first}
+	step := len(src)
+	for _, d := range order {
+		step /= size[d]
+		v.add(size[d], strides[d], step)
+	}
+	var want []uint16
+	for a := range size[order[0]] {
+		for b := range size[order[1]] {
+			for c := range size[order[2]] {
+				want = append(want, src[first+a*strides[order[0]]+b*strides[order[1]]+c*strides[order[2]]])
+			}
+		}
+	}
+	got := make([]uint16, len(src))
+	if moveStrided(got, src, &v); !slices.Equal(got, want) {
+		t.Errorf("%v in the order %v, backwards %03b: other elements", size, order, backwards)
 	}
 }
 

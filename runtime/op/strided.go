@@ -141,7 +141,7 @@ func moveReady[T any](dst, src []T, v *strided, rows rows) {
 		case rows.size > 0:
 			kernel.Transpose(dst[d:], src[s:], rows.size, v.size[last], rows.dst, v.src[last])
 		case runs:
-			moveRuns(dst[d:], src[s:], v.size[last], v.size[i], v.dst[i], v.src[i])
+			moveRuns(dst, src, d, s, v.size[last], v.size[i], v.dst[i], v.src[i])
 			i--
 		default:
 			moveRun(dst, src, d, s, v.size[last], v.dst[last], v.src[last])
@@ -185,23 +185,20 @@ func (v *strided) takeRows() rows {
 // shortRun is how many elements a run has at most for moveRuns to copy it sooner than the built-in copy, which is a call.
 const shortRun = 32
 
-// moveRuns copies count runs of n elements, which lie dstStep and srcStep apart.
-func moveRuns[T any](dst, src []T, n, count, dstStep, srcStep int) {
-	if n < 4 {
-		for i := range count {
-			for j, x := range src[i*srcStep:][:n] {
-				dst[i*dstStep+j] = x
+// moveRuns copies count runs of n elements, the first from src[s] to dst[d]; the others lie dstStep and srcStep apart, either way.
+func moveRuns[T any](dst, src []T, d, s, n, count, dstStep, srcStep int) {
+	for range count {
+		from, to := src[s:s+n], dst[d:d+n]
+		if n < 4 {
+			to[0], to[n/2], to[n-1] = from[0], from[n/2], from[n-1]
+		} else {
+			last := n - 4
+			for j := 0; j < last; j += 4 {
+				*(*[4]T)(to[j:]) = *(*[4]T)(from[j:])
 			}
+			*(*[4]T)(to[last:]) = *(*[4]T)(from[last:])
 		}
-		return
-	}
-	for i := range count {
-		from, to := src[i*srcStep:][:n], dst[i*dstStep:][:n]
-		last := n - 4
-		for j := 0; j < last; j += 4 {
-			*(*[4]T)(to[j:]) = *(*[4]T)(from[j:])
-		}
-		*(*[4]T)(to[last:]) = *(*[4]T)(from[last:])
+		d, s = d+dstStep, s+srcStep
 	}
 }
 
