@@ -74,8 +74,9 @@ func shortestSeries() time.Duration {
 // loops call kernels until they are stopped, with nothing between that the collector could stop.
 func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 	const n = 1 << 16
-	x, o, ints := make([]float32, n), make([]float32, n), make([]int8, n)
+	x, o, ints, bytes, sums := make([]float32, n), make([]float32, n), make([]int8, n), make([]uint8, n), make([]int32, n)
 	w := &Window{Rows: [WindowMost]*float32{&x[0], &x[0], &x[0]}, Weights: &x[0], Start: &x[0], Out: &o[0], Copy: &make([]float32, 10*maxLanes)[0], Stride: 128, Step: 128, Next: 128, Count: 16, Tap: 128}
+	windowS8 := &WindowS8{Rows: [WindowMostS8]*byte{&bytes[0], &bytes[0], &bytes[0]}, Weights: &ints[0], Start: &sums[0], Factors: &x[0], Out: &ints[0], Stride: 1024, Step: 1024, Next: 1024, Count: 60}
 	m := map[string]func(stop *atomic.Bool){
 		"gemm":          gemmLoop(GemmF32(tier), 1024, 0),
 		"blocks":        gemmLoop(GemmF32(tier), 16, 4<<20),
@@ -113,6 +114,11 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 		"window": func(stop *atomic.Bool) {
 			for !stop.Load() {
 				w.Run(tier, 3, 32)
+			}
+		},
+		"window of integers": func(stop *atomic.Bool) {
+			for !stop.Load() && HasWindowS8(tier, 3, 1024) {
+				windowS8.Run(tier, 3, 1024)
 			}
 		},
 		"pool": func(stop *atomic.Bool) {

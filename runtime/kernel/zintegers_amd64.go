@@ -152,6 +152,41 @@ func runTaps(t Tier, a *TapsS8) {
 	}
 }
 
+// windowGroupS8 is how many positions a kernel of t computes together; 0 if there is no kernel.
+func windowGroupS8(t Tier, size int) int {
+	if t == AVX512VNNI {
+		switch size {
+		case 3:
+			return 7
+		case 5:
+			return 7
+		}
+	}
+	return 0
+}
+
+// run calls a kernel; like Gemm.Run it has a frame of its own.
+//
+//go:noinline
+func (w *WindowS8) run(t Tier, size, by int) {
+	if t == AVX512VNNI {
+		switch size {
+		case 3:
+			if by == 2 {
+				window3By2S8AVX512VNNI(w)
+			} else {
+				window3By1S8AVX512VNNI(w)
+			}
+		case 5:
+			if by == 2 {
+				window5By2S8AVX512VNNI(w)
+			} else {
+				window5By1S8AVX512VNNI(w)
+			}
+		}
+	}
+}
+
 //go:noinline
 func runRangeS8(t Tier, a *lines) {
 	switch {

@@ -36,6 +36,17 @@ func runLeft(t Tier, a *lines) {
 func runTaps(t Tier, a *TapsS8) {
 }
 
+// windowGroupS8 is how many positions a kernel of t computes together; 0 if there is no kernel.
+func windowGroupS8(t Tier, size int) int {
+	return 0
+}
+
+// run calls a kernel; like Gemm.Run it has a frame of its own.
+//
+//go:noinline
+func (w *WindowS8) run(t Tier, size, by int) {
+}
+
 //go:noinline
 func runRangeS8(t Tier, a *lines) {
 }

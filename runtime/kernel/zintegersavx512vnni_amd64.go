@@ -51,3 +51,15 @@ func leftS8AVX512VNNI(a *lines)
 
 //go:noescape
 func tapsS8AVX512VNNI(a *TapsS8)
+
+//go:noescape
+func window3By1S8AVX512VNNI(a *WindowS8)
+
+//go:noescape
+func window3By2S8AVX512VNNI(a *WindowS8)
+
+//go:noescape
+func window5By1S8AVX512VNNI(a *WindowS8)
+
+//go:noescape
+func window5By2S8AVX512VNNI(a *WindowS8)

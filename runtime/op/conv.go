@@ -63,20 +63,26 @@ func axesOf(v *Value, spatial, def int) triple {
 	return a
 }
 
+// kernelOf is the size of the kernel of weights [outputs, inputs, ...].
+func kernelOf(w *tensor.Meta) triple {
+	k := triple{1, 1, 1}
+	for i, n := range w.Sizes[2:] {
+		k[len(k)+2-w.Rank()+i] = int(n)
+	}
+	return k
+}
+
 // newConv gathers the numbers of a call with this input and output.
 func newConv(args []Value, in, out *tensor.Meta) conv {
 	w := &args[convWeight].Tensor.Meta
 	spatial := w.Rank() - 2
 	c := conv{
 		spatial: spatial,
-		in:      volumeOf(in, spatial), out: volumeOf(out, spatial), kernel: triple{1, 1, 1},
+		in:      volumeOf(in, spatial), out: volumeOf(out, spatial), kernel: kernelOf(w),
 		stride: axesOf(&args[convStride], spatial, 1), pad: axesOf(&args[convPadding], spatial, 0),
 		dilation:   axesOf(&args[convDilation], spatial, 1),
 		transposed: args[convTransposed].Int != 0, groups: int(args[convGroups].Int),
 		channelsInner: channelsInner(in, spatial), deep: spatial > 2,
-	}
-	for i := range spatial {
-		c.kernel[3-spatial+i] = int(w.Sizes[2+i])
 	}
 	c.inPer, c.outPer = c.in.channels/c.groups, c.out.channels/c.groups
 	c.turn()

@@ -82,21 +82,27 @@ func (p *IntegerProduct) columnsOf() int {
 }
 
 // integerSpace is the scratch of a thread: its sizes in bytes.
-type integerSpace struct{ left, zeros, sums, floats int }
+type integerSpace struct{ left, lines, zeros, sums, floats int }
 
 // total is the room that a thread has.
-func (s integerSpace) total() int { return s.left + s.zeros + s.sums + s.floats + SlotGap }
+func (s integerSpace) total() int { return s.left + s.lines + s.zeros + s.sums + s.floats + SlotGap }
 
 // spaceOf is the scratch that a thread needs. The parts begin at multiples of 64 bytes.
 func (p *IntegerProduct) spaceOf(g *quant.Conv) integerSpace {
 	align := func(n int) int { return (n + 63) &^ 63 }
+	if p.Depthwise != nil && p.Depthwise.Windowed() {
+		return integerSpace{left: align(g.FramesBytes())}
+	}
 	if p.Depthwise != nil {
 		return integerSpace{zeros: align(g.Width * g.Channels), sums: align(4 * g.OutWidth * p.Rows)}
 	}
 	if p.Nibbles != nil {
 		return integerSpace{left: align(integerRows * p.Nibbles.RowBytes()), floats: 4 * kernel.MaxRowsS4 * kernel.MaxColsS4}
 	}
-	s := integerSpace{zeros: align(g.KernelWidth * g.GroupInputs), sums: align(4 * integerRows * min(integerColumns, p.columnsOf()))}
+	s := integerSpace{sums: align(4 * integerRows * min(integerColumns, p.columnsOf()))}
+	if !g.Direct() {
+		s.lines = quant.LineBytes
+	}
 	for _, w := range p.Weights {
 		s.left = max(s.left, align(integerRows*w.RowBytes()))
 	}
@@ -112,6 +118,7 @@ type integerJob struct {
 	*quant.Conv
 	c      *IntegerCall
 	left   []byte
+	lines  []byte
 	zeros  []int8
 	sums   []int32
 	floats []float32
@@ -127,17 +134,20 @@ func (p *IntegerProduct) parts(c *IntegerCall, lo, hi int) {
 	sp := p.spaceOf(&c.Geometry)
 	own := c.scratch[mine*sp.total() : (mine+1)*sp.total()]
 	j := integerJob{IntegerProduct: p, Conv: &c.Geometry, c: c, left: own[:sp.left]}
-	own = own[sp.left:]
+	j.lines, own = own[sp.left:][:sp.lines], own[sp.left+sp.lines:]
 	j.zeros = sliceOf[int8](own, sp.zeros)
 	j.sums = sliceOf[int32](own[sp.zeros:], sp.sums/4)
 	j.floats = sliceOf[float32](own[sp.zeros+sp.sums:], sp.floats/4)
-	if p.Static && !c.Geometry.Direct() {
-		quant.Fill(j.zeros, p.ZeroIn)
-	}
-	for i := lo; i < hi; i++ {
-		if p.Depthwise != nil {
+	quant.Fill(j.zeros, p.ZeroIn)
+	switch {
+	case p.Depthwise != nil && p.Depthwise.Windowed():
+		j.windows(lo, hi)
+	case p.Depthwise != nil:
+		for i := lo; i < hi; i++ {
 			j.line(i)
-		} else {
+		}
+	default:
+		for i := lo; i < hi; i++ {
 			j.pieceAt(i)
 		}
 	}
@@ -166,6 +176,15 @@ func (j *integerJob) line(i int) {
 	o := j.c.Int8[i*j.OutWidth*j.Rows:]
 	r := quant.Rows{Tier: j.Tier, Rows: j.OutWidth, Cols: j.Rows, Stride: j.Rows, OutStride: j.Rows}
 	r.Requantize(o, j.sums, j.Factors, j.Bounds)
+}
+
+// windows computes lines lo to hi of a depthwise convolution for which there are kernels of windows.
+func (j *integerJob) windows(lo, hi int) {
+	w := quant.Windows{Conv: j.Conv, Depthwise: j.Depthwise, X: j.c.X, Start: j.Starts[0], Factors: j.Factors, Bounds: j.Bounds}
+	w.Use(j.left[:j.FramesBytes()], j.ZeroIn)
+	for i := lo; i < hi; i++ {
+		w.Line(j.c.Int8[i*j.OutWidth*j.Rows:], i/j.OutHeight, i%j.OutHeight)
+	}
 }
 
 // piece computes rows from first on and columns from col on, of all groups of channels.
@@ -223,10 +242,11 @@ func (j *integerJob) leftOf(i, first, m int, d *dynamicRows) quant.Left {
 	for r := 0; r < m; {
 		image, pos := (first+r)/positions, (first+r)%positions
 		n := min(m-r, positions-pos)
+		zero := j.ZeroIn
 		if !j.Static {
-			quant.Fill(j.zeros, int8(d[r].Zero))
+			zero = int8(d[r].Zero)
 		}
-		j.Unfold(w, j.left[r*w.RowBytes():], j.c.X[image*size:(image+1)*size], j.zeros, pos, n, i)
+		j.Unfold(w, j.left[r*w.RowBytes():], j.lines, j.c.X[image*size:(image+1)*size], zero, pos, n, i)
 		r += n
 	}
 	return w.Unfolded(j.left)

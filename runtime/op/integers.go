@@ -112,7 +112,9 @@ func prepareIntegers(q Quantized, args []Value, o Options) State {
 		if !q.Static {
 			return nil
 		}
-		s.Depthwise = quant.PackDepthwise(o.Tier, s.tapRows(w), rows)
+		kernel, dilation := kernelOf(&w.Meta), axesOf(&args[convDilation], s.spatial, 1)
+		s.Depthwise = quant.PackDepthwise(o.Tier, s.tapRows(w), &quant.Conv{KernelHeight: kernel[1], KernelWidth: kernel[2],
+			DilationHeight: dilation[1], DilationWidth: dilation[2], Groups: s.groups, GroupInputs: 1, GroupOutputs: rows / s.groups})
 		return s
 	}
 	s.pack(w, o.Pack)

@@ -32,7 +32,7 @@ func (c *compiler) integers(n *blob.Node) *product {
 		return nil
 	case x.Constant != 0 || w.Constant == 0 || !integerWeights(w, n) || n.Flags&blob.TransposeWeights != 0 || len(w.Dims) == 0 || w.Numel() == 0:
 		return nil
-	case n.Type == blob.DepthwiseConv2d && !p.Static || w.Quant.Kind == blob.PerGroup && p.Static:
+	case n.Type == blob.DepthwiseConv2d && !(p.Static && w.Dims[0] == 1) || w.Quant.Kind == blob.PerGroup && p.Static:
 		return nil
 	}
 	p.Rows = int(w.Dims[0])
@@ -115,7 +115,11 @@ func (c *compiler) packWeights(p *product, n *blob.Node, w *value) {
 	}
 	p.Depth = w.Numel() / p.Rows
 	if p.columns = n.Type == blob.DepthwiseConv2d; p.columns && n.Conv().Groups > 1 {
-		p.weigh = func() { p.Depthwise = quant.PackDepthwise(p.Tier, sliceOf[int8](raw, len(raw)), p.Rows) }
+		p.weigh = func() {
+			g := n.Conv()
+			p.Depthwise = quant.PackDepthwise(p.Tier, sliceOf[int8](raw, len(raw)), &quant.Conv{KernelHeight: g.KernelHeight, KernelWidth: g.KernelWidth,
+				DilationHeight: g.DilationHeight, DilationWidth: g.DilationWidth, Groups: g.Groups, GroupInputs: g.GroupInputs, GroupOutputs: g.GroupOutputs})
+		}
 		return
 	}
 	if n.Type == blob.FullyConnected && w.Type.Bits() == 4 && c.packNibbles(p, n, w, raw) {

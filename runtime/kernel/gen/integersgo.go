@@ -23,6 +23,9 @@ func (t *integersTier) converts() bool { return t.m.group() != groupBytes || t.m
 // taps reports that the tier has an instruction of its own for taps.
 func (t *integersTier) taps() bool { return t.lines || t.m.flips() }
 
+// windows reports that the tier has windows of its own.
+func (t *integersTier) windows() bool { return t.m.flips() }
+
 // having are the tiers for which f is true.
 func having(tiers []integersTier, f func(t *integersTier) bool) []integersTier {
 	return slices.DeleteFunc(slices.Clone(tiers), func(t integersTier) bool { return !f(&t) })
@@ -48,6 +51,9 @@ func integersFiles() {
 		}
 		if t.taps() {
 			writeTapsS8(t.m)
+		}
+		if t.windows() {
+			windowS8(t.m.(quads))
 		}
 		if t.lines {
 			linesS8(t.m)
@@ -84,6 +90,7 @@ func integersGo(arch string, tiers []integersTier) []byte {
 	gemmS4Go(b, having(mine, func(t *integersTier) bool { return t.rowsS4 > 0 }))
 	choose(b, "left", "lines", "leftS8", having(mine, (*integersTier).converts))
 	choose(b, "taps", "TapsS8", "tapsS8", having(mine, (*integersTier).taps))
+	windowsS8Go(b, having(mine, (*integersTier).windows))
 	lines := having(mine, func(t *integersTier) bool { return t.lines })
 	choose(b, "rangeS8", "lines", "rangeS8", lines)
 	for _, p := range passes {

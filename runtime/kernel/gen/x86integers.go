@@ -1,5 +1,7 @@
 package main
 
+import "fmt"
+
 func (m *x86) group() int {
 	if m.vnni {
 		return 4
@@ -68,4 +70,20 @@ func (m *x86) tap(acc, x, w, t vec) {
 	}
 	m.line("VPMADDWD %s, %s, %s", m.v(w), m.v(x), m.v(t))
 	m.intArith('+', acc, acc, t)
+}
+
+// quad puts rows beside each other, and then bytes of equal places in two steps, which have the same order: 4 bytes at a time,
+// and within each part of 128 bits.
+func (m *x86) quad(v vec, rows []ptr, column ptr, order, bytes vec) {
+	at := func(i int) string { return fmt.Sprintf("(%s)(%s*1)", m.p(rows[i]), m.p(column)) }
+	if len(rows) == 1 {
+		m.line("VPMOVZXBD %s, %s", at(0), m.v(v))
+		return
+	}
+	m.line("VMOVUPS %s, X%d", at(0), v)
+	for i := 1; i < len(rows); i++ {
+		m.line("VINSERTF32X4 $%d, %s, %s, %[3]s", i, at(i), m.v(v))
+	}
+	m.line("VPERMPS %s, %s, %[1]s", m.v(v), m.v(order))
+	m.line("VPSHUFB %s, %s, %[2]s", m.v(bytes), m.v(v))
 }

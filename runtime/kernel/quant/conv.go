@@ -30,26 +30,23 @@ func (c *Conv) source(pos, tap int) (at int, ok bool) {
 }
 
 // Unfold writes the rows of m output positions of one image x from pos on, as a left factor of the weights of a group:
-// what the kernel sees of the group's channels there, and zeros in the padding. zeros has as many elements as the kernel
-// sees of a line. Unfolded is the left factor.
-func (c *Conv) Unfold(w *Weights, dst []byte, x, zeros []int8, pos, m, group int) {
-	u := unfold{c, w, x[group*c.GroupInputs:], zeros}
-	size, stride, short := w.elementBytes()*c.KernelWidth*c.GroupInputs, w.RowBytes(), u.short()
-	var line [lineBytes]byte
+// what the kernel sees of the group's channels there, and zero in the padding. line is room for LineBytes. Unfolded is the left factor.
+func (c *Conv) Unfold(w *Weights, dst, line []byte, x []int8, zero int8, pos, m, group int) {
+	u := unfold{c, w, x[group*c.GroupInputs:], w.padding(zero), c.GroupInputs * w.elementBytes()}
+	size, stride, most := c.KernelWidth*u.pixel, w.RowBytes(), u.shared()
 	row, column := pos/c.OutWidth, pos%c.OutWidth
 	for i := 0; i < m; {
 		y, col, n := row*c.StrideHeight-c.Top, column*c.StrideWidth-c.Left, 1
-		switch {
-		case short && y >= 0 && y+(c.KernelHeight-1)*c.DilationHeight < c.Height && col >= 0 && col+c.KernelWidth <= c.Width:
-			u.shortLines(dst[i*stride:], (y*c.Width+col)*c.Channels)
-		case u.shared() > 1 && !short:
-			n = min(m-i, c.OutWidth-column, u.shared())
-			for k := range c.KernelHeight {
-				u.lines(dst[i*stride+k*size:], line[:], y+k*c.DilationHeight, col, n)
-			}
-		default:
-			for k := range c.KernelHeight {
-				u.line(dst[i*stride+k*size:], y+k*c.DilationHeight, col)
+		if most > 1 {
+			n = min(m-i, c.OutWidth-column, most)
+		}
+		for k := range c.KernelHeight {
+			at := i*stride + k*size
+			if most > 1 {
+				u.columns(line, y+k*c.DilationHeight, col, (n-1)*c.StrideWidth+c.KernelWidth)
+				spread(dst[at:], line, spreading{n, size, u.pixel * c.StrideWidth, stride, stride - k*size})
+			} else {
+				u.line(dst[at:at+size], y+k*c.DilationHeight, col)
 			}
 		}
 		i += n
@@ -59,96 +56,137 @@ func (c *Conv) Unfold(w *Weights, dst []byte, x, zeros []int8, pos, m, group int
 	}
 }
 
-// lineBytes is how much of a line lines loads at once.
-const lineBytes = 4096
-
-// shared is how many positions lines takes at most: those whose columns overlap, and fill no more than lineBytes.
-func (u *unfold) shared() int {
-	if u.Channels != u.GroupInputs || u.DilationWidth != 1 || u.StrideWidth >= u.KernelWidth {
-		return 0
-	}
-	return (lineBytes/(u.Channels*u.w.elementBytes())-u.KernelWidth)/u.StrideWidth + 1
-}
-
-// lines writes what n positions beside each other see of line y of the image, from column col on: it loads the columns into
-// loaded, and copies each position's.
-func (u *unfold) lines(dst, loaded []byte, y, col, n int) {
-	until := col + (n-1)*u.StrideWidth + u.KernelWidth
-	from, to := min(max(col, 0), until), max(min(until, u.Width), col)
-	if y < 0 || y >= u.Height || from >= to {
-		from, to = until, until
-	}
-	pixel := u.GroupInputs * u.w.elementBytes()
-	u.nothing(loaded, from-col)
-	if from < to {
-		u.w.put(loaded[(from-col)*pixel:], u.x[(y*u.Width+from)*u.Channels:(y*u.Width+to)*u.Channels])
-	}
-	u.nothing(loaded[(to-col)*pixel:], until-to)
-	size, step, stride := u.KernelWidth*pixel, u.StrideWidth*pixel, u.w.RowBytes()
-	for i := range n {
-		copy(dst[i*stride:][:size], loaded[i*step:])
-	}
-}
-
-// nothing loads n columns of padding.
-func (u *unfold) nothing(dst []byte, n int) {
-	for ; n > 0; n -= u.KernelWidth {
-		u.w.put(dst, u.zeros[:min(n, u.KernelWidth)*u.GroupInputs])
-		dst = dst[min(n, u.KernelWidth)*u.GroupInputs*u.w.elementBytes():]
-	}
-}
-
-// wordBytes is the size of what shortLines moves at once.
-const wordBytes = 8
-
-// short reports that what the kernel sees of a line fills one or two words, which overlap, and is flipped.
-func (u *unfold) short() bool {
-	n := u.KernelWidth * u.GroupInputs
-	return u.w.tiles != nil && u.w.tiles.Flips && u.Channels == u.GroupInputs && u.DilationWidth == 1 && n >= wordBytes && n <= 2*wordBytes
-}
-
-// shortLines writes what the kernel sees of all its lines, of which the first one begins at x[at].
-func (u *unfold) shortLines(dst []byte, at int) {
-	n := u.KernelWidth * u.GroupInputs
-	for range u.KernelHeight {
-		x := u.x[at : at+n]
-		flipWord(dst[:wordBytes], x)
-		flipWord(dst[n-wordBytes:n], x[n-wordBytes:])
-		dst, at = dst[n:], at+u.DilationHeight*u.Width*u.Channels
-	}
-}
-
-// flipWord sets dst to the first numbers of x, 128 more than they are.
-func flipWord(dst []byte, x []int8) {
-	_, _ = dst[wordBytes-1], x[wordBytes-1]
-	*(*uint64)(unsafe.Pointer(&dst[0])) = *(*uint64)(unsafe.Pointer(&x[0])) ^ 0x8080808080808080
-}
+// LineBytes is the size of what Unfold loads at once of a line of the image.
+const LineBytes = 4096
 
 // unfold is what rows of a left factor are made of.
 type unfold struct {
 	*Conv
-	w        *Weights
-	x, zeros []int8 // x from the group's first channel on
+	w       *Weights
+	x       []int8 // from the group's first channel on
+	padding uint64 // wordBytes of padding
+	pixel   int    // bytes of the group's channels of a pixel
 }
 
-// line writes what the kernel sees of line y of the image from column col on.
+// wordBytes is the size of a word.
+const wordBytes = 8
+
+// padding is wordBytes of a row of a left factor all of whose elements are x.
+func (w *Weights) padding(x int8) uint64 {
+	const bytes, halves = 0x0101010101010101, 0x0001000100010001
+	switch {
+	case w.elementBytes() == 2:
+		return uint64(uint16(x)) * halves
+	case w.tiles != nil && w.tiles.Flips:
+		return uint64(uint8(int(x)+flip)) * bytes
+	}
+	return uint64(uint8(x)) * bytes
+}
+
+// shared is how many positions see columns that are loaded together at most: those that overlap,
+// and leave room for a move.
+func (u *unfold) shared() int {
+	if u.Channels != u.GroupInputs || u.DilationWidth != 1 || u.StrideWidth >= u.KernelWidth {
+		return 0
+	}
+	return ((LineBytes-moveMost)/u.pixel-u.KernelWidth)/u.StrideWidth + 1
+}
+
+// columns loads n columns of line y of the image from column col on.
+func (u *unfold) columns(dst []byte, y, col, n int) {
+	until, pixel := col+n, u.pixel
+	from, to := min(max(col, 0), until), max(min(until, u.Width), col)
+	if y < 0 || y >= u.Height || from >= to {
+		from, to = until, until
+	}
+	fillWords(dst[:(from-col)*pixel], u.padding)
+	if from < to {
+		u.w.put(dst[(from-col)*pixel:], u.x[(y*u.Width+from)*u.Channels:(y*u.Width+to)*u.Channels])
+	}
+	fillWords(dst[(to-col)*pixel:n*pixel], u.padding)
+}
+
+// fillWords sets dst to the bytes of word, over and over.
+func fillWords(dst []byte, word uint64) {
+	for ; len(dst) >= wordBytes; dst = dst[wordBytes:] {
+		*(*uint64)(unsafe.Pointer(&dst[0])) = word
+	}
+	for i := range dst {
+		dst[i], word = byte(word), word>>8
+	}
+}
+
+// spreading is count pieces of size bytes, step apart where they are read and stride apart where they are written. room bytes from
+// each on may be written: what is behind a piece is written later, or nothing is there.
+type spreading struct{ count, size, step, stride, room int }
+
+// moveMost is the most that spread moves at once, callLeast the size of pieces that a call copies sooner.
+const (
+	moveMost  = 16
+	callLeast = 128
+)
+
+// spread copies pieces, in moves that the compiler does without a call. src has room for
+// moveMost behind its last piece.
+func spread(dst, src []byte, s spreading) {
+	switch n := s.size; {
+	case n <= 4 && s.room >= 4:
+		spreadBy[[4]byte](dst, src, s, 0)
+	case n <= 8 && s.room >= 8:
+		spreadBy[[8]byte](dst, src, s, 0)
+	case n <= 16 && s.room >= 16:
+		spreadBy[[16]byte](dst, src, s, 0)
+	case n < 4:
+		spreadBy[[1]byte](dst, src, s, n-1)
+	case n < 8:
+		spreadBy[[4]byte](dst, src, s, n-4)
+	case n < 16:
+		spreadBy[[8]byte](dst, src, s, n-8)
+	case n < callLeast:
+		spreadBy[[16]byte](dst, src, s, n-16)
+	default:
+		for i := range s.count {
+			copy(dst[i*s.stride:][:n], src[i*s.step:])
+		}
+	}
+}
+
+// spreadBy copies pieces a W at a time; the last W of a piece is at last, and may overlap the one before.
+func spreadBy[W [1]byte | [4]byte | [8]byte | [16]byte](dst, src []byte, s spreading, last int) {
+	d, from := 0, 0
+	for range s.count {
+		for j := 0; j < last; j += len(*new(W)) {
+			move[W](dst[d+j:], src[from+j:])
+		}
+		move[W](dst[d+last:], src[from+last:])
+		d, from = d+s.stride, from+s.step
+	}
+}
+
+// move copies a W.
+func move[W [1]byte | [4]byte | [8]byte | [16]byte](dst, src []byte) {
+	_, _ = dst[len(*new(W))-1], src[len(*new(W))-1]
+	*(*W)(unsafe.Pointer(unsafe.SliceData(dst))) = *(*W)(unsafe.Pointer(unsafe.SliceData(src)))
+}
+
+// line writes what the kernel sees of line y of the image from column col on to all of dst.
 func (u *unfold) line(dst []byte, y, col int) {
 	n := u.GroupInputs
 	if y < 0 || y >= u.Height {
-		u.w.put(dst, u.zeros[:u.KernelWidth*n])
+		fillWords(dst, u.padding)
 		return
 	}
 	if u.Channels == n && u.DilationWidth == 1 && col >= 0 && col+u.KernelWidth <= u.Width {
 		u.w.put(dst, u.x[(y*u.Width+col)*n:][:u.KernelWidth*n])
 		return
 	}
-	size := n * u.w.elementBytes()
+	size := u.pixel
 	for k := range u.KernelWidth {
-		at := col + k*u.DilationWidth
-		from := u.zeros[:n]
+		at, to := col+k*u.DilationWidth, dst[k*size:(k+1)*size]
 		if at >= 0 && at < u.Width {
-			from = u.x[(y*u.Width+at)*u.Channels:][:n]
+			u.w.put(to, u.x[(y*u.Width+at)*u.Channels:][:n])
+		} else {
+			fillWords(to, u.padding)
 		}
-		u.w.put(dst[k*size:], from)
 	}
 }

@@ -10,21 +10,28 @@ import (
 type Depthwise struct {
 	// Outputs is the number of output channels.
 	Outputs int
+	tier    kernel.Tier
 	plain   []int8 // [taps, outputs]
 	sums    []int32
 	tiles   *kernel.GemmS8 // nil: portable Go
 	taps    []int32
+	window  []int8 // instead of taps, where there is a kernel of windows: see Windows
 }
 
-// PackDepthwise packs weights [taps, outputs] for tier t; they stay in use.
-func PackDepthwise(t kernel.Tier, w []int8, outputs int) *Depthwise {
-	d := &Depthwise{Outputs: outputs, plain: w, sums: make([]int32, outputs)}
+// PackDepthwise packs weights [taps, outputs] of c for tier t; they stay in use. Of c its kernel, dilation and groups matter.
+func PackDepthwise(t kernel.Tier, w []int8, c *Conv) *Depthwise {
+	outputs := c.Groups * c.GroupOutputs
+	d := &Depthwise{Outputs: outputs, tier: t, plain: w, sums: make([]int32, outputs)}
 	for line := w; len(line) > 0; line = line[outputs:] {
 		for i, x := range line[:outputs] {
 			d.sums[i] += int32(x)
 		}
 	}
-	if g := kernel.IntegersOf(t); g != nil && outputs >= g.Lanes {
+	g, size := kernel.IntegersOf(t), c.KernelHeight
+	switch {
+	case c.KernelWidth == size && c.DilationHeight == 1 && c.DilationWidth == 1 && c.GroupOutputs == 1 && kernel.HasWindowS8(t, size, outputs):
+		d.tiles, d.window = g, kernel.PackWindow(t, w, size, outputs)
+	case g != nil && outputs >= g.Lanes:
 		d.tiles, d.taps = g, make([]int32, len(w))
 		for i, x := range w {
 			d.taps[i] = g.TapWeight(x)
@@ -47,7 +54,7 @@ const MaxTaps = 64
 // Sums sets sums, [OutWidth, Outputs], to those of line y.
 func (l *Line) Sums(sums []int32, y int) {
 	taps := l.KernelHeight * l.KernelWidth
-	if l.tiles == nil || l.GroupOutputs != 1 || taps > MaxTaps {
+	if l.taps == nil || l.GroupOutputs != 1 || taps > MaxTaps {
 		for i := range l.OutWidth {
 			l.position(sums[i*l.Outputs:(i+1)*l.Outputs], y*l.OutWidth+i)
 		}
@@ -122,6 +129,9 @@ func (l *Line) position(sums []int32, pos int) {
 
 // Start is what sums start at for base, a number for each output, and the input's zero point.
 func (d *Depthwise) Start(base []int32, zero int32) []int32 {
+	if d.Windowed() {
+		zero += flip
+	}
 	start := make([]int32, d.Outputs)
 	for i, s := range d.sums {
 		start[i] = base[i] - zero*s

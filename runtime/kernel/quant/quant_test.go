@@ -100,11 +100,8 @@ func checkUnfold(t *testing.T, tier kernel.Tier, c *Conv, group int) {
 		ones[i*depth+i] = 1
 	}
 	w := Pack(tier, make([]int8, PackedBytes(tier, depth, depth)), ones, depth, depth)
-	left, zeros := make([]byte, m*w.RowBytes()), make([]int8, c.KernelWidth*c.GroupInputs)
-	for i := range zeros {
-		zeros[i] = -9
-	}
-	c.Unfold(w, left, x, zeros, 0, m, group)
+	left := make([]byte, m*w.RowBytes())
+	c.Unfold(w, left, make([]byte, LineBytes), x, -9, 0, m, group)
 	got := make([]int32, m*w.Columns())
 	w.Multiply(got, w.Unfolded(left), w.Start(nil), Block{Rows: m, Until: w.Columns() / w.Panel, Stride: w.Columns()})
 	for i := range m {
@@ -127,8 +124,12 @@ func TestDepthwise(t *testing.T) {
 	dilated.DilationWidth, dilated.Left, dilated.OutWidth = 4, 2, 5
 	narrow := wide
 	narrow.Width, narrow.Top, narrow.OutHeight, narrow.OutWidth = 2, 2, 8, 2
+	large := wide
+	large.KernelHeight, large.KernelWidth, large.Top, large.Left, large.StrideHeight, large.OutHeight, large.OutWidth = 5, 5, 2, 4, 3, 2, 11
+	far := wide // padding alone beside the image
+	far.Width, far.StrideWidth, far.Left, far.OutWidth = 1, 5, 6, 2
 	for _, tier := range kernel.Tiers() {
-		for _, c := range []*Conv{&geometries[2], &wide, &strided, &dilated, &narrow} {
+		for _, c := range []*Conv{&geometries[2], &wide, &strided, &dilated, &narrow, &large, &far} {
 			checkDepthwise(t, tier, c)
 		}
 	}
@@ -138,26 +139,56 @@ func checkDepthwise(t *testing.T, tier kernel.Tier, c *Conv) {
 	const zero = 3
 	outs, taps := c.Groups*c.GroupOutputs, c.KernelHeight*c.KernelWidth
 	x, w := pattern(c.Height*c.Width*c.Channels, 5), pattern(taps*outs, 6)
-	d, base, zeros := PackDepthwise(tier, w, outs), make([]int32, outs), make([]int8, c.Width*c.Channels)
+	d, base := PackDepthwise(tier, w, c), make([]int32, outs)
 	for i := range base {
 		base[i] = int32(100 * i)
 	}
-	for i := range zeros {
-		zeros[i] = zero
+	sums := make([]int32, c.OutHeight*c.OutWidth*outs)
+	for i := range sums {
+		o, pos := i%outs, i/outs
+		sums[i] = base[o]
+		for tap := range taps {
+			p := pixel(c, x, pos, tap/c.KernelWidth, tap%c.KernelWidth, o/c.GroupOutputs, zero)
+			sums[i] += (int32(p) - zero) * int32(w[tap*outs+o])
+		}
 	}
+	if d.Windowed() {
+		checkWindows(t, &Windows{Conv: c, Depthwise: d, X: x, Start: d.Start(base, zero)}, zero, sums)
+		return
+	}
+	zeros := make([]int8, c.Width*c.Channels)
+	Fill(zeros, zero)
 	l := Line{Conv: c, Depthwise: d, X: x, Zeros: zeros, Base: d.Start(base, zero)}
 	for y := range c.OutHeight {
-		got := make([]int32, c.OutWidth*outs)
+		got, want := make([]int32, c.OutWidth*outs), sums[y*c.OutWidth*outs:]
 		l.Sums(got, y)
 		for i, v := range got {
-			o := i % outs
-			want := base[o]
-			for tap := range taps {
-				p := pixel(c, x, y*c.OutWidth+i/outs, tap/c.KernelWidth, tap%c.KernelWidth, o/c.GroupOutputs, zero)
-				want += (int32(p) - zero) * int32(w[tap*outs+o])
+			if v != want[i] {
+				t.Fatalf("%v: %+v: line %d, column %d, output %d: got %d, want %d", tier, c, y, i/outs, i%outs, v, want[i])
 			}
-			if v != want {
-				t.Fatalf("%v: %+v: line %d, column %d, output %d: got %d, want %d", tier, c, y, i/outs, o, v, want)
+		}
+	}
+}
+
+// checkWindows holds lines of two equal images, and of the first one backwards, to these sums.
+func checkWindows(t *testing.T, w *Windows, zero int8, sums []int32) {
+	w.X = append(w.X, w.X...)
+	w.Bounds = Bounds{Zero: 5, Low: -100, High: 101}
+	w.Factors = make([]float32, w.Outputs)
+	for i := range w.Factors {
+		w.Factors[i] = 1 / float32(100+i)
+	}
+	w.Use(make([]byte, w.FramesBytes()), zero)
+	got, n := make([]int8, w.OutWidth*w.Outputs), w.OutWidth*w.Outputs
+	for line := range 3 * w.OutHeight {
+		image, y := line/w.OutHeight, line%w.OutHeight
+		if image == 2 {
+			image, y = 0, w.OutHeight-1-y
+		}
+		w.Line(got, image, y)
+		for i, v := range got {
+			if want := int8(Round(float32(sums[y*n+i])*w.Factors[i%w.Outputs], w.Zero, w.Low, w.High)); v != want {
+				t.Fatalf("%v: %+v: image %d, line %d, column %d, output %d: got %d, want %d", w.tier, w.Conv, image, y, i/w.Outputs, i%w.Outputs, v, want)
 			}
 		}
 	}

@@ -56,6 +56,7 @@ func TestInstructions(t *testing.T) {
 		{"VUNPCKHPD Z1, Z0, Z2", vec{1, 2, 3, 4}, vec{11, 12, 13, 14}, vec{3, 4, 13, 14}},
 		{"VSHUFF64X2 $0x4e, Z1, Z0, Z2", vec{8: 1, 12: 2}, vec{0: 3, 4: 4}, vec{0: 1, 4: 2, 8: 3, 12: 4}},
 		{"VPERMILPS $0x4e, Z0, Z2", vec{1, 2, 3, 4}, vec{}, vec{3, 4, 1, 2}},
+		{"VPSHUFB Z1, Z0, Z2", vec{0x0403_0201, 0x0807_0605, 0, 0x100f_0e0d, 0x1413_1211}, vec{0x8f05_000c, 0x0302_0100, 4: 0x8080_8001}, vec{0x0006_010d, 0x0403_0201, 0x0101_0101, 0x0101_0101, 0x12, 0x1111_1111, 0x1111_1111, 0x1111_1111}},
 		{"VINSERTF32X4 $1, 64(DI), Z0, Z2", vec{1, 2}, vec{3, 4}, vec{0: 1, 1: 2, 4: 3, 5: 4}},
 		{"VCVTPH2PS 64(DI), Z2", vec{}, vec{0x4000_3c00}, f(1, 2)},
 		{"VCVTPS2PH $0, Z0, 128(DI)\n\tVMOVUPS 128(DI), Z2", vec{0x3f80_0000, 0xffc0_2000, 0x7f80_0001, 0xff80_0000}, vec{}, vec{0xfe01_3c00, 0xfc00_7e00}},

@@ -337,6 +337,13 @@ func placesStep(op string, is func(form string) bool, number int, o []operand) f
 				c.z[o[2].n][i] = x[at[i]&15]
 			}
 		}
+	case op == "VPSHUFB" && is("vzz"):
+		return func(c *cpu) {
+			at, x := *c.value(&o[0], 0), *c.value(&o[1], 1)
+			for i := range x {
+				c.z[o[2].n][i] = shuffled(x[i&^3:][:4], at[i])
+			}
+		}
 	case op == "VINSERTF32X4" && is("$mzz") && number < 4:
 		return func(c *cpu) {
 			part, x := *pointerTo[[4]uint32](c.address(&o[0])), *c.value(&o[1], 1)
@@ -345,6 +352,16 @@ func placesStep(op string, is func(form string) bool, number int, o []operand) f
 		}
 	}
 	return nil
+}
+
+// shuffled has the bytes of four words that the bytes of at name; those with the upper bit name none.
+func shuffled(x []uint32, at uint32) (y uint32) {
+	for i := 0; i < 32; i += 8 {
+		if k := at >> i; k&0x80 == 0 {
+			y |= x[k&15/4] >> (8 * (k & 3)) & 0xff << i
+		}
+	}
+	return y
 }
 
 // memoryStep is an instruction that reads or writes memory.
