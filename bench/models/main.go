@@ -172,7 +172,7 @@ func run(o *options) error {
 	return o.write(rep)
 }
 
-// subjects are what the options pick.
+// subjects are what the options pick: of the usual models, and of others that the sets have.
 func (o *options) subjects() []side.Subject {
 	if o.names == "" {
 		return subjects
@@ -189,7 +189,7 @@ func (o *options) subjects() []side.Subject {
 	var picked []side.Subject
 	for _, s := range subjects {
 		usual = append(usual, s.In())
-		if slices.Contains(folders, s.In()) && o.models.MatchString(s.Name) {
+		if o.models.MatchString(s.Name) {
 			picked = append(picked, s)
 		}
 	}

@@ -134,7 +134,7 @@ func TestSubjects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for names, want := range map[string][]string{"add|mine.*": {"add", "mine"}, "none": nil} {
+	for names, want := range map[string][]string{"add|mine.*": {"add", "mine"}, "resnet18|other": {"resnet18", "other"}, "none": nil} {
 		o, err := parse([]string{"--sets", set, "--models", names})
 		if err != nil {
 			t.Fatal(err)

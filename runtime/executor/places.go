@@ -180,6 +180,9 @@ func (p *spans) overlaps() {
 		active = append(active, v)
 	}
 	for v := range p.of {
+		p.of[v].members = 0
+	}
+	for v := range p.of {
 		p.of[p.root(int32(v))].members++
 	}
 }

@@ -32,7 +32,7 @@ const blendWords = 4
 
 // BlendOf are the blends of lines of n elements by this many taps for each result; false if t has no kernel for them.
 func BlendOf(t Tier, taps, n int) (Blend, bool) {
-	t = tierFor(t, n)
+	t = t.float().Narrow(n)
 	b := Blend{tier: t, taps: uintptr(taps), n: n, vectors: 1}
 	lanes := lanesOf(t)
 	if t == Scalar || taps == 0 || n < lanes {

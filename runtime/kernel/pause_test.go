@@ -76,6 +76,10 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 	const n = 1 << 16
 	x, o, ints, bytes, sums := make([]float32, n), make([]float32, n), make([]int8, n), make([]uint8, n), make([]int32, n)
 	w := &Window{Rows: [WindowMost]*float32{&x[0], &x[0], &x[0]}, Weights: &x[0], Start: &x[0], Out: &o[0], Copy: &make([]float32, 10*maxLanes)[0], Stride: 128, Step: 128, Next: 128, Count: 16, Tap: 128}
+	large := &Window{Weights: &x[0], Start: &x[0], Out: &o[0], Copy: &make([]float32, (WindowMost*WindowMost+1)*maxLanes)[0], Stride: 128, Step: 128, Next: 128, Count: n/32 - WindowMost, Tap: 128}
+	for i := range large.Rows {
+		large.Rows[i] = &x[0]
+	}
 	windowS8 := &WindowS8{Rows: [WindowMostS8]*byte{&bytes[0], &bytes[0], &bytes[0]}, Weights: &ints[0], Start: &sums[0], Factors: &x[0], Out: &ints[0], Stride: 1024, Step: 1024, Next: 1024, Count: 60}
 	m := map[string]func(stop *atomic.Bool){
 		"gemm":          gemmLoop(GemmF32(tier), 1024, 0),
@@ -114,6 +118,11 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 		"window": func(stop *atomic.Bool) {
 			for !stop.Load() {
 				w.Run(tier, 3, 32)
+			}
+		},
+		"large window": func(stop *atomic.Bool) {
+			for !stop.Load() && HasWindow(tier, WindowMost, 32) {
+				large.Run(tier, WindowMost, 32)
 			}
 		},
 		"window of integers": func(stop *atomic.Bool) {

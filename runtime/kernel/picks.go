@@ -37,7 +37,7 @@ const pickHead = 4
 // where a block would be of less than two results on average.
 func PicksOf(t Tier, at []int, taps, n int) (Picks, bool) {
 	results := len(at) / max(taps, 1)
-	t = tierFor(t, min(n, results))
+	t = t.float().Narrow(min(n, results))
 	p := Picks{tier: t, taps: uintptr(taps), row: n, results: results}
 	if t == Scalar || results < lanesOf(t) {
 		return p, false
@@ -46,14 +46,6 @@ func PicksOf(t Tier, at []int, taps, n int) (Picks, bool) {
 		p.blocks++
 	}
 	return p, int(p.blocks)*2 <= results
-}
-
-// tierFor is t, or the tier with shorter vectors where n elements make none of t's.
-func tierFor(t Tier, n int) Tier {
-	if t = t.float(); t == AVX512 && n < lanesOf(t) {
-		return AVX2
-	}
-	return t
 }
 
 // Lanes is how many elements of x there must be from the start of each row on, be they the row's or not, and how many

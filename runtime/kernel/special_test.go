@@ -21,8 +21,11 @@ var factors = []struct {
 	{"taps each", 1.5, func(t Tier, o, x []float32) bool {
 		return sumTwice(t, o, x, weightsOf(2*len(x), 0.75), (*TapsF32).Each)
 	}},
-	{"window 3", 2.25, func(t Tier, o, x []float32) bool { return window(t, 3, o, x) }},
-	{"window 5", 6.25, func(t Tier, o, x []float32) bool { return window(t, 5, o, x) }},
+	{"window 3", 9, func(t Tier, o, x []float32) bool { return window(t, 3, o, x) }},
+	{"window 5", 25, func(t Tier, o, x []float32) bool { return window(t, 5, o, x) }},
+	{"window 7", 49, func(t Tier, o, x []float32) bool { return window(t, 7, o, x) }},
+	{"window 9", 81, func(t Tier, o, x []float32) bool { return window(t, 9, o, x) }},
+	{"window 11", 121, func(t Tier, o, x []float32) bool { return window(t, 11, o, x) }},
 	{"affine", 1.5, func(t Tier, o, x []float32) bool { return AffineRowF32(t, o, x, nil, nil, 0, 1.5) }},
 	{"affine of lines", 1.5, func(t Tier, o, x []float32) bool {
 		return AffineRowF32(t, o, x, weightsOf(len(x), 1.5), weightsOf(len(x), 0), 0, 1)
@@ -55,12 +58,12 @@ func sumTwice(t Tier, o, x, weights []float32, run func(*TapsF32, *Taps, int)) b
 	return true
 }
 
-// window adds x to itself for each tap, with weights of 1/4.
+// window adds x to itself for each tap.
 func window(t Tier, size int, o, x []float32) bool {
 	if !HasWindow(t, size, len(x)) {
 		return false
 	}
-	weights, start := weightsOf(size*size*len(x), 0.25), make([]float32, len(x))
+	weights, start := weightsOf(size*size*len(x), 1), make([]float32, len(x))
 	w := &Window{Copy: &make([]float32, (WindowMost*WindowMost+1)*maxLanes)[0], Weights: &weights[0], Start: &start[0], Out: &o[0], Count: 1, Tap: uintptr(len(x)) * unsafe.Sizeof(x[0]), Low: Unclamped[0], High: Unclamped[1]}
 	for i := range size {
 		w.Rows[i] = &x[0]

@@ -41,8 +41,12 @@ func WindowSpace(t Tier, size int) int {
 	return (size*size + 1) * lanesOf(t)
 }
 
-// windowMost is how many sums one call of a kernel makes at most, so that the garbage collector need not wait for long.
+// windowMost is how many sums of up to 25 products one call of a kernel makes at most, so that the garbage collector need not wait for
+// long.
 const windowMost = 16 << 10
+
+// windowSums is windowMost for windows of size × size taps.
+func windowSums(size int) int { return windowMost * 25 / max(25, size*size) }
 
 // HasWindow reports whether t has a kernel of windows of size × size taps and this many channels.
 func HasWindow(t Tier, size, channels int) bool {
@@ -52,7 +56,7 @@ func HasWindow(t Tier, size, channels int) bool {
 // Run computes the channels of all positions; HasWindow says for which size, channels and tier.
 func (w *Window) Run(t Tier, size, channels int) {
 	t = t.float()
-	most := uintptr(windowMost / lanesOf(t))
+	most := uintptr(windowSums(size) / lanesOf(t))
 	if w.Count <= most {
 		w.positions(t, size, channels)
 		return
@@ -75,7 +79,7 @@ func (w *Window) Run(t Tier, size, channels int) {
 func (w *Window) positions(t Tier, size, channels int) {
 	lanes := lanesOf(t)
 	bytes := uintptr(lanes) * unsafe.Sizeof(w.Low)
-	most := max(1, windowMost/(int(w.Count)*lanes))
+	most := max(1, windowSums(size)/(int(w.Count)*lanes))
 	vectors := channels / lanes
 	by := w.divide(t, size)
 	for at := 0; at < vectors; at += most {

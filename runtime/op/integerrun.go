@@ -65,9 +65,13 @@ func (p *IntegerProduct) Run(c *IntegerCall, images int) error {
 	}
 	if c.slots.Count == 1 {
 		c.body(0, c.work.count)
-	} else {
-		c.Parallel(c.work.count, 1, c.body)
+		return nil
 	}
+	grain := 1
+	if p.Depthwise != nil && p.Depthwise.Windowed() { // lines one after the other share rows
+		grain = ceil(c.work.count, 2*c.slots.Count)
+	}
+	c.Parallel(c.work.count, grain, c.body)
 	return nil
 }
 

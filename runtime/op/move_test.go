@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"testing"
 	"unsafe"
 
@@ -293,6 +294,28 @@ func checkMoveOrder(t *testing.T, size, order [3]int, backwards int) {
 	got := make([]uint16, len(src))
 	if moveStrided(got, src, &v); !slices.Equal(got, want) {
 		t.Errorf("%v in the order %v, backwards %03b: other elements", size, order, backwards)
+	}
+}
+
+// BenchmarkMoveRuns moves runs that lie apart, around the longest that moveRuns copies.
+func BenchmarkMoveRuns(b *testing.B) {
+	b.Run("uint32", benchmarkMoveRuns[uint32])
+	b.Run("uint64", benchmarkMoveRuns[uint64])
+}
+
+func benchmarkMoveRuns[T word](b *testing.B) {
+	const runs = 1000
+	for _, n := range []int{2, 4, 5, 8, 12, 13, 16} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			src, dst := make([]T, runs*(n+1)), make([]T, runs*n)
+			for b.Loop() {
+				var v strided
+				v.add(runs, n+1, n)
+				v.add(n, 1, 1)
+				moveStrided(dst, src, &v)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*runs), "ns/run")
+		})
 	}
 }
 

@@ -26,27 +26,27 @@ const (
 
 // Where the fields of kernel.Window lie.
 const (
-	windowRowsAt    = 0
-	windowWeightsAt = 88
-	windowStartAt   = 96
-	windowOutAt     = 104
-	windowCopyAt    = 112
-	windowStrideAt  = 120
-	windowStepAt    = 128
-	windowNextAt    = 136
-	windowTapAt     = 152
-	windowFromAt    = 160
-	windowBlocksAt  = 168
-	windowLowAt     = 176
-	windowHighAt    = 180
-	windowGroupsAt  = 184
-	windowBackAt    = 192
-	windowRestAt    = 200
-	windowAgainAt   = 208
-	windowAgainOut  = 216
-	windowLeftAt    = 224
-	windowSizeAt    = 232
-	windowTapsAt    = 240
+	windowRowsAt     = 0
+	windowWeightsAt  = 88
+	windowStartAt    = 96
+	windowOutAt      = 104
+	windowCopyAt     = 112
+	windowStrideAt   = 120
+	windowStepAt     = 128
+	windowNextAt     = 136
+	windowTapAt      = 152
+	windowFromAt     = 160
+	windowBlocksAt   = 168
+	windowLowAt      = 176
+	windowHighAt     = 180
+	windowGroupsAt   = 184
+	windowBackAt     = 192
+	windowRestAt     = 200
+	windowAgainAt    = 208
+	windowAgainOutAt = 216
+	windowLeftAt     = 224
+	windowSizeAt     = 232
+	windowTapsAt     = 240
 )
 
 // windowSizes are the heights and widths of windows that have kernels.
@@ -173,7 +173,7 @@ func (w *window) again() {
 	w.put(args, windowLeftAt, windowCount)
 	w.ifZero(windowRow, "rest")
 	w.addPtr(windowColumn, windowRow)
-	w.get(windowRow, args, windowAgainOut)
+	w.get(windowRow, args, windowAgainOutAt)
 	w.addPtr(windowOut, windowRow)
 	w.add(windowCount, 1)
 	w.jump("positions")

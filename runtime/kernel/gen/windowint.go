@@ -32,7 +32,7 @@ const (
 	s8WindowBackAt        = 136
 	s8WindowRestAt        = 144
 	s8WindowAgainAt       = 152
-	s8WindowAgainOut      = 160
+	s8WindowAgainOutAt    = 160
 	s8WindowLeftAt        = 168
 	s8WindowNextWeightsAt = 176
 	s8WindowLowAt         = 184
@@ -199,7 +199,7 @@ func (w *windowInts) again() {
 	w.put(args, s8WindowLeftAt, s8WindowCount)
 	w.ifZero(s8WindowAt, "rest")
 	w.addPtr(s8WindowColumn, s8WindowAt)
-	w.get(s8WindowAt, args, s8WindowAgainOut)
+	w.get(s8WindowAt, args, s8WindowAgainOutAt)
 	w.addPtr(s8WindowOut, s8WindowAt)
 	w.add(s8WindowCount, 1)
 	w.jump("positions")
