@@ -21,13 +21,20 @@ type Window struct {
 	from      uintptr
 	blocks    uintptr
 	Low, High float32
-	groups    uintptr // of positions that are computed together
-	back      uintptr // bytes from a group to the next, or, where weights are held, from its last column to that one's first
-	rest      uintptr // positions after the groups
+	windowGroups
+	size, taps uintptr // rows, and products of a result
+}
+
+// windowGroups is how the positions of a window are divided among its kernel's loops. Its layout is known to the generator.
+type windowGroups struct {
+	groups uintptr // of positions that are computed together
+	// back is how many bytes there are from a group to the next or, where weights are held, from the last column of a group, or of a
+	// position, to the first one of the next.
+	back uintptr
+	rest uintptr // positions after the groups
 	// A group that begins among the positions of the one before, in place of the rest: how far that is back from behind the
 	// last group, in inputs and in results, both negative; not 0 unless there is one. left is the first of them until it is done.
 	again, againOut, left uintptr
-	size, taps            uintptr // rows, and products of a result
 }
 
 // WindowMost is the height of the largest windows that have kernels.
@@ -92,28 +99,39 @@ func (w *Window) positions(t Tier, size, channels int) {
 	}
 }
 
-// divide makes groups of positions if their columns overlap as a kernel expects it, and gives how many columns there are
-// from a position to the next in that kernel.
+// divide makes groups for a kernel of t, and gives how many columns there are from a position to the next in that kernel.
 func (w *Window) divide(t Tier, size int) (by int) {
-	w.groups, w.rest, w.again, w.againOut, w.left = 0, w.Count, 0, 0, 0
 	w.size, w.taps = uintptr(size), uintptr(size*size)
-	switch w.Step {
-	case w.Stride:
+	n := uintptr(windowGroup(t, size))
+	by = w.windowGroups.divide(n, w.Count, w.Step, w.Stride)
+	if windowHolds(t, size) {
+		w.back = w.Step - uintptr(size-1)*w.Stride
+		return by
+	}
+	w.back = n * w.Step
+	w.replaceRest(n, w.Step, w.Next)
+	return by
+}
+
+// divide makes groups of n of count positions if their columns overlap as a kernel expects it, and gives how many columns there are
+// from a position to the next in that kernel.
+func (g *windowGroups) divide(n, count, step, stride uintptr) (by int) {
+	g.groups, g.rest, g.again, g.againOut, g.left = 0, count, 0, 0, 0
+	switch step {
+	case stride:
 		by = 1
-	case 2 * w.Stride:
+	case 2 * stride:
 		by = 2
 	default:
 		return 1
 	}
-	n := uintptr(windowGroup(t, size))
-	w.groups, w.rest = w.Count/n, w.Count%n
-	if windowHolds(t, size) {
-		w.back = uintptr(by-size+1) * w.Stride
-		return by
-	}
-	w.back = n * w.Step
-	if w.groups > 0 && w.rest > 0 {
-		w.again, w.againOut, w.rest = (w.rest-n)*w.Step, (w.rest-n)*w.Next, 0
-	}
+	g.groups, g.rest = count/n, count%n
 	return by
+}
+
+// replaceRest makes a group of n in place of the rest, if there is a group before it.
+func (g *windowGroups) replaceRest(n, step, next uintptr) {
+	if g.groups > 0 && g.rest > 0 {
+		g.again, g.againOut, g.rest = (g.rest-n)*step, (g.rest-n)*next, 0
+	}
 }

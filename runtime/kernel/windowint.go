@@ -10,24 +10,19 @@ import "unsafe"
 // Ties go to even numbers. The bytes of rows are 0 to 255, 128 more than they stand for, as the left factor is of a GemmS8 that
 // Flips. Its layout is known to the generator.
 type WindowS8 struct {
-	Rows      [WindowMostS8]*byte // the first position's inputs of each row of the window, as many as the window is high
-	Weights   *int8               // as PackWindow makes them
-	Start     *int32
-	Factors   *float32
-	Out       *int8
-	Stride    uintptr // bytes from a column of the window to the next
-	Step      uintptr // bytes from a position's inputs to the next's
-	Next      uintptr // bytes from a position's results to the next's
-	Count     uintptr // positions, at least 1
-	order     *[64]uint8
-	from      uintptr
-	blocks    uintptr
-	groups    uintptr // of positions that are computed together
-	back      uintptr // bytes from the last column of a group, or of a position, to the first one of the next
-	rest      uintptr // positions after the groups
-	again     uintptr // a group in place of the rest, as Window has it
-	againOut  uintptr
-	left      uintptr
+	Rows    [WindowMostS8]*byte // the first position's inputs of each row of the window, as many as the window is high
+	Weights *int8               // as PackWindow makes them
+	Start   *int32
+	Factors *float32
+	Out     *int8
+	Stride  uintptr // bytes from a column of the window to the next
+	Step    uintptr // bytes from a position's inputs to the next's
+	Next    uintptr // bytes from a position's results to the next's
+	Count   uintptr // positions, at least 1
+	order   *[64]uint8
+	from    uintptr
+	blocks  uintptr
+	windowGroups
 	weights   uintptr // bytes from Weights to those of the next block
 	Low, High float32
 	Zero      int32
@@ -109,23 +104,12 @@ func (w *WindowS8) positions(t Tier, size, channels int) {
 	}
 }
 
-// divide makes groups of positions if their columns overlap as a kernel expects it, and gives how many columns there are
-// from a position to the next in that kernel.
+// divide makes groups for a kernel of t, and gives how many columns there are from a position to the next in that kernel.
 func (w *WindowS8) divide(t Tier, size int) (by int) {
-	w.groups, w.rest, w.again, w.againOut, w.left, w.weights = 0, w.Count, 0, 0, 0, 0
+	w.weights = 0
 	w.back = w.Step - uintptr(size-1)*w.Stride
-	switch w.Step {
-	case w.Stride:
-		by = 1
-	case 2 * w.Stride:
-		by = 2
-	default:
-		return 1
-	}
 	n := uintptr(windowGroupS8(t, size))
-	w.groups, w.rest = w.Count/n, w.Count%n
-	if w.groups > 0 && w.rest > 0 {
-		w.again, w.againOut, w.rest = (w.rest-n)*w.Step, (w.rest-n)*w.Next, 0
-	}
+	by = w.windowGroups.divide(n, w.Count, w.Step, w.Stride)
+	w.replaceRest(n, w.Step, w.Next)
 	return by
 }

@@ -68,7 +68,7 @@ func (p *IntegerProduct) Run(c *IntegerCall, images int) error {
 		return nil
 	}
 	grain := 1
-	if p.Depthwise != nil && p.Depthwise.Windowed() { // lines one after the other share rows
+	if p.Depthwise.Windowed() { // lines one after the other share rows
 		grain = ceil(c.work.count, 2*c.slots.Count)
 	}
 	c.Parallel(c.work.count, grain, c.body)
@@ -94,7 +94,7 @@ func (s integerSpace) total() int { return s.left + s.lines + s.zeros + s.sums +
 // spaceOf is the scratch that a thread needs. The parts begin at multiples of 64 bytes.
 func (p *IntegerProduct) spaceOf(g *quant.Conv) integerSpace {
 	align := func(n int) int { return (n + 63) &^ 63 }
-	if p.Depthwise != nil && p.Depthwise.Windowed() {
+	if p.Depthwise.Windowed() {
 		return integerSpace{left: align(g.FramesBytes())}
 	}
 	if p.Depthwise != nil {
@@ -144,7 +144,7 @@ func (p *IntegerProduct) parts(c *IntegerCall, lo, hi int) {
 	j.floats = sliceOf[float32](own[sp.zeros+sp.sums:], sp.floats/4)
 	quant.Fill(j.zeros, p.ZeroIn)
 	switch {
-	case p.Depthwise != nil && p.Depthwise.Windowed():
+	case p.Depthwise.Windowed():
 		j.windows(lo, hi)
 	case p.Depthwise != nil:
 		for i := lo; i < hi; i++ {

@@ -116,9 +116,9 @@ func (c *compiler) packWeights(p *product, n *blob.Node, w *value) {
 	p.Depth = w.Numel() / p.Rows
 	if p.columns = n.Type == blob.DepthwiseConv2d; p.columns && n.Conv().Groups > 1 {
 		p.weigh = func() {
-			g := n.Conv()
-			p.Depthwise = quant.PackDepthwise(p.Tier, sliceOf[int8](raw, len(raw)), &quant.Conv{KernelHeight: g.KernelHeight, KernelWidth: g.KernelWidth,
-				DilationHeight: g.DilationHeight, DilationWidth: g.DilationWidth, Groups: g.Groups, GroupInputs: g.GroupInputs, GroupOutputs: g.GroupOutputs})
+			k := n.Conv()
+			g := kernelOf(&k)
+			p.Depthwise = quant.PackDepthwise(p.Tier, sliceOf[int8](raw, len(raw)), &g)
 		}
 		return
 	}

@@ -30,13 +30,19 @@ func (p *product) linear(flatten bool) func(*ownCall) error {
 	}
 }
 
+// kernelOf is the convolution of a node over an input whose sizes are not known.
+func kernelOf(k *blob.Conv) quant.Conv {
+	return quant.Conv{
+		KernelHeight: k.KernelHeight, KernelWidth: k.KernelWidth, StrideHeight: k.StrideHeight, StrideWidth: k.StrideWidth,
+		DilationHeight: k.DilationHeight, DilationWidth: k.DilationWidth, Top: k.Top, Left: k.Left,
+		Groups: k.Groups, GroupInputs: k.GroupInputs, GroupOutputs: k.GroupOutputs,
+	}
+}
+
 // geometry is the convolution of a node over an input of these sizes; ok is false if the kernel does not fit.
 func geometry(k *blob.Conv, in []tensor.Dim) (g quant.Conv, ok bool) {
-	g = quant.Conv{
-		Height: int(in[1]), Width: int(in[2]), Channels: int(in[3]), KernelHeight: k.KernelHeight, KernelWidth: k.KernelWidth,
-		StrideHeight: k.StrideHeight, StrideWidth: k.StrideWidth, DilationHeight: k.DilationHeight, DilationWidth: k.DilationWidth,
-		Top: k.Top, Left: k.Left, Groups: k.Groups, GroupInputs: k.GroupInputs, GroupOutputs: k.GroupOutputs,
-	}
+	g = kernelOf(k)
+	g.Height, g.Width, g.Channels = int(in[1]), int(in[2]), int(in[3])
 	spanH := g.Height + k.Top + k.Bottom - (k.KernelHeight-1)*k.DilationHeight - 1
 	spanW := g.Width + k.Left + k.Right - (k.KernelWidth-1)*k.DilationWidth - 1
 	if spanH < 0 || spanW < 0 || g.Channels != g.Groups*g.GroupInputs {

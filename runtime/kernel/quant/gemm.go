@@ -94,13 +94,16 @@ func (w *Weights) packPortable(rows []int8) {
 // Columns is the number of rows in whole panels.
 func (w *Weights) Columns() int { return (w.Rows + w.Panel - 1) / w.Panel * w.Panel }
 
+// flip is how much more than they are bytes of a left factor are where tiles flip, and those of windows.
+const flip = 128
+
 // Start is what sums start at so that base, which has Rows numbers or none, is added to the products: Columns numbers.
 func (w *Weights) Start(base []int32) []int32 {
 	start := slices.Grow(slices.Clone(base), w.Columns())[:w.Columns()]
 	clear(start[len(base):])
 	for i, s := range w.Sums {
 		if w.tiles != nil && w.tiles.Flips {
-			start[i] -= 128 * s
+			start[i] -= flip * s
 		}
 	}
 	return start

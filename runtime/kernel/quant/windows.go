@@ -16,11 +16,8 @@ type Windows struct {
 	rows [kernel.WindowMostS8]int
 }
 
-// flip is what kernels of windows take bytes more than they are.
-const flip = 128
-
-// Windowed reports that Windows computes the convolution, and Line does not.
-func (d *Depthwise) Windowed() bool { return d.window != nil }
+// Windowed reports that Windows computes the convolution, and Line does not; false for nil.
+func (d *Depthwise) Windowed() bool { return d != nil && d.window != nil }
 
 // frameBytes is the size of a framed row.
 func (c *Conv) frameBytes() int { return ((c.OutWidth-1)*c.StrideWidth + c.KernelWidth) * c.Channels }
