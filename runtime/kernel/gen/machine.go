@@ -98,6 +98,18 @@ type machine interface {
 	rows(p, stride ptr, n int, free ptr) rows
 }
 
+// endLoop takes 1 from the count that is off bytes into the arguments and jumps to label or, if none is left, ends the function. It
+// changes p.
+func endLoop(m machine, p ptr, off int, label string) {
+	m.get(p, args, off)
+	m.add(p, -1)
+	m.put(args, off, p)
+	m.ifZero(p, "end")
+	m.jump(label)
+	m.label("end")
+	m.end()
+}
+
 // rows are rows of a matrix that are read side by side.
 type rows interface {
 	broadcast(v vec, row, off int)

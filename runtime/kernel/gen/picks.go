@@ -79,13 +79,7 @@ func (p *picks) write() {
 	p.more(picksBlocks, "block")
 	p.next(picksXFromAt, picksXStrideAt)
 	p.next(picksOutFromAt, picksOutStrideAt)
-	p.get(picksLeft, args, picksGroupsAt)
-	p.add(picksLeft, -1)
-	p.put(args, picksGroupsAt, picksLeft)
-	p.ifZero(picksLeft, "end")
-	p.jump("group")
-	p.label("end")
-	p.end()
+	endLoop(p.machine, picksLeft, picksGroupsAt, "group")
 }
 
 // start finds the rows of a group, and the first block.

@@ -141,13 +141,7 @@ func (w *window) write() {
 	w.get(windowAt, args, windowFromAt)
 	w.add(windowAt, w.width())
 	w.put(args, windowFromAt, windowAt)
-	w.get(windowCount, args, windowBlocksAt)
-	w.add(windowCount, -1)
-	w.put(args, windowBlocksAt, windowCount)
-	w.ifZero(windowCount, "end")
-	w.jump("block")
-	w.label("end")
-	w.end()
+	endLoop(w, windowCount, windowBlocksAt, "block")
 }
 
 // beginRows makes rows those of the first position; windowAt is the block's place.

@@ -129,13 +129,7 @@ func (w *windowInts) write() {
 	w.get(s8WindowColumn, args, s8WindowFromAt)
 	w.add(s8WindowColumn, w.lanes())
 	w.put(args, s8WindowFromAt, s8WindowColumn)
-	w.get(s8WindowCount, args, s8WindowBlocksAt)
-	w.add(s8WindowCount, -1)
-	w.put(args, s8WindowBlocksAt, s8WindowCount)
-	w.ifZero(s8WindowCount, "end")
-	w.jump("block")
-	w.label("end")
-	w.end()
+	endLoop(w, s8WindowCount, s8WindowBlocksAt, "block")
 }
 
 // loadWeights loads what a block of channels needs; s8WindowColumn is the block's place afterwards.
