@@ -76,6 +76,10 @@ var convCases = []convCase{
 	{"2-D deep groups", dims{1, 40, 9, 11}, dims{26, 20, 3, 3}, dims{2, 1}, dims{1, 0}, dims{1, 2}, dims{0, 0}, false, 2},
 	{"2-D long rows", dims{2, 3, 7, 150}, dims{10, 3, 3, 3}, dims{1, 1}, dims{0, 0}, dims{1, 1}, dims{0, 0}, false, 1},
 	{"2-D 1x1 of many positions", dims{1, 20, 21, 40}, dims{30, 20, 1, 1}, dims{1, 1}, dims{0, 0}, dims{1, 1}, dims{0, 0}, false, 1},
+	{"1-D of a position", dims{3, 40, 1}, dims{1, 40, 1}, dims{1}, dims{0}, dims{1}, dims{0}, false, 1},
+	{"2-D of few positions", dims{2, 9, 4, 3}, dims{5, 9, 2, 2}, dims{2, 1}, dims{0, 1}, dims{1, 1}, dims{0, 0}, false, 1},
+	{"2-D groups of few positions", dims{1, 12, 3, 6}, dims{9, 4, 3, 2}, dims{1, 2}, dims{1, 0}, dims{1, 1}, dims{0, 0}, false, 3},
+	{"2-D transposed groups of a position", dims{1, 6, 1, 1}, dims{6, 2, 1, 1}, dims{1, 1}, dims{0, 0}, dims{1, 1}, dims{0, 0}, true, 3},
 	{"no image", dims{0, 3, 5, 5}, dims{2, 3, 3, 3}, dims{1, 1}, dims{0, 0}, dims{1, 1}, dims{0, 0}, false, 1},
 }
 

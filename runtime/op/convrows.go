@@ -119,15 +119,15 @@ func (j *rowsJob) panelsOf() int { return j.tiling.panels(j.out.size.product()) 
 // block computes a panel of output positions of group g, from position pos on.
 func (j *rowsJob) block(g, pos, worker int) {
 	m := min(j.cols, j.out.size.product()-pos)
-	depth, o := j.depth(), &j.out
-	panel := j.panels[worker*j.cols*depth:][:j.cols*depth]
-	j.unfoldPanel(panel, g, pos, m)
+	depth, o, cols := j.depth(), &j.out, j.width(m)
+	panel := j.panels[worker*j.cols*depth:][:cols*depth]
+	j.unfoldPanel(panel, cols, g, pos, m)
 	t := kernel.Tile{Stride: uintptr(depth * f32Size), Panel: at32(panel, 0), OutStride: uintptr(o.sc * f32Size), Depth: uintptr(depth),
 		Segments: 1, Start: &zeros[0], Low: j.bounds[0], High: j.bounds[1]}
 	y := j.y[g*j.outPer*o.sc+pos:]
 	var edge [kernel.MaxRows * kernel.MaxCols]float32
-	if m < j.cols {
-		t.OutStride = uintptr(j.cols * f32Size)
+	if m < cols {
+		t.OutStride = uintptr(cols * f32Size)
 	}
 	step := balanced(j.outPer, j.micro.Rows)
 	for c := 0; c < j.outPer; c += step {
@@ -136,21 +136,24 @@ func (j *rowsJob) block(g, pos, worker int) {
 		if j.bias != nil {
 			t.RowStart = at32(j.bias, g*j.outPer+c)
 		}
-		if m == j.cols {
+		if m == cols {
 			t.Out = at32(y, c*o.sc)
-			j.micro.Run(&t, rows)
+			j.run(&t, rows, cols)
 			continue
 		}
 		t.Out = &edge[0]
-		j.micro.Run(&t, rows)
+		j.run(&t, rows, cols)
 		for i := range rows {
-			copy(unsafe.Slice(at32(y, (c+i)*o.sc), m), edge[i*j.cols:])
+			copy(unsafe.Slice(at32(y, (c+i)*o.sc), m), edge[i*cols:])
 		}
 	}
 }
 
-// unfoldPanel writes for each channel of group g and tap what m output positions from pos on see of it.
-func (j *rowsJob) unfoldPanel(dst []float32, g, pos, m int) {
+// unfoldPanel writes for each channel of group g and tap what m output positions from pos on see of it, and zeros up to cols.
+func (j *rowsJob) unfoldPanel(dst []float32, cols, g, pos, m int) {
+	if m < cols {
+		clear(dst)
+	}
 	size := &j.out.size
 	at := triple{pos / (size[1] * size[2]), pos / size[2] % size[1], pos % size[2]}
 	step := j.in.sc
@@ -161,30 +164,31 @@ func (j *rowsJob) unfoldPanel(dst []float32, g, pos, m int) {
 		x := j.x[(g*j.inPer+ci)*step:]
 		for k, tap := range j.taps {
 			if j.padded {
-				j.copyTap(dst[:j.cols], x[tap:], at, m)
+				j.copyTap(dst[:m], x[tap:], at)
 			} else {
-				j.unfoldTap(dst[:j.cols], x, at, triple{k / (j.kernel[1] * j.kernel[2]), k / j.kernel[2] % j.kernel[1], k % j.kernel[2]}, m)
+				j.unfoldTap(dst[:m], x, at, triple{k / (j.kernel[1] * j.kernel[2]), k / j.kernel[2] % j.kernel[1], k % j.kernel[2]})
 			}
-			dst = dst[j.cols:]
+			dst = dst[cols:]
 		}
 	}
 }
 
-// copyTap writes what m output positions from at on see of a plane.
-func (j *rowsJob) copyTap(row, plane []float32, at triple, m int) {
-	clear(row[m:])
+// copyTap writes what output positions from at on see of a plane.
+func (j *rowsJob) copyTap(row, plane []float32, at triple) {
 	from, w := at[1]*j.planes.width+at[2], at[2]
-	for row = row[:m]; len(row) > 0; {
+	if len(row) == 1 { // a call of copy takes longer
+		row[0] = plane[from]
+		return
+	}
+	for len(row) > 0 {
 		n := copy(row[:min(len(row), j.out.size[2]-w)], plane[from:])
 		row, from, w = row[n:], from+n+j.planes.width-j.out.size[2], 0
 	}
 }
 
-// unfoldTap writes what m output positions from at on see of a channel through one tap.
-func (j *rowsJob) unfoldTap(row, plane []float32, at, tap triple, m int) {
+// unfoldTap writes what output positions from at on see of a channel through one tap.
+func (j *rowsJob) unfoldTap(row, plane []float32, at, tap triple) {
 	in := &j.in
-	clear(row[m:])
-	row = row[:m]
 	for len(row) > 0 {
 		n := min(len(row), j.out.size[2]-at[2])
 		d, h := j.source(0, at[0], tap[0]), j.source(1, at[1], tap[1])
