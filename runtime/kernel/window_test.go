@@ -62,25 +62,31 @@ func checkWindow(t *testing.T, tier Tier, size, channels, positions, step, dilat
 }
 
 func BenchmarkWindow(b *testing.B) {
-	const channels, positions = 32, 110
+	const channels, positions = 32, 42
 	for _, tier := range tiers() {
 		for _, size := range []int{3, 5, 7, 9, 11} {
-			if !HasWindow(tier, size, channels) {
-				continue
+			for step := range 2 {
+				if HasWindow(tier, size, channels) {
+					b.Run(fmt.Sprintf("%v/%dx%[2]d by %d", tier, size, step+1), func(b *testing.B) { benchWindow(b, tier, size, step+1, channels, positions) })
+				}
 			}
-			b.Run(fmt.Sprintf("%v/%dx%[2]d", tier, size), func(b *testing.B) {
-				x, y := make([]float32, size*(positions+size)*channels), make([]float32, positions*channels)
-				k, start := make([]float32, size*size*channels), make([]float32, channels)
-				w := &Window{Copy: &make([]float32, (size*size+1)*maxLanes)[0], Weights: &k[0], Start: &start[0], Out: &y[0], Stride: channels * 4, Step: channels * 4, Next: channels * 4,
-					Count: positions, Tap: channels * 4, Low: Unclamped[0], High: Unclamped[1]}
-				for i := range size {
-					w.Rows[i] = &x[i*(positions+size)*channels]
-				}
-				for b.Loop() {
-					w.Run(tier, size, channels)
-				}
-				b.ReportMetric(float64(2*size*size*channels*positions)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-			})
 		}
 	}
+}
+
+// benchWindow computes rows that stay in the first-level cache, but for the largest windows.
+func benchWindow(b *testing.B, tier Tier, size, step, channels, positions int) {
+	columns := (positions-1)*step + size
+	x, y := make([]float32, size*columns*channels), make([]float32, positions*channels)
+	k, start := make([]float32, size*size*channels), make([]float32, channels)
+	column := uintptr(channels * 4)
+	w := &Window{Copy: &make([]float32, (size*size+1)*maxLanes)[0], Weights: &k[0], Start: &start[0], Out: &y[0], Stride: column, Step: uintptr(step) * column, Next: column,
+		Count: uintptr(positions), Tap: column, Low: Unclamped[0], High: Unclamped[1]}
+	for i := range size {
+		w.Rows[i] = &x[i*columns*channels]
+	}
+	for b.Loop() {
+		w.Run(tier, size, channels)
+	}
+	b.ReportMetric(float64(2*size*size*channels*positions)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 }

@@ -26,25 +26,34 @@ func fillFrame(call *Call, j *convJob[float32], f *framing) error {
 	if !f.framed {
 		return nil
 	}
-	in, plain := &j.in, &f.plain
+	in := &j.in
 	x, err := tempOf[float32](call, in.batch*in.sn)
 	if err != nil {
 		return err
 	}
-	clear(x)
 	for n := range in.batch {
-		for h := range plain.size[1] {
-			from, to := n*plain.sn+h*plain.step[1], n*in.sn+(h+f.around[1])*in.step[1]+f.around[2]*in.step[2]
-			if plain.step[2] == in.channels {
-				copy(x[to:], j.x[from:from+plain.size[2]*in.channels])
-				continue
-			}
-			for range plain.size[2] {
-				copy(x[to:to+in.channels], j.x[from:from+in.channels])
-				from, to = from+plain.step[2], to+in.step[2]
-			}
-		}
+		f.fillImage(x[n*in.sn:][:in.sn], j.x[n*f.plain.sn:], in)
 	}
 	j.x = x
 	return nil
+}
+
+// fillImage makes image x, which lies as in says, that of src with zeros around.
+func (f *framing) fillImage(x, src []float32, in *volume) {
+	plain, beside := &f.plain, f.around[2]*in.step[2]
+	zeros := f.around[1]*in.step[1] + beside // in front of a row
+	for h := range plain.size[1] {
+		clear(x[:zeros])
+		x = x[zeros:]
+		row, from := x[:plain.size[2]*in.channels], src[h*plain.step[1]:]
+		if plain.step[2] == in.channels {
+			copy(row, from)
+		} else {
+			for w := range plain.size[2] {
+				copy(row[w*in.channels:][:in.channels], from[w*plain.step[2]:])
+			}
+		}
+		x, zeros = x[len(row):], 2*beside
+	}
+	clear(x)
 }
