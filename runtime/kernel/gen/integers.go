@@ -17,6 +17,8 @@ type integers interface {
 	move(to, from ptr)
 	clear(p ptr)
 
+	prefetchSoon(p ptr, off int)
+
 	// weights loads lanes groups of int8, column by column.
 	weights(v vec, p ptr, off int)
 	// dot adds products of groups to acc; t is changed.
@@ -104,11 +106,18 @@ func (g *tileS8) sum() {
 	}
 }
 
+// rowAhead is how many bytes before their use weights of a single row are asked for, which takes each of them once.
+const rowAhead = 2048
+
 // steps adds the products of n groups.
 func (g *tileS8) steps(n int) {
 	for s := range n {
 		for j := range g.nv {
-			g.weights(g.right(j), panel, (s*g.nv+j)*g.weightsWidth())
+			at := (s*g.nv + j) * g.weightsWidth()
+			if g.mr == 1 && at%cacheLine == 0 {
+				g.prefetchSoon(panel, at+rowAhead)
+			}
+			g.weights(g.right(j), panel, at)
 		}
 		for r := range g.mr {
 			g.left.broadcast(g.factor(), r, s*groupBytes)
