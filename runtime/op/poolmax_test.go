@@ -29,6 +29,7 @@ func TestMaxPoolTiers(t *testing.T) {
 		{dims{2, 37, 9, 11}, dims{3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, true},
 		{dims{1, 11, 12, 10}, dims{3, 2}, dims{1, 3}, dims{1, 0}, dims{1, 1}, false},
 		{dims{1, 64, 12, 10}, dims{3, 2}, dims{1, 3}, dims{1, 0}, dims{2, 3}, false},
+		{dims{2, 20, 14, 15}, dims{12, 11}, dims{1, 2}, dims{2, 0}, dims{1, 1}, false}, // more elements than kernels take
 		{dims{3, 0, 8, 8}, dims{2, 2}, dims{2, 2}, dims{0, 0}, dims{1, 1}, false},
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
