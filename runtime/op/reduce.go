@@ -182,51 +182,64 @@ type fold[T any, A int64 | float64] struct {
 
 // run reduces the dimensions of mask.
 func (f *fold[T, A]) run(c *Call, mask uint32) error {
-	r, err := newReducer[T](c, c.Args[0].Tensor, mask, &c.Out[0].Meta)
+	r, err := newReduction[T](c, mask, f.line != nil)
 	if err != nil {
 		return err
 	}
-	if w := r.lineWidth(); f.line != nil && r.buf != nil && w >= lineLeast {
-		return f.runLines(c, &r, w)
-	}
-	for i := range r.outs {
-		v := f.row(c.Tier, r.row(i))
-		f.put(c.Out[0], r.at, v, r.width)
-	}
-	return nil
-}
-
-// lineLeast is how many outs beside each other make it worth reducing them at once.
-const lineLeast = 8
-
-// runLines reduces w outs at a time, which lie side by side as their elements do.
-func (f *fold[T, A]) runLines(c *Call, r *reducer[T], w int) error {
-	acc, err := tempOf[A](c, min(w, lineMost))
-	if err != nil {
-		return err
-	}
-	for i := 0; i < r.outs; i += w {
-		r.seek(i)
-		for lo := 0; lo < w; lo += lineMost {
-			part := acc[:min(lineMost, w-lo)]
-			for j := range part {
-				part[j] = f.start
-			}
-			l := r.lines()
-			for range r.width {
-				at := l.next() + lo
-				f.line(c.Tier, part, r.x[at:at+len(part)])
-			}
-			for j, v := range part {
-				f.put(c.Out[0], r.at+lo+j, v, r.width)
-			}
+	j := foldJob[T, A]{reduction: r, fold: *f, out: c.Out[0]}
+	if r.lines > 0 {
+		if j.acc, err = tempOf[A](c, r.workers*r.block); err != nil {
+			return err
 		}
 	}
+	if r.workers == 1 {
+		j.parts(0, 1)
+	} else {
+		share(c, &j, r.workers, 1)
+	}
 	return nil
 }
 
-// lineMost is how many outs are reduced at a time.
-const lineMost = 1024
+// foldJob is a fold with its data.
+type foldJob[T any, A int64 | float64] struct {
+	reduction[T]
+	fold fold[T, A]
+	out  *tensor.Tensor
+	acc  []A // of every worker: what it reduces side by side
+}
+
+// parts does the shares of workers lo to hi.
+func (j *foldJob[T, A]) parts(lo, hi int) {
+	for i := lo; i < hi; i++ {
+		r, f := j.of(i), &j.fold
+		for p, until := j.share(i); p < until; p++ {
+			if j.lines > 0 {
+				j.foldLines(&r, j.acc[i*j.block:(i+1)*j.block], p)
+				continue
+			}
+			v := f.row(j.tier, r.row(p))
+			f.put(j.out, r.at, v, r.width)
+		}
+	}
+}
+
+// foldLines reduces outs that lie side by side.
+func (j *foldJob[T, A]) foldLines(r *reducer[T], acc []A, piece int) {
+	f := &j.fold
+	lo, n := j.seekBlock(r, piece)
+	acc = acc[:n]
+	for i := range acc {
+		acc[i] = f.start
+	}
+	l := r.lines()
+	for range r.width {
+		at := l.next() + lo
+		f.line(j.tier, acc, r.x[at:at+n])
+	}
+	for i, v := range acc {
+		f.put(j.out, r.at+lo+i, v, r.width)
+	}
+}
 
 // put stores the result of n elements as element i of t.
 func (f *fold[T, A]) put(t *tensor.Tensor, i int, v A, n int) {
@@ -239,44 +252,6 @@ func (f *fold[T, A]) put(t *tensor.Tensor, i int, v A, n int) {
 	case int64:
 		putInt(t, i, v)
 	}
-}
-
-// lineWidth is how many outs lie side by side as the elements that go into them do; 1 if they do not.
-func (r *reducer[T]) lineWidth() int {
-	w := 1
-	for d := r.kept.n - 1; d >= 0; d-- {
-		if r.kept.size[d] == 1 {
-			continue
-		}
-		if r.kept.step[d] != w || r.kept.out[d] != w {
-			break
-		}
-		w *= r.kept.size[d]
-	}
-	return w
-}
-
-// lineWalk goes over the places of the elements of one out.
-type lineWalk struct {
-	gone  *axes
-	at    int
-	index [tensor.MaxRank]int
-}
-
-func (r *reducer[T]) lines() lineWalk { return lineWalk{gone: &r.gone, at: r.base} }
-
-// next is the place of the next element.
-func (l *lineWalk) next() int {
-	at := l.at
-	for d := l.gone.n - 1; d >= 0; d-- {
-		l.at += l.gone.step[d]
-		if l.index[d]++; l.index[d] < l.gone.size[d] {
-			break
-		}
-		l.at -= l.gone.step[d] * l.gone.size[d]
-		l.index[d] = 0
-	}
-	return at
 }
 
 // overDims reduces the dimensions of argument 1.
@@ -558,67 +533,84 @@ func smallestInt[T number](row []T) T {
 
 // run puts for each out the element that p finds into values, and its place into places; either may be nil.
 func (p *picker[T]) run(c *Call, mask uint32, values, places *tensor.Tensor) error {
-	r, err := newReducer[T](c, c.Args[0].Tensor, mask, &c.Out[0].Meta)
+	r, err := newReduction[T](c, mask, true)
 	if err != nil {
 		return err
 	}
 	if r.outs > 0 && r.width == 0 {
 		return errEmptyReduce
 	}
-	var o []T
-	var at []int64
+	j := pickJob[T]{reduction: r, picker: *p}
 	if values != nil {
-		o = elems[T](values)
+		j.values = elems[T](values)
+	} else if r.lines > 0 {
+		if j.values, err = tempOf[T](c, r.outs); err != nil {
+			return err
+		}
 	}
 	if places != nil {
-		at = elems[int64](places)
+		j.places = elems[int64](places)
 	}
-	if w := r.lineWidth(); r.buf != nil && w >= lineLeast {
-		return p.runLines(c, &r, o, at)
-	}
-	for i := range r.outs {
-		row := r.row(i)
-		if at == nil && !isFloat[T]() {
-			o[r.at] = p.value(row)
-			continue
-		}
-		k := p.row(c.Tier, row)
-		if o != nil {
-			o[r.at] = row[k]
-		}
-		if at != nil {
-			at[r.at] = k
-		}
+	if r.workers == 1 {
+		j.parts(0, 1)
+	} else {
+		share(c, &j, r.workers, 1)
 	}
 	return nil
 }
 
-// runLines finds the elements of outs that lie side by side at once.
-func (p *picker[T]) runLines(c *Call, r *reducer[T], o []T, at []int64) error {
-	w := r.lineWidth()
-	best := o
-	if o == nil {
-		var err error
-		if best, err = tempOf[T](c, r.outs); err != nil {
-			return err
+// pickJob is a picker with its data: where values and places go, of which either may be nil, but values where outs are found side by side.
+type pickJob[T number] struct {
+	reduction[T]
+	picker picker[T]
+	values []T
+	places []int64
+}
+
+// parts does the shares of workers lo to hi.
+func (j *pickJob[T]) parts(lo, hi int) {
+	for i := lo; i < hi; i++ {
+		r := j.of(i)
+		for p, until := j.share(i); p < until; p++ {
+			if j.lines > 0 {
+				j.pickLines(&r, p)
+			} else {
+				j.pick(&r, r.row(p))
+			}
 		}
 	}
-	for i := 0; i < r.outs; i += w {
-		r.seek(i)
-		l := r.lines()
-		from := l.next()
-		line, places := best[r.at:r.at+w], []int64(nil)
-		copy(line, r.x[from:from+w])
-		if at != nil {
-			places = at[r.at : r.at+w]
-			clear(places)
-		}
-		for k := 1; k < r.width; k++ {
-			from := l.next()
-			p.line(line, places, r.x[from:from+w], int64(k))
-		}
+}
+
+// pick finds the element of one out.
+func (j *pickJob[T]) pick(r *reducer[T], row []T) {
+	if j.places == nil && !isFloat[T]() {
+		j.values[r.at] = j.picker.value(row)
+		return
 	}
-	return nil
+	k := j.picker.row(j.tier, row)
+	if j.values != nil {
+		j.values[r.at] = row[k]
+	}
+	if j.places != nil {
+		j.places[r.at] = k
+	}
+}
+
+// pickLines finds the elements of outs that lie side by side.
+func (j *pickJob[T]) pickLines(r *reducer[T], piece int) {
+	lo, n := j.seekBlock(r, piece)
+	l, at := r.lines(), r.at+lo
+	from := l.next() + lo
+	best, places := j.values[at:at+n], []int64(nil)
+	copy(best, r.x[from:from+n])
+	if j.places != nil {
+		places = j.places[at : at+n]
+		clear(places)
+	}
+	for k := 1; k < r.width; k++ {
+		from := l.next() + lo
+		j.picker.line(best, places, r.x[from:from+n], int64(k))
+	}
 }
 
 // placesOf is the second out, if there is one.
@@ -652,30 +644,50 @@ func argReduce[T number](c *Call, p picker[T]) error {
 
 // variance puts the variance into Out[0], and the mean into Out[1] if there is one.
 func variance[T float](c *Call, correction float64) error {
-	in := c.Args[0].Tensor
-	mask, err := maskOf(c.Args, len(in.Sizes))
+	mask, err := maskOf(c.Args, len(c.Args[0].Tensor.Sizes))
 	if err != nil {
 		return err
 	}
-	r, err := newReducer[T](c, in, mask, &c.Out[0].Meta)
+	r, err := newReduction[T](c, mask, false)
 	if err != nil {
 		return err
 	}
-	for i := range r.outs {
-		row := r.row(i)
-		mean := sumRow(c.Tier, row) / float64(len(row))
-		sum := squaresRow(c.Tier, row, mean)
-		n := max(float64(r.width)-correction, 0)
-		v := sum / n
-		if r.width == 0 {
-			v = math.NaN()
-		}
-		putFloat(c.Out[0], r.at, v)
-		if len(c.Out) > 1 {
-			putFloat(c.Out[1], r.at, mean)
-		}
+	j := varianceJob[T]{reduction: r, n: max(float64(r.width)-correction, 0), out: c.Out[0]}
+	if len(c.Out) > 1 {
+		j.means = c.Out[1]
+	}
+	if r.workers == 1 {
+		j.parts(0, 1)
+	} else {
+		share(c, &j, r.workers, 1)
 	}
 	return nil
+}
+
+// varianceJob are variances with their data: what sums of squares are divided by, and where results go; means may be nil.
+type varianceJob[T float] struct {
+	reduction[T]
+	n          float64
+	out, means *tensor.Tensor
+}
+
+// parts does the shares of workers lo to hi.
+func (j *varianceJob[T]) parts(lo, hi int) {
+	for i := lo; i < hi; i++ {
+		r := j.of(i)
+		for p, until := j.share(i); p < until; p++ {
+			row := r.row(p)
+			mean := sumRow(j.tier, row) / float64(len(row))
+			v := squaresRow(j.tier, row, mean) / j.n
+			if r.width == 0 {
+				v = math.NaN()
+			}
+			putFloat(j.out, r.at, v)
+			if j.means != nil {
+				putFloat(j.means, r.at, mean)
+			}
+		}
+	}
 }
 
 // squaresRow adds the squares of the distances from mean.

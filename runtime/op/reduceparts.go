@@ -1,0 +1,112 @@
+package op
+
+import (
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// reduction is a reducer whose work is cut into pieces, which are divided among workers: outs or, where these lie side by side as
+// their elements do, some at a time. Neither changes a result.
+type reduction[T any] struct {
+	reducer[T]
+	tier    kernel.Tier
+	lines   int // how many outs lie side by side; 0 if they are reduced one by one
+	block   int // how many of them are reduced together
+	pieces  int
+	workers int
+	room    []T // of every worker, for the elements of an out
+}
+
+// lineLeast is how many outs beside each other make it worth reducing them at once, lineMost how many are at most, and lineShare how
+// many a thread takes at least.
+const (
+	lineLeast = 8
+	lineShare = 64
+	lineMost  = 1024
+)
+
+// newReduction reduces the dimensions of mask of argument 0 to outs like Out[0]; beside says that outs can be reduced side by side.
+func newReduction[T any](c *Call, mask uint32, beside bool) (j reduction[T], err error) {
+	if j.reducer, err = newReducer[T](c, c.Args[0].Tensor, mask, &c.Out[0].Meta); err != nil {
+		return j, err
+	}
+	j.tier, j.pieces, j.workers = c.Tier, j.outs, 1
+	shared := parallel(c, j.outs*j.width)
+	if w := j.lineWidth(); beside && j.buf != nil && w >= lineLeast {
+		j.lines, j.block = w, min(w, lineMost)
+		if shared {
+			j.block = min(j.block, max(lineShare, (j.outs+convWorkers-1)/convWorkers))
+		}
+		j.pieces = j.outs / w * j.blocks()
+	}
+	if shared {
+		j.workers = max(1, min(convWorkers, j.pieces))
+	}
+	if j.room = j.buf; j.workers > 1 && j.buf != nil && j.lines == 0 {
+		j.room, err = tempOf[T](c, j.workers*j.width)
+	}
+	return j, err
+}
+
+// blocks is into how many pieces outs are cut that lie side by side.
+func (j *reduction[T]) blocks() int { return (j.lines + j.block - 1) / j.block }
+
+// share is the first piece of a worker, and the one behind its last.
+func (j *reduction[T]) share(worker int) (lo, hi int) {
+	return j.pieces * worker / j.workers, j.pieces * (worker + 1) / j.workers
+}
+
+// of is the reducer for a worker, with room of its own.
+func (j *reduction[T]) of(worker int) reducer[T] {
+	r := j.reducer
+	if r.buf != nil && j.lines == 0 {
+		r.buf = j.room[worker*r.width:][:r.width]
+	}
+	return r
+}
+
+// seekBlock lets r go to the outs that lie beside those of a piece, and gives the first one of the piece and how many it has.
+func (j *reduction[T]) seekBlock(r *reducer[T], piece int) (lo, n int) {
+	blocks := j.blocks()
+	r.seek(piece / blocks * j.lines)
+	lo = piece % blocks * j.block
+	return lo, min(j.block, j.lines-lo)
+}
+
+// lineWidth is how many outs lie side by side as the elements that go into them do; 1 if they do not.
+func (r *reducer[T]) lineWidth() int {
+	w := 1
+	for d := r.kept.n - 1; d >= 0; d-- {
+		if r.kept.size[d] == 1 {
+			continue
+		}
+		if r.kept.step[d] != w || r.kept.out[d] != w {
+			break
+		}
+		w *= r.kept.size[d]
+	}
+	return w
+}
+
+// lineWalk goes over the places of the elements of one out.
+type lineWalk struct {
+	gone  *axes
+	at    int
+	index [tensor.MaxRank]int
+}
+
+func (r *reducer[T]) lines() lineWalk { return lineWalk{gone: &r.gone, at: r.base} }
+
+// next is the place of the next element.
+func (l *lineWalk) next() int {
+	at := l.at
+	for d := l.gone.n - 1; d >= 0; d-- {
+		l.at += l.gone.step[d]
+		if l.index[d]++; l.index[d] < l.gone.size[d] {
+			break
+		}
+		l.at -= l.gone.step[d] * l.gone.size[d]
+		l.index[d] = 0
+	}
+	return at
+}
