@@ -130,7 +130,7 @@ func map2of[T, U any](c *Call, am *tensor.Meta, x []T, bm *tensor.Meta, y []T, r
 		return err
 	}
 	if parallel(c, len(o)) && !n.gathers(1) && !n.gathers(2) && !n.short() {
-		shareRows(c, &job2[T, U]{n, o, x, y, row, p})
+		shareRows(c, &job2[T, U]{n, o, x, y, row, p}, &n)
 		return nil
 	}
 	return walk2(c, &n, o, x, y, row, p)
@@ -145,13 +145,13 @@ type job2[T, U any] struct {
 	p    par
 }
 
-// shareRows divides the row if there is one, and else the rows.
-func shareRows[T, U any](c *Call, j *job2[T, U]) {
-	if j.n.rank == 1 {
-		share(c, j, j.n.row(), parallelGrain)
+// shareRows divides the row of n, over which j is a job, if there is one, and else the rows.
+func shareRows[J any, P part[J]](c *Call, j *J, n *nest) {
+	if n.rank == 1 {
+		share[J, P](c, j, n.row(), parallelGrain)
 		return
 	}
-	share(c, j, j.n.rows(), max(1, parallelGrain/j.n.row()))
+	share[J, P](c, j, n.rows(), max(1, parallelGrain/n.row()))
 }
 
 // parts computes elements lo to hi of the one row, or rows lo to hi.
@@ -190,7 +190,7 @@ func map3[S, T, U any](c *Call, a, b, d *tensor.Tensor, row rowFunc3[S, T, U], p
 	p.tier = c.Tier
 	out := c.Out[0]
 	o, x, y, z := elems[U](out), elems[S](a), elems[T](b), elems[T](d)
-	if flat(&out.Meta, &a.Meta, len(x)) && flat(&out.Meta, &b.Meta, len(y)) && flat(&out.Meta, &d.Meta, len(z)) {
+	if !parallel(c, len(o)) && flat(&out.Meta, &a.Meta, len(x)) && flat(&out.Meta, &b.Meta, len(y)) && flat(&out.Meta, &d.Meta, len(z)) {
 		if len(o) > 0 {
 			row(o, x, y, z, p)
 		}
@@ -200,6 +200,39 @@ func map3[S, T, U any](c *Call, a, b, d *tensor.Tensor, row rowFunc3[S, T, U], p
 	if err := n.setup(&out.Meta, &a.Meta, &b.Meta, &d.Meta); err != nil {
 		return err
 	}
+	if parallel(c, len(o)) && !n.gathers(1) && !n.gathers(2) && !n.gathers(3) && !n.short() {
+		shareRows(c, &job3[S, T, U]{n, o, x, y, z, row, p}, &n)
+		return nil
+	}
+	return walk3(c, &n, o, x, y, z, row, p)
+}
+
+// job3 is a row function of three operands over the rows of a nest.
+type job3[S, T, U any] struct {
+	n    nest
+	o    []U
+	x    []S
+	y, z []T
+	row  rowFunc3[S, T, U]
+	p    par
+}
+
+// parts computes elements lo to hi of the one row, or rows lo to hi.
+func (j *job3[S, T, U]) parts(lo, hi int) {
+	n := j.n
+	if n.rank == 1 {
+		j.row(j.o[lo:hi], span(&n, 1, j.x, lo, hi), span(&n, 2, j.y, lo, hi), span(&n, 3, j.z, lo, hi), j.p)
+		return
+	}
+	n.seek(lo)
+	for range hi - lo {
+		w := n.row()
+		j.row(j.o[n.off[0]:n.off[0]+w], span(&n, 1, j.x, 0, w), span(&n, 2, j.y, 0, w), span(&n, 3, j.z, 0, w), j.p)
+		n.next()
+	}
+}
+
+func walk3[S, T, U any](c *Call, n *nest, o []U, x []S, y, z []T, row rowFunc3[S, T, U], p par) error {
 	w := n.walk()
 	xt, err := tileOf[S](c, &w, 1)
 	if err != nil {

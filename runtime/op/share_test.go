@@ -37,6 +37,8 @@ func TestSharedJobsAllocateNothing(t *testing.T) {
 		{"relu", &ReluF32, []any{large}},
 		{"add", &AddF32, []any{large, large, 1}},
 		{"softmax", &SoftmaxF32, []any{wave(8, 100), 1, false}},
+		{"softmax along lines", &SoftmaxF32, []any{wave(3, 50, 301), 1, false}},
+		{"where", &WhereSelfF32, []any{maskOfOdd(parallelMin), large, large}},
 		{"batch norm", &NativeBatchNormLegitNoTrainingF32, []any{x, wave(32), wave(32), wave(32), ramp(32), 0.1, 1e-5}},
 		{"batch norm, channels last", &NativeBatchNormLegitNoTrainingF32, []any{last, wave(32), wave(32), wave(32), ramp(32), 0.1, 1e-5}},
 		{"group norm", &NativeGroupNormF32, []any{x, wave(32), wave(32), 1, 32, 1600, 8, 1e-5}},
@@ -55,6 +57,16 @@ func TestSharedJobsAllocateNothing(t *testing.T) {
 	}
 }
 
+// maskOfOdd selects every third of elements of these sizes, and some more.
+func maskOfOdd(sizes ...tensor.Dim) *tensor.Tensor {
+	x := wave(sizes...)
+	m := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Bool, Sizes: x.Sizes}, Data: make([]byte, x.Numel())}
+	for i := range m.Data {
+		m.Data[i] = toBool(i%3 == 0 || i%7 == 1)
+	}
+	return m
+}
+
 // ramp is n positive numbers.
 func ramp(n tensor.Dim) *tensor.Tensor {
 	t := wave(n)
@@ -67,7 +79,7 @@ func ramp(n tensor.Dim) *tensor.Tensor {
 // bound is a call of k that has run twice.
 func bound(t *testing.T, k *Kernel, tier kernel.Tier, pool *threads.Pool, args []any) func() {
 	t.Helper()
-	v := invokerOf(t, k, &Env{Temp: &Temp{}, Parallel: pool.Run}, vals(args...), Options{Tier: tier}, 0)
+	v := invokerOf(t, k, &Env{Temp: &Temp{}, Parallel: pool.Run, Threads: 2}, vals(args...), Options{Tier: tier}, 0)
 	invoke := func() {
 		if err := v.Call(); err != nil {
 			t.Fatal(err)
@@ -80,7 +92,7 @@ func bound(t *testing.T, k *Kernel, tier kernel.Tier, pool *threads.Pool, args [
 
 // TestSharedAsAlone holds what several threads compute together against what one does.
 func TestSharedAsAlone(t *testing.T) {
-	pool := threads.New(4)
+	pool := threads.New(3)
 	defer pool.Close()
 	conv := func(in, weight dims, stride, pad int64, last bool) []any {
 		x := wave(in...)
@@ -115,6 +127,13 @@ func TestSharedAsAlone(t *testing.T) {
 		{"moves of channels", &PermuteCopyF32, 1, []any{wave(1, 3, 120, 130), dims{0, 2, 3, 1}}},
 		{"moves of planes", &PermuteCopyF32, 1, []any{wave(4, 90, 7, 33), dims{2, 0, 3, 1}}},
 		{"sums", &AddF32, 1, []any{wave(3, 130, 120), wave(3, 130, 120), 1}},
+		{"softmax along lines", &SoftmaxF32, 1, []any{wave(3, 37, 701), 1, false}},
+		{"softmax along few lines", &SoftmaxF32, 1, []any{wave(131, 257), 0, false}},
+		{"softmax along short lines", &SoftmaxF32, 1, []any{wave(50, 33, 17), 1, false}},
+		{"logarithm of softmax along lines", &LogSoftmaxF32, 1, []any{wave(131, 299), 0, false}},
+		{"where", &WhereSelfF32, 1, []any{maskOfOdd(3, 131, 119), wave(3, 131, 119), wave(3, 131, 119)}},
+		{"where, broadcast", &WhereSelfF32, 1, []any{maskOfOdd(3, 131, 1), wave(3, 131, 119), wave(119)}},
+		{"where, one number", &WhereSelfF32, 1, []any{maskOfOdd(401, 119), wave(1), wave(401, 119)}},
 		{"max pool", &MaxPool2dWithIndicesF32, 2, []any{wave(2, 40, 30, 70), dims{3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, false}},
 	} {
 		for _, tier := range kernel.Tiers() {
@@ -176,5 +195,5 @@ func callOn(k *Kernel, n int, tier kernel.Tier, parallel func(n, grain int, f fu
 	for i := range infer.Out {
 		outs = append(outs, &tensor.Tensor{Meta: infer.Out[i].Clone(), Data: make([]byte, infer.Out[i].Nbytes())})
 	}
-	return outs, plan.Bind(infer.Args, outs, &Env{Temp: &Temp{}, Parallel: parallel, Threads: 4}).Call()
+	return outs, plan.Bind(infer.Args, outs, &Env{Temp: &Temp{}, Parallel: parallel, Threads: 3}).Call()
 }

@@ -97,7 +97,7 @@ func vectorLogSoftmax(t kernel.Tier, o, x []float32) bool {
 	return kernel.AffineRowF32(t, o, o, nil, nil, float32(scalarmath.Log(float64(sum))), 1)
 }
 
-// softmaxWidth is how many elements of a line are computed at a time; the last ones may be fewer than softmaxLeast more,
+// softmaxWidth is how many elements of a line are computed at a time, at most where threads need more pieces; the last ones may be fewer than softmaxLeast more,
 // which is how many the kernels take at least.
 const softmaxWidth, softmaxLeast = 256, 16
 
@@ -112,31 +112,70 @@ type softmaxLines struct {
 }
 
 func softmaxOfLines[T float](c *Call, log bool, count, inner int) error {
-	buf, err := tempOf[float32](c, 2*(softmaxWidth+softmaxLeast))
-	if err != nil {
-		return err
-	}
-	sums, err := tempOf[float64](c, softmaxWidth+softmaxLeast)
-	if err != nil {
-		return err
-	}
-	x, o := floats(elems[T](c.Args[0].Tensor)), floats(elems[T](c.Out[0]))
-	for at := 0; at < len(x); at += count * inner {
-		for lo, n := 0, 0; lo < inner; lo += n {
-			if n = inner - lo; n >= softmaxWidth+softmaxLeast {
-				n = softmaxWidth
-			}
-			l := softmaxLines{c.Tier, count, inner, buf[:n], buf[len(buf)-n:], sums[:n]}
-			l.largest(x[at+lo:])
-			clear(l.sum)
-			if log {
-				l.logSoftmax(o[at+lo:], x[at+lo:])
-			} else {
-				l.softmax(o[at+lo:], x[at+lo:])
-			}
+	j := softmaxTiles{log: log, o: floats(elems[T](c.Out[0])), x: floats(elems[T](c.Args[0].Tensor)), count: count, inner: inner,
+		width: softmaxWidth, workers: 1, tier: c.Tier}
+	if parallel(c, rowCost*len(j.x)) {
+		for j.width > softmaxWidth/4 && j.tiles() < 4*c.Threads {
+			j.width /= 2
 		}
+		j.workers = max(1, min(c.Threads, j.tiles()))
+	}
+	var err error
+	if j.buf, err = tempOf[float32](c, j.workers*2*(softmaxWidth+softmaxLeast)); err != nil {
+		return err
+	}
+	if j.sums, err = tempOf[float64](c, j.workers*(softmaxWidth+softmaxLeast)); err != nil {
+		return err
+	}
+	if j.workers > 1 {
+		share(c, &j, j.workers, 1)
+	} else {
+		j.parts(0, 1)
 	}
 	return nil
+}
+
+// softmaxTiles are groups of count lines of inner elements, which workers divide into tiles of width columns of a group.
+type softmaxTiles struct {
+	log                          bool
+	o, x                         []float32
+	count, inner, width, workers int
+	buf                          []float32 // of all workers, as sums
+	sums                         []float64
+	tier                         kernel.Tier
+}
+
+// perGroup counts the tiles of a group: what is left of its columns makes a tile if it has softmaxLeast, and else joins the last.
+func (j *softmaxTiles) perGroup() int { return 1 + (j.inner-softmaxLeast)/j.width }
+
+// tiles counts those of all groups.
+func (j *softmaxTiles) tiles() int { return len(j.x) / (j.count * j.inner) * j.perGroup() }
+
+// parts does the shares of workers lo to hi.
+func (j *softmaxTiles) parts(lo, hi int) {
+	tiles, per, room := j.tiles(), j.perGroup(), softmaxWidth+softmaxLeast
+	for w := lo; w < hi; w++ {
+		buf, sums := j.buf[w*2*room:(w+1)*2*room], j.sums[w*room:(w+1)*room]
+		for i := w * tiles / j.workers; i < (w+1)*tiles/j.workers; i++ {
+			from, n := i%per*j.width, j.width
+			if i%per == per-1 {
+				n = j.inner - from
+			}
+			l := softmaxLines{j.tier, j.count, j.inner, buf[:n], buf[room : room+n], sums[:n]}
+			l.run(j.o[i/per*j.count*j.inner+from:], j.x[i/per*j.count*j.inner+from:], j.log)
+		}
+	}
+}
+
+// run computes the softmax of x, or its logarithm.
+func (l *softmaxLines) run(o, x []float32, log bool) {
+	l.largest(x)
+	clear(l.sum)
+	if log {
+		l.logSoftmax(o, x)
+	} else {
+		l.softmax(o, x)
+	}
 }
 
 // largest finds the tops.
