@@ -139,11 +139,24 @@ type gemm[T number] struct {
 // runGemm computes g, on several threads if it is large.
 func runGemm[T number](c *Call, g gemm[T]) {
 	g.bounds = c.bounds()
-	if n, grain := g.pieces(c.Threads); g.small(c) {
-		g.parts(0, n)
-	} else {
-		share(c, &g, n, grain)
+	if g.small(c) {
+		g.alone()
+		return
 	}
+	n, grain := g.pieces(c.Threads)
+	share(c, &g, n, grain)
+	g.clamp()
+}
+
+// alone computes g on this thread.
+func (g *gemm[T]) alone() {
+	n, _ := g.pieces(1)
+	g.parts(0, n)
+	g.clamp()
+}
+
+// clamp bounds the result where no kernel did.
+func (g *gemm[T]) clamp() {
 	if g.micro == nil {
 		clampTo(g.c[:g.m*g.n], g.bounds)
 	}

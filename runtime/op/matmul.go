@@ -244,20 +244,52 @@ func runBmm[T number](c *Call, _ State) error {
 	if err != nil {
 		return err
 	}
-	var s [tensor.MaxRank]int
-	stridesOf(&b.Meta, &s)
-	k, n, m, y := int(b.Sizes[1]), int(b.Sizes[2]), int(out.Sizes[1]), elems[T](b)
-	tiling := tilingOf[T](c.Tier)
-	w, err := tempOf[T](c, tiling.len(k, n))
+	j := batch[T]{y: elems[T](b), o: elems[T](out), count: int(out.Sizes[0]), workers: 1}
+	stridesOf(&b.Meta, &j.strides)
+	k, n, m := int(b.Sizes[1]), int(b.Sizes[2]), int(out.Sizes[1])
+	j.gemm = gemm[T]{tiling: tilingOf[T](c.Tier), m: m, n: n, k: k, a: x, lda: k, rs: n, cs: 1, bounds: c.bounds()}
+	if c.Parallel != nil && m*n*k < gemmParallelMin && j.count*m*n*k >= gemmParallelMin {
+		j.workers = max(1, min(c.Threads, j.count))
+	}
+	w, err := tempOf[T](c, j.workers*j.gemm.len(k, n))
 	if err != nil || out.Numel() == 0 {
 		return err
 	}
-	o := elems[T](out)
-	for i := range int(out.Sizes[0]) {
-		if k > 0 {
-			pack(w, matrix[T]{y[i*s[0]:], k, n, s[1], s[2]}, tiling)
-		}
-		runGemm(c, gemm[T]{tiling: tiling, m: m, n: n, k: k, a: x[i*m*k:], lda: k, b: w, c: o[i*m*n:], rs: n, cs: 1})
+	if j.gemm.b = w; j.workers > 1 {
+		share(c, &j, j.workers, 1)
+		return nil
+	}
+	for i := range j.count {
+		runGemm(c, j.product(i, w))
 	}
 	return nil
+}
+
+// batch is products that lie one after another, which workers divide.
+type batch[T number] struct {
+	gemm           gemm[T] // of all products: a, and in b room for the right factors of the workers
+	y, o           []T     // right factors, as they are, and the outs
+	strides        [tensor.MaxRank]int
+	count, workers int
+}
+
+// product packs the right factor of product i into w.
+func (j *batch[T]) product(i int, w []T) gemm[T] {
+	g, s := j.gemm, &j.strides
+	if g.k > 0 {
+		pack(w, matrix[T]{j.y[i*s[0]:], g.k, g.n, s[1], s[2]}, g.tiling)
+	}
+	g.a, g.b, g.c = g.a[i*g.m*g.k:], w, j.o[i*g.m*g.n:]
+	return g
+}
+
+// parts does the shares of workers lo to hi.
+func (j *batch[T]) parts(lo, hi int) {
+	size := len(j.gemm.b) / j.workers
+	for w := lo; w < hi; w++ {
+		for i := w * j.count / j.workers; i < (w+1)*j.count/j.workers; i++ {
+			g := j.product(i, j.gemm.b[w*size:(w+1)*size])
+			g.alone()
+		}
+	}
 }

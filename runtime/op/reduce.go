@@ -180,23 +180,23 @@ type fold[T any, A int64 | float64] struct {
 	mean bool
 }
 
-// run reduces the dimensions of mask.
-func (f *fold[T, A]) run(c *Call, mask uint32) error {
-	r, err := newReduction[T](c, mask, f.line != nil)
-	if err != nil {
+// runFold reduces the dimensions of mask by the fold that of makes, which is kept.
+func runFold[T any, A int64 | float64](c *Call, of func() fold[T, A], mask uint32) error {
+	k := keep[foldJob[T, A]](c)
+	j := &k.job
+	if j.fold.row == nil {
+		j.fold = of()
+	}
+	var err error
+	if j.reduction, err = newReduction[T](c, mask, j.fold.line != nil); err != nil {
 		return err
 	}
-	j := foldJob[T, A]{reduction: r, fold: *f, out: c.Out[0]}
-	if r.lines > 0 {
-		if j.acc, err = tempOf[A](c, r.workers*r.block); err != nil {
+	if j.out = c.Out[0]; j.lines > 0 {
+		if j.acc, err = tempOf[A](c, j.workers*j.block); err != nil {
 			return err
 		}
 	}
-	if r.workers == 1 {
-		j.parts(0, 1)
-	} else {
-		share(c, &j, r.workers, 1)
-	}
+	j.divide(c, k.run)
 	return nil
 }
 
@@ -254,22 +254,24 @@ func (f *fold[T, A]) put(t *tensor.Tensor, i int, v A, n int) {
 	}
 }
 
-// overDims reduces the dimensions of argument 1.
-func (f *fold[T, A]) overDims(c *Call) error {
+// foldDims reduces the dimensions of argument 1.
+func foldDims[T any, A int64 | float64](c *Call, of func() fold[T, A]) error {
 	mask, err := maskOf(c.Args, len(c.Args[0].Tensor.Sizes))
 	if err != nil {
 		return err
 	}
-	return f.run(c, mask)
+	return runFold(c, of, mask)
 }
 
 // reduceFloat folds over the dimensions of argument 1, reduceAllFloat over all.
-func reduceFloat[T any](c *Call, f fold[T, float64]) error    { return f.overDims(c) }
-func reduceAllFloat[T any](c *Call, f fold[T, float64]) error { return f.run(c, every(c)) }
+func reduceFloat[T any](c *Call, of func() fold[T, float64]) error { return foldDims(c, of) }
+func reduceAllFloat[T any](c *Call, of func() fold[T, float64]) error {
+	return runFold(c, of, every(c))
+}
 
 // reduceInt is reduceFloat with a result that is an integer.
-func reduceInt[T any](c *Call, f fold[T, int64]) error    { return f.overDims(c) }
-func reduceAllInt[T any](c *Call, f fold[T, int64]) error { return f.run(c, every(c)) }
+func reduceInt[T any](c *Call, of func() fold[T, int64]) error    { return foldDims(c, of) }
+func reduceAllInt[T any](c *Call, of func() fold[T, int64]) error { return runFold(c, of, every(c)) }
 
 // every is the mask of all dimensions.
 func every(c *Call) uint32 { return 1<<max(len(c.Args[0].Tensor.Sizes), 1) - 1 }
@@ -358,11 +360,6 @@ func truth[T number](v T) int64 {
 		b = math.Float64bits(float64(v)) << 1
 	}
 	return int64((b | -b) >> 63)
-}
-
-// byRow is a fold that needs all elements of an out at once.
-func byRow[T any, A int64 | float64](row func(x []T) A) fold[T, A] {
-	return fold[T, A]{row: func(_ kernel.Tier, x []T) A { return row(x) }}
 }
 
 // sumRow adds in float64, in lanes.
@@ -531,31 +528,32 @@ func smallestInt[T number](row []T) T {
 	return min(a, b, c, d)
 }
 
-// run puts for each out the element that p finds into values, and its place into places; either may be nil.
-func (p *picker[T]) run(c *Call, mask uint32, values, places *tensor.Tensor) error {
-	r, err := newReduction[T](c, mask, true)
-	if err != nil {
+// runPick puts for each out the element that the picker which of makes finds into values, and its place into places; either may be nil.
+func runPick[T number](c *Call, of func() picker[T], mask uint32, values, places *tensor.Tensor) error {
+	k := keep[pickJob[T]](c)
+	j := &k.job
+	if j.picker.row == nil {
+		j.picker = of()
+	}
+	var err error
+	if j.reduction, err = newReduction[T](c, mask, true); err != nil {
 		return err
 	}
-	if r.outs > 0 && r.width == 0 {
+	if j.outs > 0 && j.width == 0 {
 		return errEmptyReduce
 	}
-	j := pickJob[T]{reduction: r, picker: *p}
+	j.values, j.places = nil, nil
 	if values != nil {
 		j.values = elems[T](values)
-	} else if r.lines > 0 {
-		if j.values, err = tempOf[T](c, r.outs); err != nil {
+	} else if j.lines > 0 {
+		if j.values, err = tempOf[T](c, j.outs); err != nil {
 			return err
 		}
 	}
 	if places != nil {
 		j.places = elems[int64](places)
 	}
-	if r.workers == 1 {
-		j.parts(0, 1)
-	} else {
-		share(c, &j, r.workers, 1)
-	}
+	j.divide(c, k.run)
 	return nil
 }
 
@@ -621,17 +619,19 @@ func placesOf(c *Call) *tensor.Tensor {
 	return nil
 }
 
-func pickDims[T number](c *Call, p picker[T]) error {
+func pickDims[T number](c *Call, of func() picker[T]) error {
 	mask, err := maskOf(c.Args, len(c.Args[0].Tensor.Sizes))
 	if err != nil {
 		return err
 	}
-	return p.run(c, mask, c.Out[0], placesOf(c))
+	return runPick(c, of, mask, c.Out[0], placesOf(c))
 }
 
-func pickAll[T number](c *Call, p picker[T]) error { return p.run(c, every(c), c.Out[0], placesOf(c)) }
+func pickAll[T number](c *Call, of func() picker[T]) error {
+	return runPick(c, of, every(c), c.Out[0], placesOf(c))
+}
 
-func argReduce[T number](c *Call, p picker[T]) error {
+func argReduce[T number](c *Call, of func() picker[T]) error {
 	if in := c.Args[0].Tensor; in.Numel() == 0 && c.Out[0].Numel() > 0 {
 		return errEmptyReduce
 	}
@@ -639,7 +639,7 @@ func argReduce[T number](c *Call, p picker[T]) error {
 	if err != nil {
 		return err
 	}
-	return p.run(c, mask, nil, c.Out[0])
+	return runPick(c, of, mask, nil, c.Out[0])
 }
 
 // variance puts the variance into Out[0], and the mean into Out[1] if there is one.
@@ -648,19 +648,16 @@ func variance[T float](c *Call, correction float64) error {
 	if err != nil {
 		return err
 	}
-	r, err := newReduction[T](c, mask, false)
-	if err != nil {
+	k := keep[varianceJob[T]](c)
+	j := &k.job
+	if j.reduction, err = newReduction[T](c, mask, false); err != nil {
 		return err
 	}
-	j := varianceJob[T]{reduction: r, n: max(float64(r.width)-correction, 0), out: c.Out[0]}
+	j.n, j.out, j.means = max(float64(j.width)-correction, 0), c.Out[0], nil
 	if len(c.Out) > 1 {
 		j.means = c.Out[1]
 	}
-	if r.workers == 1 {
-		j.parts(0, 1)
-	} else {
-		share(c, &j, r.workers, 1)
-	}
+	j.divide(c, k.run)
 	return nil
 }
 

@@ -17,12 +17,13 @@ type reduction[T any] struct {
 	room    []T // of every worker, for the elements of an out
 }
 
-// lineLeast is how many outs beside each other make it worth reducing them at once, lineMost how many are at most, and lineShare how
-// many a thread takes at least.
+// lineLeast is how many outs beside each other make it worth reducing them at once, lineMost how many are at most, lineShare how
+// many a thread takes at least, and lineGain how many times faster that is.
 const (
 	lineLeast = 8
 	lineShare = 64
 	lineMost  = 1024
+	lineGain  = 4
 )
 
 // newReduction reduces the dimensions of mask of argument 0 to outs like Out[0]; beside says that outs can be reduced side by side.
@@ -31,21 +32,31 @@ func newReduction[T any](c *Call, mask uint32, beside bool) (j reduction[T], err
 		return j, err
 	}
 	j.tier, j.pieces, j.workers = c.Tier, j.outs, 1
-	shared := parallel(c, j.outs*j.width)
+	shared := c.Threads > 1 && parallel(c, j.outs*j.width)
 	if w := j.lineWidth(); beside && j.buf != nil && w >= lineLeast {
+		shared = shared && parallel(c, j.outs*j.width/lineGain)
 		j.lines, j.block = w, min(w, lineMost)
 		if shared {
-			j.block = min(j.block, max(lineShare, (j.outs+convWorkers-1)/convWorkers))
+			j.block = min(j.block, max(lineShare, j.outs/(2*c.Threads)))
 		}
 		j.pieces = j.outs / w * j.blocks()
 	}
 	if shared {
-		j.workers = max(1, min(convWorkers, j.pieces))
+		j.workers = max(1, min(4*c.Threads, j.pieces))
 	}
 	if j.room = j.buf; j.workers > 1 && j.buf != nil && j.lines == 0 {
 		j.room, err = tempOf[T](c, j.workers*j.width)
 	}
 	return j, err
+}
+
+// divide lets the workers do their shares, which run does from one to another.
+func (j *reduction[T]) divide(c *Call, run func(lo, hi int)) {
+	if j.workers == 1 {
+		run(0, 1)
+		return
+	}
+	c.Parallel(j.workers, 1, run)
 }
 
 // blocks is into how many pieces outs are cut that lie side by side.

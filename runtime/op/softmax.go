@@ -97,8 +97,8 @@ func vectorLogSoftmax(t kernel.Tier, o, x []float32) bool {
 	return kernel.AffineRowF32(t, o, o, nil, nil, float32(scalarmath.Log(float64(sum))), 1)
 }
 
-// softmaxWidth is how many elements of a line are computed at a time, at most where threads need more pieces; the last ones may be fewer than softmaxLeast more,
-// which is how many the kernels take at least.
+// softmaxWidth is how many elements of a line are computed at a time, or fewer where threads need more pieces; the last ones may be
+// fewer than softmaxLeast more, which is how many the kernels take at least.
 const softmaxWidth, softmaxLeast = 256, 16
 
 // softmaxLines are lines of elements beside each other, of which those in the same place make a softmax. A line begins

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -40,20 +41,24 @@ var errBins = errors.New("check elements: must not be negative")
 func inferHash(c *Infer) error { return inferReduce(c, 0, 2, tensor.UInt64) }
 
 // hashFloat and hashInt are the exclusive or of the elements' bits as Double or Long.
-func hashFloat[T float](row []T) int64 {
-	var h uint64
-	for _, x := range row {
-		h ^= math.Float64bits(float64(x))
-	}
-	return int64(h)
+func hashFloat[T float]() fold[T, int64] {
+	return fold[T, int64]{row: func(_ kernel.Tier, row []T) int64 {
+		var h uint64
+		for _, x := range row {
+			h ^= math.Float64bits(float64(x))
+		}
+		return int64(h)
+	}}
 }
 
-func hashInt[T integer](row []T) int64 {
-	var h int64
-	for _, x := range row {
-		h ^= int64(x)
-	}
-	return h
+func hashInt[T integer]() fold[T, int64] {
+	return fold[T, int64]{row: func(_ kernel.Tier, row []T) int64 {
+		var h int64
+		for _, x := range row {
+			h ^= int64(x)
+		}
+		return h
+	}}
 }
 
 func inferUnique2(c *Infer) error {

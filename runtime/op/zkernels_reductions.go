@@ -5,604 +5,604 @@ package op
 import "github.com/rules-pte/rules_pte/runtime/tensor"
 
 // SumIntListF32 runs SumIntList in Float.
-var SumIntListF32 = Kernel{Def: &SumIntList, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceFloat(c, sumFloat[float32]()) }}
+var SumIntListF32 = Kernel{Def: &SumIntList, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceFloat(c, sumFloat[float32]) }}
 
 // SumIntListF64 runs SumIntList in Double.
-var SumIntListF64 = Kernel{Def: &SumIntList, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceFloat(c, sumFloat[float64]()) }}
+var SumIntListF64 = Kernel{Def: &SumIntList, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceFloat(c, sumFloat[float64]) }}
 
 // SumIntListF16 runs SumIntList in Half.
-var SumIntListF16 = Kernel{Def: &SumIntList, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceFloat(c, sumFloat[float32]()) }}
+var SumIntListF16 = Kernel{Def: &SumIntList, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceFloat(c, sumFloat[float32]) }}
 
 // SumIntListBF16 runs SumIntList in BFloat16.
-var SumIntListBF16 = Kernel{Def: &SumIntList, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceFloat(c, sumFloat[float32]()) }}
+var SumIntListBF16 = Kernel{Def: &SumIntList, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceFloat(c, sumFloat[float32]) }}
 
 // SumIntListI64 runs SumIntList in Long.
-var SumIntListI64 = Kernel{Def: &SumIntList, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceInt(c, sumInt[int64]()) }}
+var SumIntListI64 = Kernel{Def: &SumIntList, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceInt(c, sumInt[int64]) }}
 
 // SumIntListI32 runs SumIntList in Int.
-var SumIntListI32 = Kernel{Def: &SumIntList, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceInt(c, sumInt[int32]()) }}
+var SumIntListI32 = Kernel{Def: &SumIntList, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceInt(c, sumInt[int32]) }}
 
 // SumIntListI16 runs SumIntList in Short.
-var SumIntListI16 = Kernel{Def: &SumIntList, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceInt(c, sumInt[int16]()) }}
+var SumIntListI16 = Kernel{Def: &SumIntList, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceInt(c, sumInt[int16]) }}
 
 // SumIntListI8 runs SumIntList in Char.
-var SumIntListI8 = Kernel{Def: &SumIntList, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceInt(c, sumInt[int8]()) }}
+var SumIntListI8 = Kernel{Def: &SumIntList, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceInt(c, sumInt[int8]) }}
 
 // SumIntListU8 runs SumIntList in Byte.
-var SumIntListU8 = Kernel{Def: &SumIntList, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceInt(c, sumInt[uint8]()) }}
+var SumIntListU8 = Kernel{Def: &SumIntList, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceInt(c, sumInt[uint8]) }}
 
 // SumIntListBool runs SumIntList in Bool.
-var SumIntListBool = Kernel{Def: &SumIntList, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceInt(c, sumInt[uint8]()) }}
+var SumIntListBool = Kernel{Def: &SumIntList, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceInt(c, sumInt[uint8]) }}
 
 // MeanF32 runs Mean in Float.
-var MeanF32 = Kernel{Def: &Mean, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[float32]()) }}
+var MeanF32 = Kernel{Def: &Mean, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[float32]) }}
 
 // MeanF64 runs Mean in Double.
-var MeanF64 = Kernel{Def: &Mean, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[float64]()) }}
+var MeanF64 = Kernel{Def: &Mean, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[float64]) }}
 
 // MeanF16 runs Mean in Half.
-var MeanF16 = Kernel{Def: &Mean, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[float32]()) }}
+var MeanF16 = Kernel{Def: &Mean, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[float32]) }}
 
 // MeanBF16 runs Mean in BFloat16.
-var MeanBF16 = Kernel{Def: &Mean, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[float32]()) }}
+var MeanBF16 = Kernel{Def: &Mean, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[float32]) }}
 
 // MeanI64 runs Mean in Long.
-var MeanI64 = Kernel{Def: &Mean, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[int64]()) }}
+var MeanI64 = Kernel{Def: &Mean, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[int64]) }}
 
 // MeanI32 runs Mean in Int.
-var MeanI32 = Kernel{Def: &Mean, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[int32]()) }}
+var MeanI32 = Kernel{Def: &Mean, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[int32]) }}
 
 // MeanI16 runs Mean in Short.
-var MeanI16 = Kernel{Def: &Mean, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[int16]()) }}
+var MeanI16 = Kernel{Def: &Mean, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[int16]) }}
 
 // MeanI8 runs Mean in Char.
-var MeanI8 = Kernel{Def: &Mean, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[int8]()) }}
+var MeanI8 = Kernel{Def: &Mean, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[int8]) }}
 
 // MeanU8 runs Mean in Byte.
-var MeanU8 = Kernel{Def: &Mean, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[uint8]()) }}
+var MeanU8 = Kernel{Def: &Mean, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[uint8]) }}
 
 // MeanBool runs Mean in Bool.
-var MeanBool = Kernel{Def: &Mean, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[uint8]()) }}
+var MeanBool = Kernel{Def: &Mean, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceFloat(c, meanFloat[uint8]) }}
 
 // MeanDtypeF32 runs MeanDtype in Float.
-var MeanDtypeF32 = Kernel{Def: &MeanDtype, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[float32]()) }}
+var MeanDtypeF32 = Kernel{Def: &MeanDtype, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[float32]) }}
 
 // MeanDtypeF64 runs MeanDtype in Double.
-var MeanDtypeF64 = Kernel{Def: &MeanDtype, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[float64]()) }}
+var MeanDtypeF64 = Kernel{Def: &MeanDtype, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[float64]) }}
 
 // MeanDtypeF16 runs MeanDtype in Half.
-var MeanDtypeF16 = Kernel{Def: &MeanDtype, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[float32]()) }}
+var MeanDtypeF16 = Kernel{Def: &MeanDtype, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[float32]) }}
 
 // MeanDtypeBF16 runs MeanDtype in BFloat16.
-var MeanDtypeBF16 = Kernel{Def: &MeanDtype, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[float32]()) }}
+var MeanDtypeBF16 = Kernel{Def: &MeanDtype, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[float32]) }}
 
 // MeanDtypeI64 runs MeanDtype in Long.
-var MeanDtypeI64 = Kernel{Def: &MeanDtype, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[int64]()) }}
+var MeanDtypeI64 = Kernel{Def: &MeanDtype, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[int64]) }}
 
 // MeanDtypeI32 runs MeanDtype in Int.
-var MeanDtypeI32 = Kernel{Def: &MeanDtype, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[int32]()) }}
+var MeanDtypeI32 = Kernel{Def: &MeanDtype, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[int32]) }}
 
 // MeanDtypeI16 runs MeanDtype in Short.
-var MeanDtypeI16 = Kernel{Def: &MeanDtype, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[int16]()) }}
+var MeanDtypeI16 = Kernel{Def: &MeanDtype, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[int16]) }}
 
 // MeanDtypeI8 runs MeanDtype in Char.
-var MeanDtypeI8 = Kernel{Def: &MeanDtype, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[int8]()) }}
+var MeanDtypeI8 = Kernel{Def: &MeanDtype, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[int8]) }}
 
 // MeanDtypeU8 runs MeanDtype in Byte.
-var MeanDtypeU8 = Kernel{Def: &MeanDtype, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[uint8]()) }}
+var MeanDtypeU8 = Kernel{Def: &MeanDtype, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[uint8]) }}
 
 // MeanDtypeBool runs MeanDtype in Bool.
-var MeanDtypeBool = Kernel{Def: &MeanDtype, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[uint8]()) }}
+var MeanDtypeBool = Kernel{Def: &MeanDtype, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceAllFloat(c, meanFloat[uint8]) }}
 
 // HashTensorF32 runs HashTensor in Float.
-var HashTensorF32 = Kernel{Def: &HashTensor, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceInt(c, byRow(hashFloat[float32])) }}
+var HashTensorF32 = Kernel{Def: &HashTensor, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceInt(c, hashFloat[float32]) }}
 
 // HashTensorF64 runs HashTensor in Double.
-var HashTensorF64 = Kernel{Def: &HashTensor, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceInt(c, byRow(hashFloat[float64])) }}
+var HashTensorF64 = Kernel{Def: &HashTensor, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceInt(c, hashFloat[float64]) }}
 
 // HashTensorF16 runs HashTensor in Half.
-var HashTensorF16 = Kernel{Def: &HashTensor, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, byRow(hashFloat[float32])) }}
+var HashTensorF16 = Kernel{Def: &HashTensor, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, hashFloat[float32]) }}
 
 // HashTensorBF16 runs HashTensor in BFloat16.
-var HashTensorBF16 = Kernel{Def: &HashTensor, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, byRow(hashFloat[float32])) }}
+var HashTensorBF16 = Kernel{Def: &HashTensor, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, hashFloat[float32]) }}
 
 // HashTensorI64 runs HashTensor in Long.
-var HashTensorI64 = Kernel{Def: &HashTensor, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceInt(c, byRow(hashInt[int64])) }}
+var HashTensorI64 = Kernel{Def: &HashTensor, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceInt(c, hashInt[int64]) }}
 
 // HashTensorI32 runs HashTensor in Int.
-var HashTensorI32 = Kernel{Def: &HashTensor, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceInt(c, byRow(hashInt[int32])) }}
+var HashTensorI32 = Kernel{Def: &HashTensor, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceInt(c, hashInt[int32]) }}
 
 // HashTensorI16 runs HashTensor in Short.
-var HashTensorI16 = Kernel{Def: &HashTensor, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceInt(c, byRow(hashInt[int16])) }}
+var HashTensorI16 = Kernel{Def: &HashTensor, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceInt(c, hashInt[int16]) }}
 
 // HashTensorI8 runs HashTensor in Char.
-var HashTensorI8 = Kernel{Def: &HashTensor, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceInt(c, byRow(hashInt[int8])) }}
+var HashTensorI8 = Kernel{Def: &HashTensor, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceInt(c, hashInt[int8]) }}
 
 // HashTensorU8 runs HashTensor in Byte.
-var HashTensorU8 = Kernel{Def: &HashTensor, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceInt(c, byRow(hashInt[uint8])) }}
+var HashTensorU8 = Kernel{Def: &HashTensor, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceInt(c, hashInt[uint8]) }}
 
 // HashTensorBool runs HashTensor in Bool.
-var HashTensorBool = Kernel{Def: &HashTensor, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceInt(c, byRow(hashInt[uint8])) }}
+var HashTensorBool = Kernel{Def: &HashTensor, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceInt(c, hashInt[uint8]) }}
 
 // ProdIntF32 runs ProdInt in Float.
-var ProdIntF32 = Kernel{Def: &ProdInt, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceFloat(c, prodFloat[float32]()) }}
+var ProdIntF32 = Kernel{Def: &ProdInt, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceFloat(c, prodFloat[float32]) }}
 
 // ProdIntF64 runs ProdInt in Double.
-var ProdIntF64 = Kernel{Def: &ProdInt, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceFloat(c, prodFloat[float64]()) }}
+var ProdIntF64 = Kernel{Def: &ProdInt, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceFloat(c, prodFloat[float64]) }}
 
 // ProdIntF16 runs ProdInt in Half.
-var ProdIntF16 = Kernel{Def: &ProdInt, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceFloat(c, prodFloat[float32]()) }}
+var ProdIntF16 = Kernel{Def: &ProdInt, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceFloat(c, prodFloat[float32]) }}
 
 // ProdIntBF16 runs ProdInt in BFloat16.
-var ProdIntBF16 = Kernel{Def: &ProdInt, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceFloat(c, prodFloat[float32]()) }}
+var ProdIntBF16 = Kernel{Def: &ProdInt, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceFloat(c, prodFloat[float32]) }}
 
 // ProdIntI64 runs ProdInt in Long.
-var ProdIntI64 = Kernel{Def: &ProdInt, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceInt(c, prodInt[int64]()) }}
+var ProdIntI64 = Kernel{Def: &ProdInt, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceInt(c, prodInt[int64]) }}
 
 // ProdIntI32 runs ProdInt in Int.
-var ProdIntI32 = Kernel{Def: &ProdInt, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceInt(c, prodInt[int32]()) }}
+var ProdIntI32 = Kernel{Def: &ProdInt, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceInt(c, prodInt[int32]) }}
 
 // ProdIntI16 runs ProdInt in Short.
-var ProdIntI16 = Kernel{Def: &ProdInt, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceInt(c, prodInt[int16]()) }}
+var ProdIntI16 = Kernel{Def: &ProdInt, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceInt(c, prodInt[int16]) }}
 
 // ProdIntI8 runs ProdInt in Char.
-var ProdIntI8 = Kernel{Def: &ProdInt, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceInt(c, prodInt[int8]()) }}
+var ProdIntI8 = Kernel{Def: &ProdInt, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceInt(c, prodInt[int8]) }}
 
 // ProdIntU8 runs ProdInt in Byte.
-var ProdIntU8 = Kernel{Def: &ProdInt, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceInt(c, prodInt[uint8]()) }}
+var ProdIntU8 = Kernel{Def: &ProdInt, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceInt(c, prodInt[uint8]) }}
 
 // ProdIntBool runs ProdInt in Bool.
-var ProdIntBool = Kernel{Def: &ProdInt, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceInt(c, prodInt[uint8]()) }}
+var ProdIntBool = Kernel{Def: &ProdInt, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceInt(c, prodInt[uint8]) }}
 
 // ProdF32 runs Prod in Float.
-var ProdF32 = Kernel{Def: &Prod, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceAllFloat(c, prodFloat[float32]()) }}
+var ProdF32 = Kernel{Def: &Prod, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceAllFloat(c, prodFloat[float32]) }}
 
 // ProdF64 runs Prod in Double.
-var ProdF64 = Kernel{Def: &Prod, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceAllFloat(c, prodFloat[float64]()) }}
+var ProdF64 = Kernel{Def: &Prod, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceAllFloat(c, prodFloat[float64]) }}
 
 // ProdF16 runs Prod in Half.
-var ProdF16 = Kernel{Def: &Prod, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceAllFloat(c, prodFloat[float32]()) }}
+var ProdF16 = Kernel{Def: &Prod, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceAllFloat(c, prodFloat[float32]) }}
 
 // ProdBF16 runs Prod in BFloat16.
-var ProdBF16 = Kernel{Def: &Prod, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceAllFloat(c, prodFloat[float32]()) }}
+var ProdBF16 = Kernel{Def: &Prod, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceAllFloat(c, prodFloat[float32]) }}
 
 // ProdI64 runs Prod in Long.
-var ProdI64 = Kernel{Def: &Prod, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceAllInt(c, prodInt[int64]()) }}
+var ProdI64 = Kernel{Def: &Prod, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceAllInt(c, prodInt[int64]) }}
 
 // ProdI32 runs Prod in Int.
-var ProdI32 = Kernel{Def: &Prod, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceAllInt(c, prodInt[int32]()) }}
+var ProdI32 = Kernel{Def: &Prod, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceAllInt(c, prodInt[int32]) }}
 
 // ProdI16 runs Prod in Short.
-var ProdI16 = Kernel{Def: &Prod, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceAllInt(c, prodInt[int16]()) }}
+var ProdI16 = Kernel{Def: &Prod, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceAllInt(c, prodInt[int16]) }}
 
 // ProdI8 runs Prod in Char.
-var ProdI8 = Kernel{Def: &Prod, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceAllInt(c, prodInt[int8]()) }}
+var ProdI8 = Kernel{Def: &Prod, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceAllInt(c, prodInt[int8]) }}
 
 // ProdU8 runs Prod in Byte.
-var ProdU8 = Kernel{Def: &Prod, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceAllInt(c, prodInt[uint8]()) }}
+var ProdU8 = Kernel{Def: &Prod, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceAllInt(c, prodInt[uint8]) }}
 
 // ProdBool runs Prod in Bool.
-var ProdBool = Kernel{Def: &Prod, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceAllInt(c, prodInt[uint8]()) }}
+var ProdBool = Kernel{Def: &Prod, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceAllInt(c, prodInt[uint8]) }}
 
 // AmaxF32 runs Amax in Float.
-var AmaxF32 = Kernel{Def: &Amax, DType: tensor.Float, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[float32]()) }}
+var AmaxF32 = Kernel{Def: &Amax, DType: tensor.Float, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[float32]) }}
 
 // AmaxF64 runs Amax in Double.
-var AmaxF64 = Kernel{Def: &Amax, DType: tensor.Double, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[float64]()) }}
+var AmaxF64 = Kernel{Def: &Amax, DType: tensor.Double, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[float64]) }}
 
 // AmaxF16 runs Amax in Half.
-var AmaxF16 = Kernel{Def: &Amax, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[float32]()) }}
+var AmaxF16 = Kernel{Def: &Amax, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[float32]) }}
 
 // AmaxBF16 runs Amax in BFloat16.
-var AmaxBF16 = Kernel{Def: &Amax, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[float32]()) }}
+var AmaxBF16 = Kernel{Def: &Amax, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[float32]) }}
 
 // AmaxI64 runs Amax in Long.
-var AmaxI64 = Kernel{Def: &Amax, DType: tensor.Long, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[int64]()) }}
+var AmaxI64 = Kernel{Def: &Amax, DType: tensor.Long, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[int64]) }}
 
 // AmaxI32 runs Amax in Int.
-var AmaxI32 = Kernel{Def: &Amax, DType: tensor.Int, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[int32]()) }}
+var AmaxI32 = Kernel{Def: &Amax, DType: tensor.Int, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[int32]) }}
 
 // AmaxI16 runs Amax in Short.
-var AmaxI16 = Kernel{Def: &Amax, DType: tensor.Short, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[int16]()) }}
+var AmaxI16 = Kernel{Def: &Amax, DType: tensor.Short, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[int16]) }}
 
 // AmaxI8 runs Amax in Char.
-var AmaxI8 = Kernel{Def: &Amax, DType: tensor.Char, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[int8]()) }}
+var AmaxI8 = Kernel{Def: &Amax, DType: tensor.Char, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[int8]) }}
 
 // AmaxU8 runs Amax in Byte.
-var AmaxU8 = Kernel{Def: &Amax, DType: tensor.Byte, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[uint8]()) }}
+var AmaxU8 = Kernel{Def: &Amax, DType: tensor.Byte, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[uint8]) }}
 
 // AmaxBool runs Amax in Bool.
-var AmaxBool = Kernel{Def: &Amax, DType: tensor.Bool, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[uint8]()) }}
+var AmaxBool = Kernel{Def: &Amax, DType: tensor.Bool, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[uint8]) }}
 
 // AminF32 runs Amin in Float.
-var AminF32 = Kernel{Def: &Amin, DType: tensor.Float, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[float32]()) }}
+var AminF32 = Kernel{Def: &Amin, DType: tensor.Float, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[float32]) }}
 
 // AminF64 runs Amin in Double.
-var AminF64 = Kernel{Def: &Amin, DType: tensor.Double, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[float64]()) }}
+var AminF64 = Kernel{Def: &Amin, DType: tensor.Double, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[float64]) }}
 
 // AminF16 runs Amin in Half.
-var AminF16 = Kernel{Def: &Amin, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[float32]()) }}
+var AminF16 = Kernel{Def: &Amin, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[float32]) }}
 
 // AminBF16 runs Amin in BFloat16.
-var AminBF16 = Kernel{Def: &Amin, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[float32]()) }}
+var AminBF16 = Kernel{Def: &Amin, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[float32]) }}
 
 // AminI64 runs Amin in Long.
-var AminI64 = Kernel{Def: &Amin, DType: tensor.Long, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[int64]()) }}
+var AminI64 = Kernel{Def: &Amin, DType: tensor.Long, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[int64]) }}
 
 // AminI32 runs Amin in Int.
-var AminI32 = Kernel{Def: &Amin, DType: tensor.Int, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[int32]()) }}
+var AminI32 = Kernel{Def: &Amin, DType: tensor.Int, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[int32]) }}
 
 // AminI16 runs Amin in Short.
-var AminI16 = Kernel{Def: &Amin, DType: tensor.Short, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[int16]()) }}
+var AminI16 = Kernel{Def: &Amin, DType: tensor.Short, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[int16]) }}
 
 // AminI8 runs Amin in Char.
-var AminI8 = Kernel{Def: &Amin, DType: tensor.Char, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[int8]()) }}
+var AminI8 = Kernel{Def: &Amin, DType: tensor.Char, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[int8]) }}
 
 // AminU8 runs Amin in Byte.
-var AminU8 = Kernel{Def: &Amin, DType: tensor.Byte, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[uint8]()) }}
+var AminU8 = Kernel{Def: &Amin, DType: tensor.Byte, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[uint8]) }}
 
 // AminBool runs Amin in Bool.
-var AminBool = Kernel{Def: &Amin, DType: tensor.Bool, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[uint8]()) }}
+var AminBool = Kernel{Def: &Amin, DType: tensor.Bool, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[uint8]) }}
 
 // AnyF32 runs Any in Float.
-var AnyF32 = Kernel{Def: &Any, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[float32]()) }}
+var AnyF32 = Kernel{Def: &Any, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[float32]) }}
 
 // AnyF64 runs Any in Double.
-var AnyF64 = Kernel{Def: &Any, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[float64]()) }}
+var AnyF64 = Kernel{Def: &Any, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[float64]) }}
 
 // AnyF16 runs Any in Half.
-var AnyF16 = Kernel{Def: &Any, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[float32]()) }}
+var AnyF16 = Kernel{Def: &Any, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[float32]) }}
 
 // AnyBF16 runs Any in BFloat16.
-var AnyBF16 = Kernel{Def: &Any, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[float32]()) }}
+var AnyBF16 = Kernel{Def: &Any, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[float32]) }}
 
 // AnyI64 runs Any in Long.
-var AnyI64 = Kernel{Def: &Any, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[int64]()) }}
+var AnyI64 = Kernel{Def: &Any, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[int64]) }}
 
 // AnyI32 runs Any in Int.
-var AnyI32 = Kernel{Def: &Any, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[int32]()) }}
+var AnyI32 = Kernel{Def: &Any, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[int32]) }}
 
 // AnyI16 runs Any in Short.
-var AnyI16 = Kernel{Def: &Any, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[int16]()) }}
+var AnyI16 = Kernel{Def: &Any, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[int16]) }}
 
 // AnyI8 runs Any in Char.
-var AnyI8 = Kernel{Def: &Any, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[int8]()) }}
+var AnyI8 = Kernel{Def: &Any, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[int8]) }}
 
 // AnyU8 runs Any in Byte.
-var AnyU8 = Kernel{Def: &Any, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[uint8]()) }}
+var AnyU8 = Kernel{Def: &Any, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[uint8]) }}
 
 // AnyBool runs Any in Bool.
-var AnyBool = Kernel{Def: &Any, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[uint8]()) }}
+var AnyBool = Kernel{Def: &Any, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[uint8]) }}
 
 // AnyDimsF32 runs AnyDims in Float.
-var AnyDimsF32 = Kernel{Def: &AnyDims, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[float32]()) }}
+var AnyDimsF32 = Kernel{Def: &AnyDims, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[float32]) }}
 
 // AnyDimsF64 runs AnyDims in Double.
-var AnyDimsF64 = Kernel{Def: &AnyDims, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[float64]()) }}
+var AnyDimsF64 = Kernel{Def: &AnyDims, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[float64]) }}
 
 // AnyDimsF16 runs AnyDims in Half.
-var AnyDimsF16 = Kernel{Def: &AnyDims, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[float32]()) }}
+var AnyDimsF16 = Kernel{Def: &AnyDims, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[float32]) }}
 
 // AnyDimsBF16 runs AnyDims in BFloat16.
-var AnyDimsBF16 = Kernel{Def: &AnyDims, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[float32]()) }}
+var AnyDimsBF16 = Kernel{Def: &AnyDims, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[float32]) }}
 
 // AnyDimsI64 runs AnyDims in Long.
-var AnyDimsI64 = Kernel{Def: &AnyDims, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[int64]()) }}
+var AnyDimsI64 = Kernel{Def: &AnyDims, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[int64]) }}
 
 // AnyDimsI32 runs AnyDims in Int.
-var AnyDimsI32 = Kernel{Def: &AnyDims, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[int32]()) }}
+var AnyDimsI32 = Kernel{Def: &AnyDims, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[int32]) }}
 
 // AnyDimsI16 runs AnyDims in Short.
-var AnyDimsI16 = Kernel{Def: &AnyDims, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[int16]()) }}
+var AnyDimsI16 = Kernel{Def: &AnyDims, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[int16]) }}
 
 // AnyDimsI8 runs AnyDims in Char.
-var AnyDimsI8 = Kernel{Def: &AnyDims, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[int8]()) }}
+var AnyDimsI8 = Kernel{Def: &AnyDims, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[int8]) }}
 
 // AnyDimsU8 runs AnyDims in Byte.
-var AnyDimsU8 = Kernel{Def: &AnyDims, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[uint8]()) }}
+var AnyDimsU8 = Kernel{Def: &AnyDims, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[uint8]) }}
 
 // AnyDimsBool runs AnyDims in Bool.
-var AnyDimsBool = Kernel{Def: &AnyDims, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[uint8]()) }}
+var AnyDimsBool = Kernel{Def: &AnyDims, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceInt(c, anyOf[uint8]) }}
 
 // AnyAllF32 runs AnyAll in Float.
-var AnyAllF32 = Kernel{Def: &AnyAll, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[float32]()) }}
+var AnyAllF32 = Kernel{Def: &AnyAll, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[float32]) }}
 
 // AnyAllF64 runs AnyAll in Double.
-var AnyAllF64 = Kernel{Def: &AnyAll, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[float64]()) }}
+var AnyAllF64 = Kernel{Def: &AnyAll, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[float64]) }}
 
 // AnyAllF16 runs AnyAll in Half.
-var AnyAllF16 = Kernel{Def: &AnyAll, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[float32]()) }}
+var AnyAllF16 = Kernel{Def: &AnyAll, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[float32]) }}
 
 // AnyAllBF16 runs AnyAll in BFloat16.
-var AnyAllBF16 = Kernel{Def: &AnyAll, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[float32]()) }}
+var AnyAllBF16 = Kernel{Def: &AnyAll, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[float32]) }}
 
 // AnyAllI64 runs AnyAll in Long.
-var AnyAllI64 = Kernel{Def: &AnyAll, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[int64]()) }}
+var AnyAllI64 = Kernel{Def: &AnyAll, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[int64]) }}
 
 // AnyAllI32 runs AnyAll in Int.
-var AnyAllI32 = Kernel{Def: &AnyAll, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[int32]()) }}
+var AnyAllI32 = Kernel{Def: &AnyAll, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[int32]) }}
 
 // AnyAllI16 runs AnyAll in Short.
-var AnyAllI16 = Kernel{Def: &AnyAll, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[int16]()) }}
+var AnyAllI16 = Kernel{Def: &AnyAll, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[int16]) }}
 
 // AnyAllI8 runs AnyAll in Char.
-var AnyAllI8 = Kernel{Def: &AnyAll, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[int8]()) }}
+var AnyAllI8 = Kernel{Def: &AnyAll, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[int8]) }}
 
 // AnyAllU8 runs AnyAll in Byte.
-var AnyAllU8 = Kernel{Def: &AnyAll, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[uint8]()) }}
+var AnyAllU8 = Kernel{Def: &AnyAll, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[uint8]) }}
 
 // AnyAllBool runs AnyAll in Bool.
-var AnyAllBool = Kernel{Def: &AnyAll, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[uint8]()) }}
+var AnyAllBool = Kernel{Def: &AnyAll, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceAllInt(c, anyOf[uint8]) }}
 
 // AllF32 runs All in Float.
-var AllF32 = Kernel{Def: &All, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[float32]()) }}
+var AllF32 = Kernel{Def: &All, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[float32]) }}
 
 // AllF64 runs All in Double.
-var AllF64 = Kernel{Def: &All, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[float64]()) }}
+var AllF64 = Kernel{Def: &All, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[float64]) }}
 
 // AllF16 runs All in Half.
-var AllF16 = Kernel{Def: &All, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[float32]()) }}
+var AllF16 = Kernel{Def: &All, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[float32]) }}
 
 // AllBF16 runs All in BFloat16.
-var AllBF16 = Kernel{Def: &All, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[float32]()) }}
+var AllBF16 = Kernel{Def: &All, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[float32]) }}
 
 // AllI64 runs All in Long.
-var AllI64 = Kernel{Def: &All, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[int64]()) }}
+var AllI64 = Kernel{Def: &All, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[int64]) }}
 
 // AllI32 runs All in Int.
-var AllI32 = Kernel{Def: &All, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[int32]()) }}
+var AllI32 = Kernel{Def: &All, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[int32]) }}
 
 // AllI16 runs All in Short.
-var AllI16 = Kernel{Def: &All, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[int16]()) }}
+var AllI16 = Kernel{Def: &All, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[int16]) }}
 
 // AllI8 runs All in Char.
-var AllI8 = Kernel{Def: &All, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[int8]()) }}
+var AllI8 = Kernel{Def: &All, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[int8]) }}
 
 // AllU8 runs All in Byte.
-var AllU8 = Kernel{Def: &All, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[uint8]()) }}
+var AllU8 = Kernel{Def: &All, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[uint8]) }}
 
 // AllBool runs All in Bool.
-var AllBool = Kernel{Def: &All, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[uint8]()) }}
+var AllBool = Kernel{Def: &All, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[uint8]) }}
 
 // AllDimsF32 runs AllDims in Float.
-var AllDimsF32 = Kernel{Def: &AllDims, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[float32]()) }}
+var AllDimsF32 = Kernel{Def: &AllDims, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[float32]) }}
 
 // AllDimsF64 runs AllDims in Double.
-var AllDimsF64 = Kernel{Def: &AllDims, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[float64]()) }}
+var AllDimsF64 = Kernel{Def: &AllDims, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[float64]) }}
 
 // AllDimsF16 runs AllDims in Half.
-var AllDimsF16 = Kernel{Def: &AllDims, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[float32]()) }}
+var AllDimsF16 = Kernel{Def: &AllDims, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[float32]) }}
 
 // AllDimsBF16 runs AllDims in BFloat16.
-var AllDimsBF16 = Kernel{Def: &AllDims, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[float32]()) }}
+var AllDimsBF16 = Kernel{Def: &AllDims, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[float32]) }}
 
 // AllDimsI64 runs AllDims in Long.
-var AllDimsI64 = Kernel{Def: &AllDims, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[int64]()) }}
+var AllDimsI64 = Kernel{Def: &AllDims, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[int64]) }}
 
 // AllDimsI32 runs AllDims in Int.
-var AllDimsI32 = Kernel{Def: &AllDims, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[int32]()) }}
+var AllDimsI32 = Kernel{Def: &AllDims, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[int32]) }}
 
 // AllDimsI16 runs AllDims in Short.
-var AllDimsI16 = Kernel{Def: &AllDims, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[int16]()) }}
+var AllDimsI16 = Kernel{Def: &AllDims, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[int16]) }}
 
 // AllDimsI8 runs AllDims in Char.
-var AllDimsI8 = Kernel{Def: &AllDims, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[int8]()) }}
+var AllDimsI8 = Kernel{Def: &AllDims, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[int8]) }}
 
 // AllDimsU8 runs AllDims in Byte.
-var AllDimsU8 = Kernel{Def: &AllDims, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[uint8]()) }}
+var AllDimsU8 = Kernel{Def: &AllDims, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[uint8]) }}
 
 // AllDimsBool runs AllDims in Bool.
-var AllDimsBool = Kernel{Def: &AllDims, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[uint8]()) }}
+var AllDimsBool = Kernel{Def: &AllDims, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceInt(c, allOf[uint8]) }}
 
 // AllAllF32 runs AllAll in Float.
-var AllAllF32 = Kernel{Def: &AllAll, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[float32]()) }}
+var AllAllF32 = Kernel{Def: &AllAll, DType: tensor.Float, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[float32]) }}
 
 // AllAllF64 runs AllAll in Double.
-var AllAllF64 = Kernel{Def: &AllAll, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[float64]()) }}
+var AllAllF64 = Kernel{Def: &AllAll, DType: tensor.Double, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[float64]) }}
 
 // AllAllF16 runs AllAll in Half.
-var AllAllF16 = Kernel{Def: &AllAll, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[float32]()) }}
+var AllAllF16 = Kernel{Def: &AllAll, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[float32]) }}
 
 // AllAllBF16 runs AllAll in BFloat16.
-var AllAllBF16 = Kernel{Def: &AllAll, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[float32]()) }}
+var AllAllBF16 = Kernel{Def: &AllAll, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[float32]) }}
 
 // AllAllI64 runs AllAll in Long.
-var AllAllI64 = Kernel{Def: &AllAll, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[int64]()) }}
+var AllAllI64 = Kernel{Def: &AllAll, DType: tensor.Long, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[int64]) }}
 
 // AllAllI32 runs AllAll in Int.
-var AllAllI32 = Kernel{Def: &AllAll, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[int32]()) }}
+var AllAllI32 = Kernel{Def: &AllAll, DType: tensor.Int, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[int32]) }}
 
 // AllAllI16 runs AllAll in Short.
-var AllAllI16 = Kernel{Def: &AllAll, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[int16]()) }}
+var AllAllI16 = Kernel{Def: &AllAll, DType: tensor.Short, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[int16]) }}
 
 // AllAllI8 runs AllAll in Char.
-var AllAllI8 = Kernel{Def: &AllAll, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[int8]()) }}
+var AllAllI8 = Kernel{Def: &AllAll, DType: tensor.Char, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[int8]) }}
 
 // AllAllU8 runs AllAll in Byte.
-var AllAllU8 = Kernel{Def: &AllAll, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[uint8]()) }}
+var AllAllU8 = Kernel{Def: &AllAll, DType: tensor.Byte, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[uint8]) }}
 
 // AllAllBool runs AllAll in Bool.
-var AllAllBool = Kernel{Def: &AllAll, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[uint8]()) }}
+var AllAllBool = Kernel{Def: &AllAll, DType: tensor.Bool, Run: func(c *Call, _ State) error { return reduceAllInt(c, allOf[uint8]) }}
 
 // ArgmaxF32 runs Argmax in Float.
-var ArgmaxF32 = Kernel{Def: &Argmax, DType: tensor.Float, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[float32]()) }}
+var ArgmaxF32 = Kernel{Def: &Argmax, DType: tensor.Float, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[float32]) }}
 
 // ArgmaxF64 runs Argmax in Double.
-var ArgmaxF64 = Kernel{Def: &Argmax, DType: tensor.Double, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[float64]()) }}
+var ArgmaxF64 = Kernel{Def: &Argmax, DType: tensor.Double, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[float64]) }}
 
 // ArgmaxF16 runs Argmax in Half.
-var ArgmaxF16 = Kernel{Def: &Argmax, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[float32]()) }}
+var ArgmaxF16 = Kernel{Def: &Argmax, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[float32]) }}
 
 // ArgmaxBF16 runs Argmax in BFloat16.
-var ArgmaxBF16 = Kernel{Def: &Argmax, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[float32]()) }}
+var ArgmaxBF16 = Kernel{Def: &Argmax, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[float32]) }}
 
 // ArgmaxI64 runs Argmax in Long.
-var ArgmaxI64 = Kernel{Def: &Argmax, DType: tensor.Long, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[int64]()) }}
+var ArgmaxI64 = Kernel{Def: &Argmax, DType: tensor.Long, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[int64]) }}
 
 // ArgmaxI32 runs Argmax in Int.
-var ArgmaxI32 = Kernel{Def: &Argmax, DType: tensor.Int, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[int32]()) }}
+var ArgmaxI32 = Kernel{Def: &Argmax, DType: tensor.Int, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[int32]) }}
 
 // ArgmaxI16 runs Argmax in Short.
-var ArgmaxI16 = Kernel{Def: &Argmax, DType: tensor.Short, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[int16]()) }}
+var ArgmaxI16 = Kernel{Def: &Argmax, DType: tensor.Short, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[int16]) }}
 
 // ArgmaxI8 runs Argmax in Char.
-var ArgmaxI8 = Kernel{Def: &Argmax, DType: tensor.Char, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[int8]()) }}
+var ArgmaxI8 = Kernel{Def: &Argmax, DType: tensor.Char, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[int8]) }}
 
 // ArgmaxU8 runs Argmax in Byte.
-var ArgmaxU8 = Kernel{Def: &Argmax, DType: tensor.Byte, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[uint8]()) }}
+var ArgmaxU8 = Kernel{Def: &Argmax, DType: tensor.Byte, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[uint8]) }}
 
 // ArgmaxBool runs Argmax in Bool.
-var ArgmaxBool = Kernel{Def: &Argmax, DType: tensor.Bool, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[uint8]()) }}
+var ArgmaxBool = Kernel{Def: &Argmax, DType: tensor.Bool, Run: func(c *Call, _ State) error { return argReduce(c, largestOf[uint8]) }}
 
 // ArgminF32 runs Argmin in Float.
-var ArgminF32 = Kernel{Def: &Argmin, DType: tensor.Float, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[float32]()) }}
+var ArgminF32 = Kernel{Def: &Argmin, DType: tensor.Float, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[float32]) }}
 
 // ArgminF64 runs Argmin in Double.
-var ArgminF64 = Kernel{Def: &Argmin, DType: tensor.Double, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[float64]()) }}
+var ArgminF64 = Kernel{Def: &Argmin, DType: tensor.Double, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[float64]) }}
 
 // ArgminF16 runs Argmin in Half.
-var ArgminF16 = Kernel{Def: &Argmin, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[float32]()) }}
+var ArgminF16 = Kernel{Def: &Argmin, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[float32]) }}
 
 // ArgminBF16 runs Argmin in BFloat16.
-var ArgminBF16 = Kernel{Def: &Argmin, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[float32]()) }}
+var ArgminBF16 = Kernel{Def: &Argmin, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[float32]) }}
 
 // ArgminI64 runs Argmin in Long.
-var ArgminI64 = Kernel{Def: &Argmin, DType: tensor.Long, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[int64]()) }}
+var ArgminI64 = Kernel{Def: &Argmin, DType: tensor.Long, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[int64]) }}
 
 // ArgminI32 runs Argmin in Int.
-var ArgminI32 = Kernel{Def: &Argmin, DType: tensor.Int, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[int32]()) }}
+var ArgminI32 = Kernel{Def: &Argmin, DType: tensor.Int, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[int32]) }}
 
 // ArgminI16 runs Argmin in Short.
-var ArgminI16 = Kernel{Def: &Argmin, DType: tensor.Short, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[int16]()) }}
+var ArgminI16 = Kernel{Def: &Argmin, DType: tensor.Short, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[int16]) }}
 
 // ArgminI8 runs Argmin in Char.
-var ArgminI8 = Kernel{Def: &Argmin, DType: tensor.Char, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[int8]()) }}
+var ArgminI8 = Kernel{Def: &Argmin, DType: tensor.Char, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[int8]) }}
 
 // ArgminU8 runs Argmin in Byte.
-var ArgminU8 = Kernel{Def: &Argmin, DType: tensor.Byte, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[uint8]()) }}
+var ArgminU8 = Kernel{Def: &Argmin, DType: tensor.Byte, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[uint8]) }}
 
 // ArgminBool runs Argmin in Bool.
-var ArgminBool = Kernel{Def: &Argmin, DType: tensor.Bool, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[uint8]()) }}
+var ArgminBool = Kernel{Def: &Argmin, DType: tensor.Bool, Run: func(c *Call, _ State) error { return argReduce(c, smallestOf[uint8]) }}
 
 // MaxDimF32 runs MaxDim in Float.
-var MaxDimF32 = Kernel{Def: &MaxDim, DType: tensor.Float, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[float32]()) }}
+var MaxDimF32 = Kernel{Def: &MaxDim, DType: tensor.Float, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[float32]) }}
 
 // MaxDimF64 runs MaxDim in Double.
-var MaxDimF64 = Kernel{Def: &MaxDim, DType: tensor.Double, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[float64]()) }}
+var MaxDimF64 = Kernel{Def: &MaxDim, DType: tensor.Double, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[float64]) }}
 
 // MaxDimF16 runs MaxDim in Half.
-var MaxDimF16 = Kernel{Def: &MaxDim, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[float32]()) }}
+var MaxDimF16 = Kernel{Def: &MaxDim, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[float32]) }}
 
 // MaxDimBF16 runs MaxDim in BFloat16.
-var MaxDimBF16 = Kernel{Def: &MaxDim, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[float32]()) }}
+var MaxDimBF16 = Kernel{Def: &MaxDim, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[float32]) }}
 
 // MaxDimI64 runs MaxDim in Long.
-var MaxDimI64 = Kernel{Def: &MaxDim, DType: tensor.Long, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[int64]()) }}
+var MaxDimI64 = Kernel{Def: &MaxDim, DType: tensor.Long, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[int64]) }}
 
 // MaxDimI32 runs MaxDim in Int.
-var MaxDimI32 = Kernel{Def: &MaxDim, DType: tensor.Int, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[int32]()) }}
+var MaxDimI32 = Kernel{Def: &MaxDim, DType: tensor.Int, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[int32]) }}
 
 // MaxDimI16 runs MaxDim in Short.
-var MaxDimI16 = Kernel{Def: &MaxDim, DType: tensor.Short, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[int16]()) }}
+var MaxDimI16 = Kernel{Def: &MaxDim, DType: tensor.Short, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[int16]) }}
 
 // MaxDimI8 runs MaxDim in Char.
-var MaxDimI8 = Kernel{Def: &MaxDim, DType: tensor.Char, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[int8]()) }}
+var MaxDimI8 = Kernel{Def: &MaxDim, DType: tensor.Char, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[int8]) }}
 
 // MaxDimU8 runs MaxDim in Byte.
-var MaxDimU8 = Kernel{Def: &MaxDim, DType: tensor.Byte, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[uint8]()) }}
+var MaxDimU8 = Kernel{Def: &MaxDim, DType: tensor.Byte, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[uint8]) }}
 
 // MaxDimBool runs MaxDim in Bool.
-var MaxDimBool = Kernel{Def: &MaxDim, DType: tensor.Bool, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[uint8]()) }}
+var MaxDimBool = Kernel{Def: &MaxDim, DType: tensor.Bool, Run: func(c *Call, _ State) error { return pickDims(c, largestOf[uint8]) }}
 
 // MinDimF32 runs MinDim in Float.
-var MinDimF32 = Kernel{Def: &MinDim, DType: tensor.Float, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[float32]()) }}
+var MinDimF32 = Kernel{Def: &MinDim, DType: tensor.Float, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[float32]) }}
 
 // MinDimF64 runs MinDim in Double.
-var MinDimF64 = Kernel{Def: &MinDim, DType: tensor.Double, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[float64]()) }}
+var MinDimF64 = Kernel{Def: &MinDim, DType: tensor.Double, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[float64]) }}
 
 // MinDimF16 runs MinDim in Half.
-var MinDimF16 = Kernel{Def: &MinDim, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[float32]()) }}
+var MinDimF16 = Kernel{Def: &MinDim, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[float32]) }}
 
 // MinDimBF16 runs MinDim in BFloat16.
-var MinDimBF16 = Kernel{Def: &MinDim, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[float32]()) }}
+var MinDimBF16 = Kernel{Def: &MinDim, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[float32]) }}
 
 // MinDimI64 runs MinDim in Long.
-var MinDimI64 = Kernel{Def: &MinDim, DType: tensor.Long, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[int64]()) }}
+var MinDimI64 = Kernel{Def: &MinDim, DType: tensor.Long, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[int64]) }}
 
 // MinDimI32 runs MinDim in Int.
-var MinDimI32 = Kernel{Def: &MinDim, DType: tensor.Int, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[int32]()) }}
+var MinDimI32 = Kernel{Def: &MinDim, DType: tensor.Int, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[int32]) }}
 
 // MinDimI16 runs MinDim in Short.
-var MinDimI16 = Kernel{Def: &MinDim, DType: tensor.Short, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[int16]()) }}
+var MinDimI16 = Kernel{Def: &MinDim, DType: tensor.Short, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[int16]) }}
 
 // MinDimI8 runs MinDim in Char.
-var MinDimI8 = Kernel{Def: &MinDim, DType: tensor.Char, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[int8]()) }}
+var MinDimI8 = Kernel{Def: &MinDim, DType: tensor.Char, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[int8]) }}
 
 // MinDimU8 runs MinDim in Byte.
-var MinDimU8 = Kernel{Def: &MinDim, DType: tensor.Byte, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[uint8]()) }}
+var MinDimU8 = Kernel{Def: &MinDim, DType: tensor.Byte, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[uint8]) }}
 
 // MinDimBool runs MinDim in Bool.
-var MinDimBool = Kernel{Def: &MinDim, DType: tensor.Bool, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[uint8]()) }}
+var MinDimBool = Kernel{Def: &MinDim, DType: tensor.Bool, Run: func(c *Call, _ State) error { return pickDims(c, smallestOf[uint8]) }}
 
 // MaxUnaryF32 runs MaxUnary in Float.
-var MaxUnaryF32 = Kernel{Def: &MaxUnary, DType: tensor.Float, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[float32]()) }}
+var MaxUnaryF32 = Kernel{Def: &MaxUnary, DType: tensor.Float, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[float32]) }}
 
 // MaxUnaryF64 runs MaxUnary in Double.
-var MaxUnaryF64 = Kernel{Def: &MaxUnary, DType: tensor.Double, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[float64]()) }}
+var MaxUnaryF64 = Kernel{Def: &MaxUnary, DType: tensor.Double, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[float64]) }}
 
 // MaxUnaryF16 runs MaxUnary in Half.
-var MaxUnaryF16 = Kernel{Def: &MaxUnary, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[float32]()) }}
+var MaxUnaryF16 = Kernel{Def: &MaxUnary, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[float32]) }}
 
 // MaxUnaryBF16 runs MaxUnary in BFloat16.
-var MaxUnaryBF16 = Kernel{Def: &MaxUnary, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[float32]()) }}
+var MaxUnaryBF16 = Kernel{Def: &MaxUnary, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[float32]) }}
 
 // MaxUnaryI64 runs MaxUnary in Long.
-var MaxUnaryI64 = Kernel{Def: &MaxUnary, DType: tensor.Long, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[int64]()) }}
+var MaxUnaryI64 = Kernel{Def: &MaxUnary, DType: tensor.Long, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[int64]) }}
 
 // MaxUnaryI32 runs MaxUnary in Int.
-var MaxUnaryI32 = Kernel{Def: &MaxUnary, DType: tensor.Int, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[int32]()) }}
+var MaxUnaryI32 = Kernel{Def: &MaxUnary, DType: tensor.Int, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[int32]) }}
 
 // MaxUnaryI16 runs MaxUnary in Short.
-var MaxUnaryI16 = Kernel{Def: &MaxUnary, DType: tensor.Short, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[int16]()) }}
+var MaxUnaryI16 = Kernel{Def: &MaxUnary, DType: tensor.Short, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[int16]) }}
 
 // MaxUnaryI8 runs MaxUnary in Char.
-var MaxUnaryI8 = Kernel{Def: &MaxUnary, DType: tensor.Char, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[int8]()) }}
+var MaxUnaryI8 = Kernel{Def: &MaxUnary, DType: tensor.Char, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[int8]) }}
 
 // MaxUnaryU8 runs MaxUnary in Byte.
-var MaxUnaryU8 = Kernel{Def: &MaxUnary, DType: tensor.Byte, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[uint8]()) }}
+var MaxUnaryU8 = Kernel{Def: &MaxUnary, DType: tensor.Byte, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[uint8]) }}
 
 // MaxUnaryBool runs MaxUnary in Bool.
-var MaxUnaryBool = Kernel{Def: &MaxUnary, DType: tensor.Bool, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[uint8]()) }}
+var MaxUnaryBool = Kernel{Def: &MaxUnary, DType: tensor.Bool, Run: func(c *Call, _ State) error { return pickAll(c, largestOf[uint8]) }}
 
 // MinUnaryF32 runs MinUnary in Float.
-var MinUnaryF32 = Kernel{Def: &MinUnary, DType: tensor.Float, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[float32]()) }}
+var MinUnaryF32 = Kernel{Def: &MinUnary, DType: tensor.Float, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[float32]) }}
 
 // MinUnaryF64 runs MinUnary in Double.
-var MinUnaryF64 = Kernel{Def: &MinUnary, DType: tensor.Double, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[float64]()) }}
+var MinUnaryF64 = Kernel{Def: &MinUnary, DType: tensor.Double, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[float64]) }}
 
 // MinUnaryF16 runs MinUnary in Half.
-var MinUnaryF16 = Kernel{Def: &MinUnary, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[float32]()) }}
+var MinUnaryF16 = Kernel{Def: &MinUnary, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[float32]) }}
 
 // MinUnaryBF16 runs MinUnary in BFloat16.
-var MinUnaryBF16 = Kernel{Def: &MinUnary, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[float32]()) }}
+var MinUnaryBF16 = Kernel{Def: &MinUnary, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[float32]) }}
 
 // MinUnaryI64 runs MinUnary in Long.
-var MinUnaryI64 = Kernel{Def: &MinUnary, DType: tensor.Long, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[int64]()) }}
+var MinUnaryI64 = Kernel{Def: &MinUnary, DType: tensor.Long, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[int64]) }}
 
 // MinUnaryI32 runs MinUnary in Int.
-var MinUnaryI32 = Kernel{Def: &MinUnary, DType: tensor.Int, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[int32]()) }}
+var MinUnaryI32 = Kernel{Def: &MinUnary, DType: tensor.Int, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[int32]) }}
 
 // MinUnaryI16 runs MinUnary in Short.
-var MinUnaryI16 = Kernel{Def: &MinUnary, DType: tensor.Short, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[int16]()) }}
+var MinUnaryI16 = Kernel{Def: &MinUnary, DType: tensor.Short, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[int16]) }}
 
 // MinUnaryI8 runs MinUnary in Char.
-var MinUnaryI8 = Kernel{Def: &MinUnary, DType: tensor.Char, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[int8]()) }}
+var MinUnaryI8 = Kernel{Def: &MinUnary, DType: tensor.Char, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[int8]) }}
 
 // MinUnaryU8 runs MinUnary in Byte.
-var MinUnaryU8 = Kernel{Def: &MinUnary, DType: tensor.Byte, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[uint8]()) }}
+var MinUnaryU8 = Kernel{Def: &MinUnary, DType: tensor.Byte, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[uint8]) }}
 
 // MinUnaryBool runs MinUnary in Bool.
-var MinUnaryBool = Kernel{Def: &MinUnary, DType: tensor.Bool, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[uint8]()) }}
+var MinUnaryBool = Kernel{Def: &MinUnary, DType: tensor.Bool, Run: func(c *Call, _ State) error { return pickAll(c, smallestOf[uint8]) }}
 
 // VarCorrectionF32 runs VarCorrection in Float.
 var VarCorrectionF32 = Kernel{Def: &VarCorrection, DType: tensor.Float, Run: func(c *Call, _ State) error { return varCorrection[float32](c) }}
