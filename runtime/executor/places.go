@@ -163,21 +163,24 @@ func (p *spans) rename(v int32, order []int32) {
 
 // overlaps joins the values that share bytes and are in use at the same time.
 func (p *spans) overlaps() {
-	var order, active []int32
+	var order []int32
 	for v := range p.vals {
 		if p.place[v] == planned && p.of[v].first != never {
 			order = append(order, int32(v))
 		}
 	}
 	slices.SortStableFunc(order, func(v, w int32) int { return cmp.Compare(p.of[v].first, p.of[w].first) })
+	var used pieces
 	for _, v := range order {
-		active = slices.DeleteFunc(active, func(w int32) bool { return p.of[w].last < p.of[v].first })
-		for _, w := range active {
-			if p.shares(v, w) {
+		if n := uint64(p.vals[v].Tensor.Nbytes()); n > 0 {
+			used.put(p, piece{area{int32(p.plan.Values[v].Tensor.Allocation.MemoryID), p.offset(v), p.offset(v) + n}, v})
+			continue
+		}
+		for _, w := range order { // an empty one within w counts
+			if p.shares(v, w) && p.of[v].first <= p.of[w].last && p.of[w].first <= p.of[v].last {
 				p.join(v, w)
 			}
 		}
-		active = append(active, v)
 	}
 	for v := range p.of {
 		p.of[v].members = 0
