@@ -87,8 +87,9 @@ int8 dot product       400    GOP/s
 read 16 KiB            100     GB/s
 read 1 MiB            10.0     GB/s
 
-net.pte, forward: load 1.00 ms, 3 runs, min 10.0 µs, median 20.0 µs, p95 30.0 µs, 5.00 GFLOP/s
+net.pte, forward: load 1.00 ms, 3 calls, min 10.0 µs, median 20.0 µs, p95 30.0 µs, 5.00 GFLOP/s
 inputs made, of the largest sizes: float32[2, 3], int; --input or --case give others
+times vary: the slowest calls took 3.00 times as long as the fastest; if something else runs, wait for it and try again
 
 operator                      calls    µs  share %  speed           limit  peak %
 XnnpackBackend Copy               1  5.00     45.5      -                       -
@@ -96,7 +97,7 @@ XnnpackBackend Conv2d             1  3.00     27.3  0.683     GB/s   read     0.
 aten::mm.out                      1  2.00     18.2   50.0  GFLOP/s    fma    50.0
 XnnpackBackend DELEGATE_CALL      1  1.00      9.1      -                       -
 
-the longest of 4 kernels
+4 kernels
 
 kernel                        at   result         calls    µs  share %  speed           limit  peak %
 XnnpackBackend Copy           1.2                     1  5.00     45.5      -                       -
@@ -134,19 +135,24 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// TestAbout tells inputs that the user gave, and a machine that does something else, apart.
+// TestAbout tells inputs that the user gave, and times that vary, apart; whoever reads JSON, or the page, is told, too.
 func TestAbout(t *testing.T) {
-	rep := &Report{Inputs: []string{"float32[2]"}, Runs: 20, MinNS: 100, P95NS: 140}
-	if s := rep.about(); s != "" {
-		t.Errorf("got %q", s)
-	}
-	rep.P95NS = 230
-	if s, want := rep.about(), "the machine is busy: one call in twenty took 2.30 times as long as the shortest, or longer\n"; s != want {
-		t.Errorf("got %q, want %q", s, want)
-	}
-	rep.Runs = 19
-	if s := rep.about(); s != "" {
-		t.Errorf("few calls: %q", s)
+	for _, test := range []struct {
+		slowest time.Duration
+		want    string
+	}{
+		{140, ""},
+		{230, "times vary: the slowest calls took 2.30 times as long as the fastest; if something else runs, wait for it and try again\n"},
+	} {
+		rep := &Report{Inputs: []string{"float32[2]"}, Machine: &Machine{}}
+		rep.Fill(&Recorder{}, &pte.ExecutionPlan{}, []time.Duration{test.slowest, 100})
+		if s := rep.about(); s != test.want {
+			t.Errorf("%d: got %q, want %q", test.slowest, s, test.want)
+		}
+		var b strings.Builder
+		if err := rep.Write(&b, true); err != nil || strings.Contains(b.String(), `"spread": 2.3`) != (test.want != "") {
+			t.Errorf("%d: %v in %s", test.slowest, err, b.String())
+		}
 	}
 }
 

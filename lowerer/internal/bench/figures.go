@@ -24,6 +24,9 @@ type Report struct {
 	MinNS    int64 `json:"min_ns"`
 	MedianNS int64 `json:"median_ns"`
 	P95NS    int64 `json:"p95_ns"`
+	// Spread is how many times as long as the fastest call the slowest ones took, where that is much: something else may have used
+	// the machine.
+	Spread float64 `json:"spread,omitempty"`
 	// MACs are the multiply-accumulates of a call.
 	MACs int64 `json:"macs"`
 	// Operators are the kernels by name, the longest first; Kernels are in their order.
@@ -60,6 +63,9 @@ type Row struct {
 func (rep *Report) Fill(r *Recorder, plan *pte.ExecutionPlan, times []time.Duration) {
 	slices.Sort(times)
 	rep.Runs, rep.MinNS, rep.MedianNS, rep.P95NS = len(times), times[0].Nanoseconds(), median(times).Nanoseconds(), times[len(times)*95/100].Nanoseconds()
+	if slow := float64(rep.P95NS) / float64(max(rep.MinNS, 1)); slow > disturbed {
+		rep.Spread = slow
+	}
 	rep.Method = plan.Name
 	rep.Kernels = r.rows(plan, rep.Machine)
 	rep.Operators = operators(rep.Kernels)

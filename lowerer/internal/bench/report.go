@@ -24,8 +24,8 @@ func (rep *Report) Write(w io.Writer, asJSON bool) error {
 }
 
 func (rep *Report) text() string {
-	s := rep.Machine.text() + fmt.Sprintf("\n%s, %s: load %s, %d runs, min %s, median %s, p95 %s", rep.Program, rep.Method,
-		Took(rep.LoadNS), rep.Runs, Took(rep.MinNS), Took(rep.MedianNS), Took(rep.P95NS))
+	s := rep.Machine.text() + fmt.Sprintf("\n%s, %s: load %s, %s, min %s, median %s, p95 %s", rep.Program, rep.Method,
+		Took(rep.LoadNS), counted(rep.Runs, "call"), Took(rep.MinNS), Took(rep.MedianNS), Took(rep.P95NS))
 	if rep.MACs > 0 {
 		s += fmt.Sprintf(", %s GFLOP/s", three(2*float64(rep.MACs)/float64(rep.MedianNS)))
 	}
@@ -36,19 +36,31 @@ func (rep *Report) text() string {
 	if len(longest) > shown {
 		longest = longest[:shown]
 	}
-	return s + fmt.Sprintf("\nthe longest of %d kernels\n\n", len(rep.Kernels)) + table("kernel", longest, true)
+	head := fmt.Sprintf("%d longest of %s", len(longest), counted(len(rep.Kernels), "kernel"))
+	if len(longest) == len(rep.Kernels) {
+		head = counted(len(longest), "kernel")
+	}
+	return s + "\n" + head + "\n\n" + table("kernel", longest, true)
 }
 
-// disturbed is how many times as long as the shortest call one in twenty takes where something else uses the machine.
+// counted is a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// disturbed is how many times as long as the fastest call one in twenty takes where something else may use the machine.
 const disturbed = 1.5
 
-// about says what the calls were given, and whether the machine did something else meanwhile.
+// about says what the calls were given, and whether their times vary.
 func (rep *Report) about() (s string) {
 	if rep.Made && len(rep.Inputs) > 0 {
 		s = "inputs made, of the largest sizes: " + strings.Join(rep.Inputs, ", ") + "; --input or --case give others\n"
 	}
-	if slow := float64(rep.P95NS) / float64(max(rep.MinNS, 1)); rep.Runs >= 20 && slow > disturbed {
-		s += fmt.Sprintf("the machine is busy: one call in twenty took %s times as long as the shortest, or longer\n", three(slow))
+	if rep.Spread > 0 {
+		s += fmt.Sprintf("times vary: the slowest calls took %s times as long as the fastest; if something else runs, wait for it and try again\n", three(rep.Spread))
 	}
 	return s
 }

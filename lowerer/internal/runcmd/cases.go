@@ -16,6 +16,7 @@ type verdict struct {
 	Case     int      `json:"case"`
 	Call     int      `json:"call"`
 	Method   string   `json:"method"`
+	Checked  bool     `json:"checked"` // whether outputs were compared with the expected ones
 	OK       bool     `json:"ok"`
 	Problems []string `json:"problems,omitempty"`
 }
@@ -56,7 +57,7 @@ func (r *run) runCases() error {
 func (r *run) runCall(inst *executor.Instance, f *cases.File, i, j int) diag.List {
 	c := &f.Cases[i].Calls[j]
 	errs := r.tryCall(inst, f, c)
-	v := verdict{Case: i, Call: j, Method: c.Method, OK: len(errs) == 0}
+	v := verdict{Case: i, Call: j, Method: c.Method, Checked: r.Check, OK: len(errs) == 0}
 	for _, e := range errs {
 		v.Problems = append(v.Problems, e.Msg)
 	}
