@@ -24,7 +24,7 @@ func runBench(e *env, args []string) error {
 		return err
 	}
 	if len(rest) != 1 {
-		return usageError("want one program")
+		return wantProgram(rest)
 	}
 	o.Program = rest[0]
 	if msg := o.Conflict(); msg != "" {

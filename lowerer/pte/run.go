@@ -1,11 +1,26 @@
 package pte
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/rules-pte/rules_pte/lowerer/internal/config"
 	"github.com/rules-pte/rules_pte/lowerer/internal/runcmd"
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/op"
 )
+
+// wantProgram says that one program is wanted, and what there is.
+func wantProgram(rest []string) error {
+	if len(rest) == 0 {
+		return usageError("want one program")
+	}
+	msg := fmt.Sprintf("want one program, not %d: %s", len(rest), strings.Join(rest, ", "))
+	if strings.HasSuffix(rest[1], ".npy") {
+		msg += "; inputs go by --input"
+	}
+	return usageError(msg)
+}
 
 func runRun(e *env, args []string) error {
 	var o runcmd.Options
@@ -17,7 +32,7 @@ func runRun(e *env, args []string) error {
 		return err
 	}
 	if len(rest) != 1 {
-		return usageError("want one program")
+		return wantProgram(rest)
 	}
 	o.Program = rest[0]
 	if msg := o.Conflict(); msg != "" {
@@ -59,7 +74,7 @@ func runInspect(e *env, args []string) error {
 	}
 	switch {
 	case len(rest) != 1:
-		return usageError("want one program")
+		return wantProgram(rest)
 	case *reportPath != "" && (*asJSON || !*delegation):
 		return usageError("--report goes with --delegation, and not with --json: it is JSON itself")
 	case *delegation:

@@ -286,7 +286,7 @@ func (r *run) method(inst *executor.Instance, name string) (*executor.Method, er
 	if near := diag.Nearest(name, names); near != "" {
 		return nil, e.WithHint("did you mean %q? it has %s", near, strings.Join(names, ", "))
 	}
-	return nil, e.WithHint("it has %s", strings.Join(names, ", "))
+	return nil, e.WithHint("it has %s; --method chooses one", strings.Join(names, ", "))
 }
 
 // call runs m. A panic of the loader or a kernel is an error of executor.
