@@ -34,3 +34,22 @@ func TestPieces(t *testing.T) {
 		}
 	}
 }
+
+// TestPiecesStayFew puts short values into a long one, which stays whole: else every value over all of it would visit their number.
+func TestPiecesStayFew(t *testing.T) {
+	const n = 1000
+	p := &spans{of: make([]span, 2*n+1), groups: newGroups(2*n + 1)}
+	p.of[0].last = never - 1
+	var used pieces
+	used.put(p, piece{area{0, 0, 8 * n}, 0})
+	for v := int32(1); v <= 2*n; v++ {
+		p.of[v].first, p.of[v].last = v, v
+		x := area{0, uint64(8*v - 8), uint64(8*v - 4)}
+		if v > n {
+			x = area{0, 0, 8 * n}
+		}
+		if used.put(p, piece{x, v}); len(used) != 1 || p.root(v) != p.root(0) {
+			t.Fatalf("value %d: %d pieces, in the group of %d", v, len(used), p.root(v))
+		}
+	}
+}

@@ -8,8 +8,8 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// TestPoolAgain holds calls of one invoker, whose input has other sizes now and then, against those of new ones.
-func TestPoolAgain(t *testing.T) {
+// TestAgain holds calls of one invoker, whose input has other sizes now and then, against those of new ones.
+func TestAgain(t *testing.T) {
 	inner := []uint8{0, 2, 3, 1}
 	for _, c := range []struct {
 		name   string
@@ -26,6 +26,13 @@ func TestPoolAgain(t *testing.T) {
 		{"max outer", &MaxPool2dWithIndicesF32, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, false}, []dims{{1, 16, 1, 1}, {1, 16, 12, 12}, {1, 16, 12, 12}}, nil, 0},
 		{"max outer unread", &MaxPool2dWithIndicesF32, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, false}, []dims{{1, 16, 1, 1}, {1, 16, 12, 12}, {1, 16, 12, 12}}, nil, 2},
 		{"avg outer", &AvgPool2dF32, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, false, true, nil}, []dims{{1, 16, 1, 1}, {1, 16, 12, 12}, {1, 16, 12, 12}}, nil, 0},
+		{"sums of rows", &SumIntListF32, []any{dims{2}, false, nil}, []dims{{3, 5, 40}, {3, 5, 40}, {2, 7, 3}, {2, 7, 0}, {3, 5, 40}}, nil, 0},
+		{"sums of gathered rows", &SumIntListF32, []any{dims{0, 2}, false, nil}, []dims{{3, 5, 40}, {9, 7, 3}, {0, 7, 3}, {3, 5, 40}}, nil, 0},
+		{"means of lines", &MeanF32, []any{dims{1}, true, nil}, []dims{{3, 5, 40}, {2, 70, 3}, {2, 7, 2000}, {3, 5, 40}}, nil, 0},
+		{"places of the largest", &ArgmaxF32, []any{1, false}, []dims{{3, 5, 40}, {2, 70, 3}, {2, 7, 1000}, {3, 5, 40}}, nil, 0},
+		{"the largest", &AmaxF32, []any{dims{1}, false}, []dims{{3, 5, 40}, {2, 70, 3}, {2, 7, 1000}, {3, 5, 40}}, nil, 0},
+		{"variances", &VarCorrectionF32, []any{dims{0}, 1, false}, []dims{{3, 5, 40}, {9, 7, 3}, {2, 7, 1000}, {3, 5, 40}}, nil, 0},
+		{"softmax of lines", &SoftmaxF32, []any{1, false}, []dims{{3, 5, 40}, {2, 70, 3}, {2, 7, 600}, {3, 5, 40}}, nil, 0},
 		{"batches", &AvgPool2dF32, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, false, true, nil}, []dims{{3, 16, 8, 8}, {1, 16, 8, 8}, {1, 16, 8, 8}, {0, 16, 8, 8}, {0, 16, 8, 8}, {3, 16, 8, 8}, {3, 16, 8, 8}}, inner, 0},
 	} {
 		for _, tier := range kernel.Tiers() {
@@ -65,7 +72,7 @@ func TestPoolAgain(t *testing.T) {
 	}
 }
 
-// TestConvolutionAgainOfVolumes is TestPoolAgain of convolutions of three dimensions with channels innermost, one of which has no taps.
+// TestConvolutionAgainOfVolumes is TestAgain of convolutions of three dimensions with channels innermost, one of which has no taps.
 func TestConvolutionAgainOfVolumes(t *testing.T) {
 	for _, c := range []struct {
 		name        string

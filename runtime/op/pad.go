@@ -117,7 +117,7 @@ func edgePad[T word](c *Call, at func(i, n int) int) error {
 	for d := range out.Sizes {
 		low, high := padAt(pad, in.Rank(), d)
 		n, from := int(in.Sizes[d]), g.from[d]
-		if g.to[d] == 1 && g.step[d] == 1 && len(from) > 1 && low >= 0 && high >= 0 { // such a row ends with its own elements
+		if g.to[d] == 1 && g.step[d] == 1 && len(from) > 1 && low >= 0 && high >= 0 && low+high > 0 { // such a row ends with its own elements
 			inner, middle = d, edges{int(low), int(high)}
 			low, from = 0, from[:n]
 			g.from[d] = from

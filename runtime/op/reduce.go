@@ -16,7 +16,8 @@ type reducer[T any] struct {
 	// outs counts the outs, width the elements of each.
 	outs, width int
 	kept, gone  axes
-	buf         []T
+	gathers     bool // the elements of an out do not lie one after another
+	buf         []T  // where they are gathered
 	// at is where the current out lies in the out tensor, base where its elements start.
 	at, base int
 }
@@ -35,8 +36,8 @@ func (a *axes) count() int {
 	return n
 }
 
-// newReducer reduces the dimensions of mask. outMeta is that of the outs.
-func newReducer[T any](c *Call, in *tensor.Tensor, mask uint32, outMeta *tensor.Meta) (r reducer[T], err error) {
+// newReducer reduces the dimensions of mask. outMeta is that of the outs. Whoever wants rows gives it room.
+func newReducer[T any](in *tensor.Tensor, mask uint32, outMeta *tensor.Meta) (r reducer[T]) {
 	var steps, outSteps [tensor.MaxRank]int
 	stridesOf(&in.Meta, &steps)
 	stridesOf(outMeta, &outSteps)
@@ -57,7 +58,13 @@ func newReducer[T any](c *Call, in *tensor.Tensor, mask uint32, outMeta *tensor.
 		a.n++
 	}
 	r.x, r.outs, r.width = elems[T](in), r.kept.count(), r.gone.count()
-	if !r.gone.dense() {
+	r.gathers = !r.gone.dense()
+	return r
+}
+
+// rowReducer is newReducer with room for a row.
+func rowReducer[T any](c *Call, in *tensor.Tensor, mask uint32, outMeta *tensor.Meta) (r reducer[T], err error) {
+	if r = newReducer[T](in, mask, outMeta); r.gathers {
 		r.buf, err = tempOf[T](c, r.width)
 	}
 	return r, err
@@ -96,7 +103,7 @@ func (r *reducer[T]) row(i int) []T {
 	if r.width == 0 {
 		return nil
 	}
-	if r.buf == nil {
+	if !r.gathers {
 		return r.x[r.base : r.base+r.width]
 	}
 	r.move(r.buf, false)
@@ -197,6 +204,7 @@ func runFold[T any, A int64 | float64](c *Call, of func() fold[T, A], mask uint3
 		}
 	}
 	j.divide(c, k.run)
+	j.acc = nil
 	return nil
 }
 
@@ -554,10 +562,11 @@ func runPick[T number](c *Call, of func() picker[T], mask uint32, values, places
 		j.places = elems[int64](places)
 	}
 	j.divide(c, k.run)
+	j.values, j.places = nil, nil
 	return nil
 }
 
-// pickJob is a picker with its data: where values and places go, of which either may be nil, but values where outs are found side by side.
+// pickJob is a picker with its data: where values and places go. Either may be nil, but not values where outs are found side by side.
 type pickJob[T number] struct {
 	reduction[T]
 	picker picker[T]

@@ -14,26 +14,24 @@ type reduction[T any] struct {
 	block   int // how many of them are reduced together
 	pieces  int
 	workers int
-	room    []T // of every worker, for the elements of an out
+	room    []T // of every worker, for the elements of an out that are gathered
 }
 
-// lineLeast is how many outs beside each other make it worth reducing them at once, lineMost how many are at most, lineShare how
-// many a thread takes at least, and lineGain how many times faster that is.
+// lineLeast is how many outs beside each other make it worth reducing them at once, and lineGain how many times faster that is. Lines
+// are cut into blocks of lineMost, for threads into smaller ones, but of no fewer than lineShare.
 const (
 	lineLeast = 8
-	lineShare = 64
-	lineMost  = 1024
 	lineGain  = 4
+	lineMost  = 1024
+	lineShare = 64
 )
 
 // newReduction reduces the dimensions of mask of argument 0 to outs like Out[0]; beside says that outs can be reduced side by side.
 func newReduction[T any](c *Call, mask uint32, beside bool) (j reduction[T], err error) {
-	if j.reducer, err = newReducer[T](c, c.Args[0].Tensor, mask, &c.Out[0].Meta); err != nil {
-		return j, err
-	}
+	j.reducer = newReducer[T](c.Args[0].Tensor, mask, &c.Out[0].Meta)
 	j.tier, j.pieces, j.workers = c.Tier, j.outs, 1
 	shared := c.Threads > 1 && parallel(c, j.outs*j.width)
-	if w := j.lineWidth(); beside && j.buf != nil && w >= lineLeast {
+	if w := j.lineWidth(); beside && j.gathers && w >= lineLeast {
 		shared = shared && parallel(c, j.outs*j.width/lineGain)
 		j.lines, j.block = w, min(w, lineMost)
 		if shared {
@@ -44,19 +42,32 @@ func newReduction[T any](c *Call, mask uint32, beside bool) (j reduction[T], err
 	if shared {
 		j.workers = max(1, min(4*c.Threads, j.pieces))
 	}
-	if j.room = j.buf; j.workers > 1 && j.buf != nil && j.lines == 0 {
-		j.room, err = tempOf[T](c, j.workers*j.width)
+	if j.gathers && j.lines == 0 {
+		err = j.makeRoom(c)
 	}
 	return j, err
 }
 
-// divide lets the workers do their shares, which run does from one to another.
+// makeRoom makes room for a row of every thread, or of one if there is no more.
+func (j *reduction[T]) makeRoom(c *Call) (err error) {
+	if j.workers = min(j.workers, c.Threads); j.workers > 1 {
+		if j.room, err = tempOf[T](c, j.workers*j.width); err == nil {
+			return nil
+		}
+	}
+	j.workers = 1
+	j.room, err = tempOf[T](c, j.width)
+	return err
+}
+
+// divide lets the workers do their shares, of which run does those from one to another, and forgets the data.
 func (j *reduction[T]) divide(c *Call, run func(lo, hi int)) {
 	if j.workers == 1 {
 		run(0, 1)
-		return
+	} else {
+		c.Parallel(j.workers, 1, run)
 	}
-	c.Parallel(j.workers, 1, run)
+	j.reducer, j.room = reducer[T]{}, nil // neither is kept
 }
 
 // blocks is into how many pieces outs are cut that lie side by side.
@@ -70,7 +81,7 @@ func (j *reduction[T]) share(worker int) (lo, hi int) {
 // of is the reducer for a worker, with room of its own.
 func (j *reduction[T]) of(worker int) reducer[T] {
 	r := j.reducer
-	if r.buf != nil && j.lines == 0 {
+	if j.room != nil {
 		r.buf = j.room[worker*r.width:][:r.width]
 	}
 	return r

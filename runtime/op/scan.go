@@ -14,18 +14,18 @@ func scan[T, U any](c *Call, f func(o []U, x []T)) error {
 	if err != nil {
 		return err
 	}
-	src, err := newReducer[T](c, in, 1<<dim, &in.Meta)
+	src, err := rowReducer[T](c, in, 1<<dim, &in.Meta)
 	if err != nil {
 		return err
 	}
-	dst, err := newReducer[U](c, out, 1<<dim, &out.Meta)
+	dst, err := rowReducer[U](c, out, 1<<dim, &out.Meta)
 	if err != nil {
 		return err
 	}
 	for i := range src.outs {
 		row := dst.row(i)
 		f(row, src.row(i))
-		if dst.buf != nil {
+		if dst.gathers {
 			dst.move(row, true)
 		}
 	}
@@ -125,14 +125,14 @@ func scanInPlace(c *Call, t *tensor.Tensor, asFloat func(o, x []float64), asInt 
 }
 
 func rowsInPlace[T any](c *Call, t *tensor.Tensor, dim int, f func(o, x []T)) error {
-	r, err := newReducer[T](c, t, 1<<dim, &t.Meta)
+	r, err := rowReducer[T](c, t, 1<<dim, &t.Meta)
 	if err != nil {
 		return err
 	}
 	for i := range r.outs {
 		row := r.row(i)
 		f(row, row)
-		if r.buf != nil {
+		if r.gathers {
 			r.move(row, true)
 		}
 	}

@@ -217,5 +217,26 @@ func callOn(k *Kernel, n int, tier kernel.Tier, parallel func(n, grain int, f fu
 	for i := range infer.Out {
 		outs = append(outs, &tensor.Tensor{Meta: infer.Out[i].Clone(), Data: make([]byte, infer.Out[i].Nbytes())})
 	}
-	return outs, plan.Bind(infer.Args, outs, &Env{Temp: &Temp{}, Parallel: parallel, Threads: 3}).Call()
+	env := &Env{Temp: &Temp{}, Parallel: parallel}
+	if parallel != nil {
+		env.Threads = 3
+	}
+	return outs, plan.Bind(infer.Args, outs, env).Call()
+}
+
+// TestReductionRoom gathers rows where there is room for one of them alone: fewer threads do it then.
+func TestReductionRoom(t *testing.T) {
+	pool := threads.New(4)
+	defer pool.Close()
+	args := vals(wave(8, 64, 512), dims{0, 2}, 1, false)
+	alone := invokerOf(t, &VarCorrectionF32, &Env{Temp: &Temp{}}, args, Options{Tier: kernel.Best()}, 0)
+	short := invokerOf(t, &VarCorrectionF32, &Env{Temp: &Temp{Limit: 40 << 10}, Parallel: pool.Run, Threads: 4}, args, Options{Tier: kernel.Best()}, 0)
+	for _, v := range []*Invoker{alone, short} {
+		if err := v.Call(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(alone.call.Out[0].Data, short.call.Out[0].Data) {
+		t.Error("results differ")
+	}
 }
