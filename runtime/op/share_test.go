@@ -154,6 +154,7 @@ func TestSharedAsAlone(t *testing.T) {
 		{"small products", &BmmF32, 1, []any{wave(23, 33, 31), wave(23, 31, 29)}},
 		{"small products of few rows", &BmmF32, 1, []any{wave(53, 3, 71), wave(53, 71, 37)}},
 		{"where", &WhereSelfF32, 1, []any{maskOfOdd(3, 131, 119), wave(3, 131, 119), wave(3, 131, 119)}},
+		{"clamp", &ClampTensorF32, 1, []any{wave(3, 131, 119), wave(119), wave(3, 131, 1)}},
 		{"where, broadcast", &WhereSelfF32, 1, []any{maskOfOdd(3, 131, 1), wave(3, 131, 119), wave(119)}},
 		{"where, one number", &WhereSelfF32, 1, []any{maskOfOdd(401, 119), wave(1), wave(401, 119)}},
 		{"max pool", &MaxPool2dWithIndicesF32, 2, []any{wave(2, 40, 30, 70), dims{3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, false}},
