@@ -44,8 +44,7 @@ func (f *fuser) findAreas() {
 		r := f.base(int32(i))
 		f.areas[i] = area{-1 - r, 0, 1}
 		if f.place[r] == planned {
-			a := f.plan.Values[r].Tensor.Allocation
-			f.areas[i] = area{int32(a.MemoryID), a.Offset, a.Offset + uint64(f.vals[r].Tensor.Nbytes())}
+			f.areas[i] = f.areaOf(r)
 		}
 	}
 }

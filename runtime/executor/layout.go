@@ -308,14 +308,19 @@ func (m *method) offset(v int32) uint64 {
 	return m.plan.Values[v].Tensor.Allocation.Offset
 }
 
+// areaOf is where planned value v lies.
+func (m *method) areaOf(v int32) area {
+	from := m.offset(v)
+	return area{int32(m.plan.Values[v].Tensor.Allocation.MemoryID), from, from + uint64(m.vals[v].Tensor.Nbytes())}
+}
+
 // shares reports whether two tensors have bytes of an arena in common.
 func (m *method) shares(v, w int32) bool {
 	if m.place[v] != planned || m.place[w] != planned {
 		return false
 	}
-	a, b := m.plan.Values[v].Tensor.Allocation, m.plan.Values[w].Tensor.Allocation
-	from, to := m.offset(v), m.offset(w)
-	return a.MemoryID == b.MemoryID && from < to+uint64(m.vals[w].Tensor.Nbytes()) && to < from+uint64(m.vals[v].Tensor.Nbytes())
+	a, b := m.areaOf(v), m.areaOf(w)
+	return a.overlaps(&b)
 }
 
 // stays reports whether v lies as it is, as far as roots know.

@@ -172,8 +172,8 @@ func (p *spans) overlaps() {
 	slices.SortStableFunc(order, func(v, w int32) int { return cmp.Compare(p.of[v].first, p.of[w].first) })
 	var used pieces
 	for _, v := range order {
-		if n := uint64(p.vals[v].Tensor.Nbytes()); n > 0 {
-			used.put(p, piece{area{int32(p.plan.Values[v].Tensor.Allocation.MemoryID), p.offset(v), p.offset(v) + n}, v})
+		if at := p.areaOf(v); at.from < at.to {
+			used.put(p, piece{at, v})
 			continue
 		}
 		for _, w := range order { // an empty one within w counts

@@ -106,7 +106,7 @@ func runReplicationPad[T word](c *Call, _ State) error { return edgePad[T](c, re
 // edgePad fills the out with the elements of argument 0 at the indices that at gives.
 func edgePad[T word](c *Call, at func(i, n int) int) error {
 	in, out, pad := c.Args[0].Tensor, c.Out[0], c.Args[1].Ints
-	o, inner, middle := elems[T](out), -1, edges{}
+	o, row, middle := elems[T](out), 0, edges{} // row is the length of rows with edges
 	if len(o) == 0 {
 		return nil
 	}
@@ -118,7 +118,7 @@ func edgePad[T word](c *Call, at func(i, n int) int) error {
 		low, high := padAt(pad, in.Rank(), d)
 		n, from := int(in.Sizes[d]), g.from[d]
 		if g.to[d] == 1 && g.step[d] == 1 && len(from) > 1 && low >= 0 && high >= 0 && low+high > 0 { // such a row ends with its own elements
-			inner, middle = d, edges{int(low), int(high)}
+			row, middle = len(from), edges{int(low), int(high)}
 			low, from = 0, from[:n]
 			g.from[d] = from
 		}
@@ -127,8 +127,8 @@ func edgePad[T word](c *Call, at func(i, n int) int) error {
 		}
 	}
 	gatherGrid(c, &g, o[middle.low:], elems[T](in))
-	if inner >= 0 {
-		fillEdges(o, int(out.Sizes[inner]), middle, at)
+	if row > 0 {
+		fillEdges(o, row, middle, at)
 	}
 	return nil
 }
