@@ -24,7 +24,7 @@ func runBench(e *env, args []string) error {
 		return err
 	}
 	if len(rest) != 1 {
-		return wantProgram(rest)
+		return wantProgram(rest, inputsHint)
 	}
 	o.Program = rest[0]
 	if msg := o.Conflict(); msg != "" {

@@ -10,17 +10,16 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/op"
 )
 
-// wantProgram says that one program is wanted, and what there is.
-func wantProgram(rest []string) error {
+// wantProgram says that one program is wanted, and what there is; hint is for those who gave more.
+func wantProgram(rest []string, hint string) error {
 	if len(rest) == 0 {
 		return usageError("want one program")
 	}
-	msg := fmt.Sprintf("want one program, not %d: %s", len(rest), strings.Join(rest, ", "))
-	if strings.HasSuffix(rest[1], ".npy") {
-		msg += "; inputs go by --input"
-	}
-	return usageError(msg)
+	return usageError(fmt.Sprintf("want one program, not %d: %s%s", len(rest), strings.Join(rest, ", "), hint))
 }
+
+// inputsHint is for programs that are run.
+const inputsHint = "; inputs go by --input"
 
 func runRun(e *env, args []string) error {
 	var o runcmd.Options
@@ -32,7 +31,7 @@ func runRun(e *env, args []string) error {
 		return err
 	}
 	if len(rest) != 1 {
-		return wantProgram(rest)
+		return wantProgram(rest, inputsHint)
 	}
 	o.Program = rest[0]
 	if msg := o.Conflict(); msg != "" {
@@ -74,7 +73,7 @@ func runInspect(e *env, args []string) error {
 	}
 	switch {
 	case len(rest) != 1:
-		return wantProgram(rest)
+		return wantProgram(rest, "")
 	case *reportPath != "" && (*asJSON || !*delegation):
 		return usageError("--report goes with --delegation, and not with --json: it is JSON itself")
 	case *delegation:

@@ -135,7 +135,7 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// TestAbout tells inputs that the user gave, and times that vary, apart; whoever reads JSON, or the page, is told, too.
+// TestAbout tells inputs that the user gave, and times that vary, apart; JSON, which the page holds, has it, too.
 func TestAbout(t *testing.T) {
 	for _, test := range []struct {
 		slowest time.Duration
@@ -150,7 +150,7 @@ func TestAbout(t *testing.T) {
 			t.Errorf("%d: got %q, want %q", test.slowest, s, test.want)
 		}
 		var b strings.Builder
-		if err := rep.Write(&b, true); err != nil || strings.Contains(b.String(), `"spread": 2.3`) != (test.want != "") {
+		if err := rep.WritePage(&b); err != nil || strings.Contains(b.String(), `"spread":2.3`) != (test.want != "") {
 			t.Errorf("%d: %v in %s", test.slowest, err, b.String())
 		}
 	}

@@ -271,8 +271,8 @@ func (r *run) runInputs() error {
 
 // method is the one of this name; for "", forward or the only one, whose name r.Method then is.
 func (r *run) method(inst *executor.Instance, name string) (*executor.Method, error) {
-	names := r.program.Methods()
-	if name == "" {
+	names, chosen := r.program.Methods(), name != ""
+	if !chosen {
 		name = "forward"
 		if len(names) == 1 {
 			name = names[0]
@@ -285,6 +285,9 @@ func (r *run) method(inst *executor.Instance, name string) (*executor.Method, er
 	e := diag.New(diag.NoMethod, r.Program, "the program has no method %q", name)
 	if near := diag.Nearest(name, names); near != "" {
 		return nil, e.WithHint("did you mean %q? it has %s", near, strings.Join(names, ", "))
+	}
+	if chosen {
+		return nil, e.WithHint("it has %s", strings.Join(names, ", "))
 	}
 	return nil, e.WithHint("it has %s; --method chooses one", strings.Join(names, ", "))
 }

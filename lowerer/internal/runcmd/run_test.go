@@ -52,6 +52,22 @@ func TestRunCases(t *testing.T) {
 	}
 }
 
+// TestChecked tells calls whose outputs were compared from those that only ran.
+func TestChecked(t *testing.T) {
+	for _, check := range []bool{true, false} {
+		out, err := runWith(Options{Program: testdata + "add/portable.pte", Cases: testdata + "add/case.json", Check: check, JSON: true})
+		var r report
+		if err != nil || json.Unmarshal([]byte(out), &r) != nil || len(r.Calls) == 0 {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		for _, c := range r.Calls {
+			if c.Checked != check || !c.OK {
+				t.Errorf("with a check %v: got %+v", check, c)
+			}
+		}
+	}
+}
+
 // TestNoProgram says of files that are no programs what they are.
 func TestNoProgram(t *testing.T) {
 	dir := t.TempDir()
