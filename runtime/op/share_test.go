@@ -43,7 +43,7 @@ func TestSharedJobsAllocateNothing(t *testing.T) {
 		{"largest of lines", &ArgmaxF32, []any{x, 2, false}},
 		{"variance of gathered rows", &VarCorrectionF32, []any{x, dims{1, 3}, 1, false}},
 		{"small products", &BmmF32, []any{wave(20, 33, 31), wave(20, 31, 29)}},
-		{"where", &WhereSelfF32, []any{maskOfOdd(parallelMin), large, large}},
+		{"where", &WhereSelfF32, []any{someMask(parallelMin), large, large}},
 		{"batch norm", &NativeBatchNormLegitNoTrainingF32, []any{x, wave(32), wave(32), wave(32), ramp(32), 0.1, 1e-5}},
 		{"batch norm, channels last", &NativeBatchNormLegitNoTrainingF32, []any{last, wave(32), wave(32), wave(32), ramp(32), 0.1, 1e-5}},
 		{"group norm", &NativeGroupNormF32, []any{x, wave(32), wave(32), 1, 32, 1600, 8, 1e-5}},
@@ -62,8 +62,8 @@ func TestSharedJobsAllocateNothing(t *testing.T) {
 	}
 }
 
-// maskOfOdd selects every third of elements of these sizes, and some more.
-func maskOfOdd(sizes ...tensor.Dim) *tensor.Tensor {
+// someMask selects some of elements of these sizes.
+func someMask(sizes ...tensor.Dim) *tensor.Tensor {
 	x := wave(sizes...)
 	m := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Bool, Sizes: x.Sizes}, Data: make([]byte, x.Numel())}
 	for i := range m.Data {
@@ -153,10 +153,10 @@ func TestSharedAsAlone(t *testing.T) {
 		{"layer norm of long rows", &NativeLayerNormF32, 3, []any{wave(5, 9001), dims{9001}, wave(9001), nil, 1e-5}},
 		{"small products", &BmmF32, 1, []any{wave(23, 33, 31), wave(23, 31, 29)}},
 		{"small products of few rows", &BmmF32, 1, []any{wave(53, 3, 71), wave(53, 71, 37)}},
-		{"where", &WhereSelfF32, 1, []any{maskOfOdd(3, 131, 119), wave(3, 131, 119), wave(3, 131, 119)}},
+		{"where", &WhereSelfF32, 1, []any{someMask(3, 131, 119), wave(3, 131, 119), wave(3, 131, 119)}},
 		{"clamp", &ClampTensorF32, 1, []any{wave(3, 131, 119), wave(119), wave(3, 131, 1)}},
-		{"where, broadcast", &WhereSelfF32, 1, []any{maskOfOdd(3, 131, 1), wave(3, 131, 119), wave(119)}},
-		{"where, one number", &WhereSelfF32, 1, []any{maskOfOdd(401, 119), wave(1), wave(401, 119)}},
+		{"where, broadcast", &WhereSelfF32, 1, []any{someMask(3, 131, 1), wave(3, 131, 119), wave(119)}},
+		{"where, one number", &WhereSelfF32, 1, []any{someMask(401, 119), wave(1), wave(401, 119)}},
 		{"max pool", &MaxPool2dWithIndicesF32, 2, []any{wave(2, 40, 30, 70), dims{3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, false}},
 	} {
 		for _, tier := range kernel.Tiers() {
