@@ -37,6 +37,7 @@ func TestJoinAndPad(t *testing.T) {
 		{"constant_pad away", &ConstantPadNdF32, []any{x, dims{-4, 2}, 9}, dims{2, 1}, []float32{9, 9}},
 		{"reflection", &ReflectionPad1dF32, []any{row, dims{2, 1}}, dims{1, 1, 7}, []float32{2, 1, 0, 1, 2, 3, 2}},
 		{"reflection 2d", &ReflectionPad2dF32, []any{iota32(1, 2, 2), dims{1, 0, 0, 1}}, dims{1, 3, 3}, []float32{1, 0, 1, 3, 2, 3, 1, 0, 1}},
+		{"reflection behind", &ReflectionPad1dF32, []any{row, dims{1, 3}}, dims{1, 1, 8}, []float32{1, 0, 1, 2, 3, 2, 1, 0}},
 		{"reflection less", &ReflectionPad1dF32, []any{row, dims{-1, 2}}, dims{1, 1, 5}, []float32{1, 2, 3, 2, 1}},
 		{"reflection of what is left out", &ReflectionPad1dF32, []any{row, dims{-2, 3}}, dims{1, 1, 5}, []float32{2, 3, 2, 1, 0}},
 		{"reflection of images", &ReflectionPad2dF32, []any{iota32(2, 2, 3), dims{2, 0, 1, 0}}, dims{2, 3, 5},
