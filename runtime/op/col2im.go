@@ -85,17 +85,32 @@ func (w *window) track(k, n int) track {
 	return track{k*int(w.dilation) - int(w.pad), int(w.stride), int(w.out(nil, int64(n))), n}
 }
 
+// at is the place of window i, inside are the windows from lo to hi, which lie inside of the n elements.
+func (t *track) at(i int) int { return t.first + i*t.step }
+
+func (t *track) inside() (lo, hi int) {
+	lo = max(0, (t.step-1-t.first)/t.step)
+	return lo, max(lo, min(t.count, (t.n-t.first+t.step-1)/t.step))
+}
+
 // addColumns adds column to the plane where rows and cols are inside of it.
 func addColumns[T float](plane, column []T, rows, cols track) {
-	for i := range rows.count {
-		h := rows.first + i*rows.step
-		if h < 0 || h >= rows.n {
+	top, bottom := rows.inside()
+	lo, hi := cols.inside()
+	if lo == hi {
+		return
+	}
+	for i := top; i < bottom; i++ {
+		line, x := plane[rows.at(i)*cols.n:][:cols.n][cols.at(lo):], column[i*cols.count:][lo:hi]
+		if cols.step == 1 {
+			line = line[:len(x)]
+			for k, v := range x {
+				line[k] += v
+			}
 			continue
 		}
-		for j := range cols.count {
-			if w := cols.first + j*cols.step; w >= 0 && w < cols.n {
-				plane[h*cols.n+w] += column[i*cols.count+j]
-			}
+		for k, v := range x {
+			line[k*cols.step] += v
 		}
 	}
 }

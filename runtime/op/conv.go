@@ -161,10 +161,17 @@ func turnsConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 // fewPositions is how many positions an image has at most that are too few for vectors along them.
 const fewPositions = 8
 
-// outerConvolution reports a convolution of groups with windows along positions, by vector kernels.
+// outerConvolution reports a convolution by vector kernels that wants the channels outermost: of groups with windows along positions, or
+// transposed and without phases.
 func outerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 	w := args[convWeight].Tensor
-	return hasVectors(w, out, t) && args[convTransposed].Int == 0 && args[convGroups].Int > 1 && w.Sizes[1] > 1 && w.Sizes[w.Rank()-1] > 1
+	if !hasVectors(w, out, t) {
+		return false
+	}
+	if args[convTransposed].Int != 0 {
+		return !innerConvolution(args, out, t)
+	}
+	return args[convGroups].Int > 1 && w.Sizes[1] > 1 && w.Sizes[w.Rank()-1] > 1
 }
 
 // hasVectors reports whether vector kernels compute a convolution with weights w, of two dimensions at most and of a batch: of Float, or
@@ -224,7 +231,7 @@ func (c *conv) convLayout() string {
 	case c.depthwise():
 		return "depthwise"
 	case c.byRows() && c.transposed:
-		return "transposed rows"
+		return "columns"
 	case c.byRows():
 		return "rows"
 	case c.phased():
@@ -262,6 +269,10 @@ func packConv[T number](dst []T, c *conv, w *tensor.Tensor) {
 		packPhases(dst, c, x, &s)
 		return
 	}
+	if c.byRows() && c.transposed {
+		packColumns(dst, c, x, &s)
+		return
+	}
 	if c.byRows() {
 		packRows(dst, c, x, &s)
 		return
@@ -293,14 +304,22 @@ func packRows[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int) {
 	for o := range c.out.channels {
 		for r := range c.depth() {
 			ci, at := r/c.taps(), c.tapOffset(r%c.taps(), s)
-			if c.transposed {
-				at += (o/c.outPer*c.inPer+ci)*s[0] + o%c.outPer*s[1]
-			} else {
-				at += o*s[0] + ci*s[1]
-			}
-			dst[r] = x[at]
+			dst[r] = x[at+o*s[0]+ci*s[1]]
 		}
 		dst = dst[c.depth():]
+	}
+}
+
+// packColumns writes for each output channel and tap of a transposed convolution its row of the input channels.
+func packColumns[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int) {
+	for o := range c.out.channels {
+		for t := range c.taps() {
+			at := c.tapOffset(t, s) + o/c.outPer*c.inPer*s[0] + o%c.outPer*s[1]
+			for ci := range c.inPer {
+				dst[ci] = x[at+ci*s[0]]
+			}
+			dst = dst[c.inPer:]
+		}
 	}
 }
 
@@ -538,6 +557,8 @@ func convVectors(call *Call, j *convJob[float32]) (bool, error) {
 		return true, convWinograd(call, j)
 	case j.depthwise():
 		return vectorLines(call, j)
+	case j.byRows() && j.transposed:
+		return true, convColumns(call, j)
 	case j.byRows():
 		return true, convRows(call, j)
 	case j.segmented():

@@ -22,49 +22,65 @@ type rowsJob struct {
 
 // convRows computes a convolution by the rows of its weights, image by image.
 func convRows(call *Call, j *convJob[float32]) error {
-	r := rowsJob{convJob: *j}
-	r.workers = 1
-	if call.Parallel != nil && j.work()/max(1, j.out.batch) >= gemmParallelMin {
-		r.workers = convWorkers
-	}
-	var err error
-	r.planes, r.padded = phasesOf(&j.conv)
-	if r.padded && r.scatters() {
-		if r.offsets, err = tempOf[int64](call, j.depth()); err != nil {
-			return err
-		}
-	} else if r.panels, err = tempOf[float32](call, r.workers*j.cols*j.depth()); err != nil {
+	k := keep[rowsJob](call)
+	r := &k.job
+	*r = rowsJob{convJob: *j}
+	if err := r.layOut(call); err != nil {
 		return err
-	}
-	if r.taps, err = tempOf[int64](call, j.taps()); err != nil {
-		return err
-	}
-	for k := range r.taps {
-		r.taps[k] = int64(r.planes.tap(k))
-	}
-	if r.padded && !r.asItLies() {
-		if r.space, err = tempOf[float32](call, j.in.channels*r.planes.space()); err != nil {
-			return err
-		}
-		clear(r.space)
-	}
-	units := r.workers
-	if r.offsets != nil {
-		r.fillOffsets()
-		units = r.units()
 	}
 	for n := range j.out.batch {
-		r.x, r.y = j.x[n*j.in.sn:], j.y[n*j.out.sn:]
-		if r.space != nil {
-			r.fill(call)
-		}
-		if r.workers == 1 {
-			r.parts(0, units)
-		} else {
-			share(call, &r, units, 1)
-		}
+		r.product(call, j.x[n*j.in.sn:], j.y[n*j.out.sn:], k.run)
 	}
 	return nil
+}
+
+// layOut decides all that depends on sizes alone, and makes room.
+func (j *rowsJob) layOut(call *Call) (err error) {
+	j.workers = 1
+	if call.Parallel != nil && j.work()/max(1, j.out.batch) >= gemmParallelMin {
+		j.workers = convWorkers
+	}
+	j.planes, j.padded = phasesOf(&j.conv)
+	if j.padded && j.scatters() {
+		if j.offsets, err = tempOf[int64](call, j.depth()); err != nil {
+			return err
+		}
+	} else if j.panels, err = tempOf[float32](call, j.workers*j.cols*j.depth()); err != nil {
+		return err
+	}
+	if j.taps, err = tempOf[int64](call, j.conv.taps()); err != nil {
+		return err
+	}
+	for k := range j.taps {
+		j.taps[k] = int64(j.planes.tap(k))
+	}
+	if j.padded && !j.asItLies() {
+		if j.space, err = tempOf[float32](call, j.in.channels*j.planes.space()); err != nil {
+			return err
+		}
+		clear(j.space)
+	}
+	if j.offsets != nil {
+		j.fillOffsets()
+	}
+	return nil
+}
+
+// product computes image y of image x. run is parts, for call.
+func (j *rowsJob) product(call *Call, x, y []float32, run func(lo, hi int)) {
+	j.x, j.y = x, y
+	if j.space != nil {
+		j.fill(call, run)
+	}
+	units := j.workers
+	if j.offsets != nil {
+		units = j.units()
+	}
+	if j.workers == 1 {
+		j.parts(0, units)
+	} else {
+		call.Parallel(units, 1, run)
+	}
 }
 
 // asItLies reports that the planes are those of the input.
@@ -81,12 +97,12 @@ func (j *rowsJob) planeStep() int {
 }
 
 // fill makes x the padded planes of its channels.
-func (j *rowsJob) fill(call *Call) {
+func (j *rowsJob) fill(call *Call, run func(lo, hi int)) {
 	j.pads = true
 	if j.workers == 1 {
 		j.parts(0, j.in.channels)
 	} else {
-		share(call, j, j.in.channels, max(1, parallelGrain/max(1, j.planes.space())))
+		call.Parallel(j.in.channels, max(1, parallelGrain/max(1, j.planes.space())), run)
 	}
 	j.x, j.pads = j.space, false
 }
@@ -207,15 +223,6 @@ func (j *rowsJob) unfoldTap(row, plane []float32, at, tap triple) {
 
 // unfoldLine writes what output positions from w on see of a line of the input through tap kw.
 func (j *rowsJob) unfoldLine(row, line []float32, w, kw int) {
-	if j.transposed {
-		for i := range row {
-			row[i] = 0
-			if s := j.source(2, w+i, kw); s >= 0 {
-				row[i] = line[s]
-			}
-		}
-		return
-	}
 	stride := j.stride[2]
 	from := w*stride - j.pad[2] + kw*j.dilation[2]
 	lo := min(len(row), max(0, (stride-1-from)/stride)) // the first position inside
