@@ -25,7 +25,11 @@ type Tile struct {
 	More        uintptr  // how many blocks of as many rows follow, which are computed in the same way; each fetches the same from Ahead. Run may change it
 	leftAt      uintptr  // bytes from Left to the block that is being computed, and from Out
 	outAt       uintptr
+	Lacks       uint32 // a bit for each column that Start and Out do not have, if Gemm.Partial; else, and in scattered tiles, 0
 }
+
+// Lacking is Tile.Lacks of a panel with this many columns.
+func Lacking(cols int) uint32 { return ^uint32(0) << cols }
 
 // AheadOf is how many float32 a tile of this depth fetches that has a Tile.Ahead.
 func AheadOf(depth int) int { return depth / 4 * 32 }
@@ -40,6 +44,9 @@ type Gemm struct {
 	Rows, Cols, Narrow int
 	tier               Tier
 }
+
+// Partial reports whether tiles can leave out columns of their panel.
+func (g *Gemm) Partial() bool { return g.tier.float() == AVX512 }
 
 // RowPanels is how many panels RunRow takes; the generator's rowPanels.
 const RowPanels = 4

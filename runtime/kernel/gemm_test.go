@@ -48,11 +48,12 @@ type product struct {
 	low, high                       float32
 	starts                          int // 0: a row for all, 1: a row each, 2: a number each
 	more                            int // blocks of as many rows that follow
+	lacks                           int // columns
 }
 
 func (p product) String() string {
-	return fmt.Sprintf("%dx%dx%d gap %d pad %d skip %d starts %d narrow %v scatter %d more %d", p.rows, p.segments, p.depth, p.gap, p.pad, p.skip, p.starts,
-		p.narrow, p.scatter, p.more)
+	return fmt.Sprintf("%dx%dx%d gap %d pad %d skip %d starts %d narrow %v scatter %d more %d lacks %d", p.rows, p.segments, p.depth, p.gap, p.pad, p.skip, p.starts,
+		p.narrow, p.scatter, p.more, p.lacks)
 }
 
 func products(g *Gemm) (list []product) {
@@ -82,6 +83,15 @@ func products(g *Gemm) (list []product) {
 			product{rows: rows, depth: 9, segments: 2, low: -20, high: 20, starts: 2, more: 3},
 			product{rows: rows, depth: 9, segments: 1, low: -20, high: 20, starts: 2, scatter: 3, more: 3})
 	}
+	for lacks := 1; g.Partial() && lacks < g.Cols; lacks++ {
+		for _, rows := range []int{1, 5, g.Rows} {
+			list = append(list, product{rows: rows, depth: 9, segments: 1, low: -0.5, high: 1.5, lacks: lacks, more: lacks % 3},
+				product{rows: rows, depth: 5, segments: 2, pad: 1, low: -inf, high: inf, starts: 1 + lacks%2, lacks: lacks})
+			if lacks < g.Narrow {
+				list = append(list, product{rows: rows, depth: tileMost + 3, segments: 1, low: -20, high: 20, lacks: lacks, narrow: true})
+			}
+		}
+	}
 	return list
 }
 
@@ -101,21 +111,25 @@ func checkProduct(t *testing.T, g *Gemm, p product) {
 	if p.narrow {
 		cols, run = g.Narrow, g.RunNarrow
 	}
-	stride, outStride, rows := p.segments*(p.depth+p.gap)+1, cols+p.pad, p.rows*(p.more+1)
+	has := cols - p.lacks
+	stride, outStride, rows := p.segments*(p.depth+p.gap)+1, has+p.pad, p.rows*(p.more+1)
 	left := guarded(r, rows*stride)
 	panel := guarded(r, p.segments*(p.depth+p.skip)*cols)
-	out := guarded(r, (rows-1)*outStride+cols)
+	out := guarded(r, (rows-1)*outStride+has)
 	for i := range out {
 		out[i] = guard
 	}
-	starts, startStride := guarded(r, rows*cols), 0
+	starts, startStride := guarded(r, rows*has), 0
 	if p.starts == 1 {
-		startStride = cols
+		startStride = has
 	}
 	tile := &Tile{Left: unsafe.SliceData(left), Stride: uintptr(stride * 4), Panel: unsafe.SliceData(panel), Out: &out[0], OutStride: uintptr(outStride * 4),
 		Depth: uintptr(p.depth), Segments: uintptr(p.segments), Gap: uintptr(p.gap * 4), PanelGap: uintptr(p.skip * cols * 4), Start: &starts[0], StartStride: uintptr(startStride * 4), Low: p.low, High: p.high, More: uintptr(p.more)}
 	if p.starts == 2 {
 		tile.RowStart = tile.Start
+	}
+	if p.lacks > 0 {
+		tile.Lacks = Lacking(has)
 	}
 	at := func(k int) int { return k * cols }
 	if p.scatter != 0 {
@@ -133,7 +147,7 @@ func checkProduct(t *testing.T, g *Gemm, p product) {
 	}
 	for i, got := range out {
 		row, c := i/outStride, i%outStride
-		if c >= cols {
+		if c >= has {
 			if got != guard {
 				t.Fatalf("row %d: a value between the rows is changed", row)
 			}

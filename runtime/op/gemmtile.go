@@ -42,7 +42,7 @@ func (s *strip) startAt(bias []float32) {
 func (s *strip) rows(count, n int) {
 	for {
 		tile, tiles := min(n, count), 1
-		if s.fetch(); s.Ahead == nil && s.cols == s.width {
+		if s.fetch(); s.Ahead == nil && s.whole() {
 			tiles = count / tile
 		}
 		s.More = uintptr(tiles - 1)
@@ -60,9 +60,18 @@ func behind(p *float32, n int, stride uintptr) *float32 {
 	return (*float32)(unsafe.Add(unsafe.Pointer(p), uintptr(n)*stride))
 }
 
+// whole reports that tiles write what a row has of the panel, and nothing beside it.
+func (s *strip) whole() bool {
+	if s.cols == s.width || s.micro.Partial() {
+		s.Lacks = kernel.Lacking(s.cols)
+		return true
+	}
+	return false
+}
+
 // run computes tiles of this many rows, or one whose results do not fill the panel and go through a buffer.
 func (s *strip) run(rows int) {
-	if s.cols == s.width {
+	if s.whole() {
 		s.call(&s.Tile, rows)
 		return
 	}

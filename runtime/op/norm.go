@@ -268,26 +268,52 @@ func offsetOf(m *tensor.Meta, s *[tensor.MaxRank]int, i int) (at int) {
 
 // runBatchNormNoStats normalizes by the batch's own mean and variance.
 func runBatchNormNoStats[T number](c *Call, _ State) error {
-	in := c.Args[0].Tensor
 	w, b := weightAndBias[T](c, 1, 2)
-	x, o, eps := elems[T](in), elems[T](c.Out[0]), c.Args[5].Scalar()
-	means, rstds := elems[T](c.Out[1]), elems[T](c.Out[2])
-	for want := range means {
-		var sum, squares, count float64
-		each := func(f func(k int)) {
-			eachChannel(&in.Meta, func(ch, start, step, n int) {
-				for i := 0; ch == want && i < n; i++ {
-					f(start + i*step)
-				}
-			})
-		}
-		each(func(k int) { sum, count = sum+float64(x[k]), count+1 })
-		mean := sum / count
-		each(func(k int) { d := float64(x[k]) - mean; squares += float64(d * d) })
-		rstd := 1 / math.Sqrt(squares/count+eps)
-		means[want], rstds[want] = T(mean), T(rstd)
-		scale, shift := channelAffine(w, b, want, mean, rstd)
-		each(func(k int) { o[k] = T(float64(float64(x[k])*scale) + shift) })
+	x, o, err := plainPair[T](c)
+	if err != nil || len(x) == 0 {
+		return err
 	}
+	n := momentNorm[T]{o: o, x: x, w: w, b: b, means: elems[T](c.Out[1]), rstds: elems[T](c.Out[2]), eps: c.Args[5].Scalar(), tier: c.Tier}
+	n.images = int(c.Args[0].Tensor.Sizes[0])
+	if (w != nil && len(w) != len(n.means)) || (b != nil && len(b) != len(n.means)) {
+		return errSizes
+	}
+	if size := len(x) / len(n.means); parallel(c, rowCost*len(x)) {
+		share(c, &n, len(n.means), max(1, parallelGrain/rowCost/max(1, size)))
+	} else {
+		n.parts(0, len(n.means))
+	}
+	finish(c, o)
 	return nil
+}
+
+// momentNorm normalizes channels by what they are in all images.
+type momentNorm[T number] struct {
+	o, x, w, b   []T
+	means, rstds []T // of each channel
+	images       int
+	eps          float64
+	tier         kernel.Tier
+}
+
+// parts normalizes channels lo to hi.
+func (n *momentNorm[T]) parts(lo, hi int) {
+	channels, size := len(n.means), len(n.x)/len(n.means)
+	run := size / n.images
+	for ch := lo; ch < hi; ch++ {
+		var sum, squares float64
+		for at := ch * run; at < len(n.x); at += channels * run {
+			sum += sumRow(n.tier, n.x[at:at+run])
+		}
+		mean := sum / float64(size)
+		for at := ch * run; at < len(n.x); at += channels * run {
+			squares += squaresRow(n.tier, n.x[at:at+run], mean)
+		}
+		rstd := 1 / math.Sqrt(squares/float64(size)+n.eps)
+		n.means[ch], n.rstds[ch] = T(mean), T(rstd)
+		scale, shift := channelAffine(n.w, n.b, ch, mean, rstd)
+		for at := ch * run; at < len(n.x); at += channels * run {
+			scaleRow(n.tier, n.o[at:at+run], n.x[at:at+run], scale, shift)
+		}
+	}
 }

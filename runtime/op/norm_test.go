@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
+	threads "github.com/rules-pte/rules_pte/runtime/parallel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -112,4 +113,69 @@ func TestConvolutionArguments(t *testing.T) {
 			t.Errorf("%s: Prepare takes it", name)
 		}
 	}
+}
+
+// TestBatchMoments normalizes by the means and variances of the images themselves, held against the definition: in both orders, on one
+// thread and on several, which give the same bits.
+func TestBatchMoments(t *testing.T) {
+	pool := threads.New(3)
+	defer pool.Close()
+	r := rand.New(rand.NewSource(1))
+	for _, sizes := range []dims{{1, 70, 40, 41}, {3, 5, 7, 9}, {1, 300, 2}, {40, 33}, {2, 1, 3, 4, 5}} {
+		x, w, b := gauss(r, sizes...), gauss(r, sizes[1]), gauss(r, sizes[1])
+		want, means := momentsOf(elems[float32](x), elems[float32](w), elems[float32](b), int(sizes[0]), int(sizes[1]))
+		var bits []float32
+		for _, tier := range kernel.Tiers() {
+			bits = nil
+			for _, x := range []*tensor.Tensor{x, ordered(x, lastOrder(len(sizes), true)...)} {
+				for _, env := range []*Env{{Temp: new(Temp)}, {Temp: new(Temp), Parallel: pool.Run, Threads: 3}} {
+					v := invokerOf(t, &NativeBatchNormLegitNoStatsF32, env, vals(x, w, b, true, 0.1, 1e-5), Options{Tier: tier}, 0)
+					if err := errors.Join(v.Call(), v.Call()); err != nil {
+						t.Fatal(err)
+					}
+					got := plain[float32](v.Outs[0])
+					if bits == nil {
+						bits = got
+					}
+					for i := range want {
+						if math.Abs(float64(got[i])-want[i]) > 1e-5*(1+math.Abs(want[i])) || got[i] != bits[i] {
+							t.Fatalf("%v, %v: element %d = %v, want %v", sizes, tier, i, got[i], want[i])
+						}
+					}
+					for i, m := range means {
+						if got := elems[float32](v.Outs[1])[i]; math.Abs(float64(got)-m) > 1e-6 {
+							t.Errorf("%v, %v: mean %d = %v, want %v", sizes, tier, i, got, m)
+						}
+					}
+				}
+			}
+		}
+	}
+	args := vals(gauss(r, 1, 3, 2), gauss(r, 2), nil, true, 0.1, 1e-5)
+	v := invokerOf(t, &NativeBatchNormLegitNoStatsF32, &Env{Temp: new(Temp)}, args, Options{}, 0)
+	if err := v.Call(); !errors.Is(err, errSizes) {
+		t.Errorf("two weights of three channels: %v", err)
+	}
+}
+
+// momentsOf are x normalized channel by channel, and the means.
+func momentsOf(x, w, b []float32, images, channels int) (o, means []float64) {
+	o = make([]float64, len(x))
+	run := len(x) / images / channels
+	for ch := range channels {
+		var sum, squares float64
+		each := func(f func(k int)) {
+			for i := range images * run {
+				f((i/run*channels+ch)*run + i%run)
+			}
+		}
+		each(func(k int) { sum += float64(x[k]) })
+		mean := sum / float64(images*run)
+		each(func(k int) { squares += (float64(x[k]) - mean) * (float64(x[k]) - mean) })
+		each(func(k int) {
+			o[k] = (float64(x[k])-mean)/math.Sqrt(squares/float64(images*run)+1e-5)*float64(w[ch]) + float64(b[ch])
+		})
+		means = append(means, mean)
+	}
+	return o, means
 }

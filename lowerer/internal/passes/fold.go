@@ -118,7 +118,7 @@ func foldable(n *exir.Node, state map[*exir.Value]bool) bool {
 		if v == nil || !v.Spec.Static() {
 			return false
 		}
-		out += v.Spec.Nbytes()
+		out = max(out, v.Spec.Nbytes())
 	}
 	return out <= max(in, foldLimit)
 }

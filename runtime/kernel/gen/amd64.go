@@ -223,6 +223,29 @@ func (r *x86Rows) load(v vec, row, off int) { r.m.line("VMOVUPS %s, %s", r.at(ro
 
 func (r *x86Rows) store(row, off int, v vec) { r.m.line("VMOVUPS %s, %s", r.m.v(v), r.at(row, off)) }
 
+func (m *x86) masks(p ptr, off, n int) {
+	for j := 0; m.wide && j < n; j++ {
+		m.line("KMOVW %d(%s), K%d", off+2*j, m.p(p), j+1)
+		m.line("KNOTW K%d, K%[1]d", j+1)
+	}
+}
+
+func (r *x86Rows) loadPart(v vec, row, off, j int) {
+	if !r.m.wide {
+		r.load(v, row, off)
+		return
+	}
+	r.m.line("VMOVUPS.Z %s, K%d, %s", r.at(row, off), j+1, r.m.v(v))
+}
+
+func (r *x86Rows) storePart(row, off int, v vec, j int) {
+	if !r.m.wide {
+		r.store(row, off, v)
+		return
+	}
+	r.m.line("VMOVUPS %s, K%d, %s", r.m.v(v), j+1, r.at(row, off))
+}
+
 func (r *x86Rows) advance(n int) {
 	for _, b := range r.base {
 		r.m.add(b, n)

@@ -184,6 +184,10 @@ func (r *neonRows) fmaNumber(acc, x vec, row, off int, t vec) {
 func (r *neonRows) load(v vec, row, off int)  { r.m.load(v, r.base[row], off) }
 func (r *neonRows) store(row, off int, v vec) { r.m.store(r.base[row], off, v) }
 
+func (m *neon) masks(ptr, int, int)                      {}
+func (r *neonRows) loadPart(v vec, row, off, _ int)      { r.load(v, row, off) }
+func (r *neonRows) storePart(row, off int, v vec, _ int) { r.store(row, off, v) }
+
 func (r *neonRows) advance(n int) {
 	for _, b := range r.base {
 		r.m.add(b, n)

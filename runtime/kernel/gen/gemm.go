@@ -42,6 +42,7 @@ const (
 	tileMore        = 120
 	tileLeftAt      = 128
 	tileOutAt       = 136
+	tileLacks       = 144
 )
 
 // unroll is how many steps of the inner loop are written out.
@@ -96,6 +97,9 @@ func gemmF32(m machine, mr, nv int) {
 
 func (g *gemm) write(name string) {
 	g.begin(rowsName(name, g, g.mr), "Tile")
+	if g.partial() {
+		g.masks(args, tileLacks, g.nv)
+	}
 	if g.blocks() {
 		g.label("block")
 	}
@@ -107,6 +111,9 @@ func (g *gemm) write(name string) {
 
 // blocks reports whether the rows that follow may be computed by the same call.
 func (g *gemm) blocks() bool { return !g.scattered && g.half == "" }
+
+// partial reports whether a row may lack columns, on machines that can leave out lanes.
+func (g *gemm) partial() bool { return g.blocks() }
 
 // again goes to the next block of rows, if there is one.
 func (g *gemm) again() {
@@ -198,7 +205,11 @@ func (g *gemm) startSums() {
 	rows := g.rows(start, stride, g.mr, left)
 	for r := range g.mr {
 		for j := range g.nv {
-			rows.load(g.acc(r, j), r, j*g.width())
+			if g.partial() {
+				rows.loadPart(g.acc(r, j), r, j*g.width(), j)
+			} else {
+				rows.load(g.acc(r, j), r, j*g.width())
+			}
 		}
 	}
 	g.label("started")
@@ -262,7 +273,11 @@ func (g *gemm) finish() {
 	for r := range g.mr {
 		for j := range g.nv {
 			g.clamp(g.acc(r, j), lo, hi)
-			rows.store(r, j*g.width(), g.acc(r, j))
+			if g.partial() {
+				rows.storePart(r, j*g.width(), g.acc(r, j), j)
+			} else {
+				rows.store(r, j*g.width(), g.acc(r, j))
+			}
 		}
 	}
 }

@@ -93,6 +93,9 @@ type machine interface {
 	// beside writes the instructions that emit writes for 0 to n-1, where it can those of each in turn.
 	beside(n int, emit func(i int))
 
+	// masks gets, from memory, which lanes of the first n vectors of a row the partial loads and stores of rows leave out: 16 bits for
+	// each. Machines that cannot leave out any have all.
+	masks(p ptr, off, n int)
 	// rows addresses n rows, of which the first is at p and each is stride behind the one before.
 	// It may take the registers from free on.
 	rows(p, stride ptr, n int, free ptr) rows
@@ -117,6 +120,9 @@ type rows interface {
 	fmaNumber(acc, x vec, row, off int, t vec)
 	load(v vec, row, off int)
 	store(row, off int, v vec)
+	// loadPart and storePart are of the lanes that vector j of a row has; see machine.masks. The others load as zero.
+	loadPart(v vec, row, off, j int)
+	storePart(row, off int, v vec, j int)
 	// advance moves all rows by n bytes, advancePtr by the bytes in p.
 	advance(n int)
 	advancePtr(p ptr)

@@ -362,6 +362,10 @@ func (r *wasmRows) fmaNumber(acc, x vec, row, off int, t vec) {
 func (r *wasmRows) load(v vec, row, off int)  { r.wasm.load(v, r.base[row], off) }
 func (r *wasmRows) store(row, off int, v vec) { r.wasm.store(r.base[row], off, v) }
 
+func (m *wasm) masks(ptr, int, int)                      {}
+func (r *wasmRows) loadPart(v vec, row, off, _ int)      { r.load(v, row, off) }
+func (r *wasmRows) storePart(row, off int, v vec, _ int) { r.store(row, off, v) }
+
 func (r *wasmRows) advance(n int) {
 	for _, b := range r.base {
 		r.add(b, n)
