@@ -53,6 +53,12 @@ var mapCases = []mapCase{
 		}
 		return ulps(3)(x, want)
 	}},
+	{"silu", one(SiluF32), func(x, _ float64) float64 { return float64(float32(x) * float32(sigmoid(x))) }, func(x, want float64) float64 {
+		if x < -87 {
+			return math.Abs(want) + 1e-35 // sigmoid is 0
+		}
+		return ulps(4)(x, want)
+	}},
 	{"tanh", one(TanhF32), func(x, _ float64) float64 { return math.Tanh(x) }, ulps(6)},
 	{"erf", one(ErfF32), func(x, _ float64) float64 { return math.Erf(x) }, func(_, want float64) float64 { return max(1e-6*math.Abs(want), math.SmallestNonzeroFloat32) }},
 	{"gelu", one(GeluF32), func(x, _ float64) float64 { return 0.5 * x * (1 + math.Erf(x*math.Sqrt2/2)) }, scaled(3e-7)},

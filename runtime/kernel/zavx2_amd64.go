@@ -206,6 +206,12 @@ func blockSigmoidAVX2(a *line)
 func oneSigmoidAVX2(a *line)
 
 //go:noescape
+func blockSiluAVX2(a *line)
+
+//go:noescape
+func oneSiluAVX2(a *line)
+
+//go:noescape
 func blockTanhAVX2(a *line)
 
 //go:noescape

@@ -314,6 +314,12 @@ func blockSigmoidAVX512(a *line)
 func oneSigmoidAVX512(a *line)
 
 //go:noescape
+func blockSiluAVX512(a *line)
+
+//go:noescape
+func oneSiluAVX512(a *line)
+
+//go:noescape
 func blockTanhAVX512(a *line)
 
 //go:noescape

@@ -202,6 +202,33 @@ func SigmoidF32(t Tier, o, x []float32) bool {
 	return true
 }
 
+// SiluF32 computes o[i] = x · Sigmoid of it, which is NaN for -Inf, and reports whether t has a kernel for it; o may be an operand.
+func SiluF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneSiluNEON(&l)
+			} else {
+				blockSiluNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
 // TanhF32 computes o[i] = tanh(x), within 6 ulp, and reports whether t has a kernel for it; o may be an operand.
 func TanhF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {

@@ -39,6 +39,11 @@ func SigmoidF32(t Tier, o, x []float32) bool {
 	return false
 }
 
+// SiluF32 computes o[i] = x · Sigmoid of it, which is NaN for -Inf, and reports whether t has a kernel for it; o may be an operand.
+func SiluF32(t Tier, o, x []float32) bool {
+	return false
+}
+
 // TanhF32 computes o[i] = tanh(x), within 6 ulp, and reports whether t has a kernel for it; o may be an operand.
 func TanhF32(t Tier, o, x []float32) bool {
 	return false

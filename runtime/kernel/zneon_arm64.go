@@ -242,6 +242,12 @@ func blockSigmoidNEON(a *line)
 func oneSigmoidNEON(a *line)
 
 //go:noescape
+func blockSiluNEON(a *line)
+
+//go:noescape
+func oneSiluNEON(a *line)
+
+//go:noescape
 func blockTanhNEON(a *line)
 
 //go:noescape

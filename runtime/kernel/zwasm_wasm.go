@@ -288,6 +288,18 @@ func oneSigmoidWASMImport(a unsafe.Pointer)
 
 func oneSigmoidWASM(a *line) { oneSigmoidWASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte blockSiluWASM
+//go:noescape
+func blockSiluWASMImport(a unsafe.Pointer)
+
+func blockSiluWASM(a *line) { blockSiluWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte oneSiluWASM
+//go:noescape
+func oneSiluWASMImport(a unsafe.Pointer)
+
+func oneSiluWASM(a *line) { oneSiluWASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte blockTanhWASM
 //go:noescape
 func blockTanhWASMImport(a unsafe.Pointer)

@@ -116,14 +116,17 @@ func TestFused(t *testing.T) {
 	defer pool.Close()
 	last := func(x *tensor.Tensor) *tensor.Tensor { return ordered(x, lastOrder(4, true)...) }
 	silu := []linkCase{{k: &SigmoidF32, args: []any{whole(0)}}, {k: &MulF32, args: []any{whole(0), made(0)}}}
+	curve := []linkCase{{k: &TanhF32, args: []any{whole(0)}}, {k: &MulF32, args: []any{whole(0), made(0)}}}
+	gated := []linkCase{silu[0], {k: &MulF32, args: []any{made(0), whole(0)}}, {k: &MulF32, args: []any{made(1), whole(1)}}}
+	shared := []linkCase{silu[0], silu[1], {k: &AddF32, args: []any{made(0), made(1), 1}}}
 	scaled := []linkCase{{k: &MulF32, args: []any{whole(0), whole(1)}}, {k: &AddF32, args: []any{made(0), whole(2), 2}}, {k: &TanhF32, args: []any{made(1)}}}
 	chosen := []linkCase{{k: &GtF32, args: []any{whole(0), whole(1)}}, {k: &LogicalNotBool, args: []any{made(0)}}, {k: &WhereSelfF32, args: []any{made(1), whole(0), whole(1)}}}
 	whole7 := append(hardswishOf(), linkCase{k: &AddF32, args: []any{made(3), whole(0), 1}}, linkCase{k: &ReluF32, args: []any{made(4)}})
 	for name, c := range map[string]fuseCase{
-		"one element":            {[]*tensor.Tensor{wave(1)}, silu, 2},
-		"no elements":            {[]*tensor.Tensor{wave(0, 3)}, silu, 2},
-		"some pieces":            {[]*tensor.Tensor{wave(5, 1001)}, silu, 2},
-		"several threads":        {[]*tensor.Tensor{wave(3, 77777)}, silu, 2},
+		"one element":            {[]*tensor.Tensor{wave(1)}, curve, 2},
+		"no elements":            {[]*tensor.Tensor{wave(0, 3)}, curve, 2},
+		"some pieces":            {[]*tensor.Tensor{wave(5, 1001)}, curve, 2},
+		"several threads":        {[]*tensor.Tensor{wave(3, 77777)}, curve, 2},
 		"by column":              {[]*tensor.Tensor{wave(50, 333), wave(333), wave(50, 333)}, scaled, 3},
 		"by few columns":         {[]*tensor.Tensor{wave(7777, 5), wave(5), wave(1, 5)}, scaled, 3},
 		"by long column":         {[]*tensor.Tensor{wave(3, 5000), wave(5000), wave(1)}, scaled, 3},
@@ -145,7 +148,11 @@ func TestFused(t *testing.T) {
 			{k: &SigmoidF32, args: []any{made(0)}}, {k: &ToDimOrderCopyF16, args: []any{made(1), false, nil}, to: tensor.Half}, {k: &MulF16, args: []any{made(2), whole(1)}}}, 4},
 		"half and bool": {rounded(tensor.Half, wave(60, 60), wave(60, 1)),
 			[]linkCase{{k: &GtF16, args: []any{whole(0), whole(1)}}, {k: &LogicalNotBool, args: []any{made(0)}}, {k: &WhereSelfF16, args: []any{made(1), whole(0), whole(1)}}}, 3},
-		"slope for all": {[]*tensor.Tensor{wave(2, 10, 40, 30), wave(1)}, preluOf(), 1},
+		"silu":               {[]*tensor.Tensor{wave(3, 7777)}, silu, 1},
+		"silu of one":        {[]*tensor.Tensor{wave(1)}, silu, 1},
+		"silu, and more":     {[]*tensor.Tensor{last(wave(2, 10, 40, 30)), wave(10, 1, 1)}, gated, 2},
+		"sigmoid read twice": {[]*tensor.Tensor{wave(3, 777)}, shared, 3},
+		"slope for all":      {[]*tensor.Tensor{wave(2, 10, 40, 30), wave(1)}, preluOf(), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, tier := range []kernel.Tier{kernel.Scalar, kernel.Best()} {

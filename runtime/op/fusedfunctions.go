@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -14,6 +15,9 @@ func (f *fused) simplify() {
 		parts := f.hardswish(k)
 		if parts == nil {
 			parts = f.prelu(k)
+		}
+		if parts == nil {
+			parts = f.silu(k)
 		}
 		f.drop(parts)
 		k -= len(parts)
@@ -50,6 +54,18 @@ func (f *fused) prelu(k int) (parts []int) {
 		if f.links[m].From[i] == f.links[g].From[0] {
 			f.become(k, preluTo, &f.links[g].Link, 0, &f.links[m].Link, 1-i)
 			return []int{min(g, m), max(g, m)}
+		}
+	}
+	return nil
+}
+
+// silu makes link k x·sigmoid(x), if it ends that. It gives the link that nobody needs any more.
+func (f *fused) silu(k int) (parts []int) {
+	for i := range 2 {
+		s := f.maker(k, i, "aten::sigmoid")
+		if s >= 0 && f.is(k, "aten::mul.Tensor") && f.links[s].From[0] == f.links[k].From[1-i] {
+			f.become(k, siluTo, &f.links[s].Link, 0, &f.links[s].Link, 0)
+			return []int{s}
 		}
 	}
 	return nil
@@ -136,5 +152,15 @@ func preluTo(t kernel.Tier, o, x, y []float32) {
 			v *= y[i*step]
 		}
 		o[i] = v
+	}
+}
+
+// siluTo computes o = x·sigmoid(x).
+func siluTo(t kernel.Tier, o, x, _ []float32) {
+	if kernel.SiluF32(t, o, x) {
+		return
+	}
+	for i, v := range x {
+		o[i] = v * scalarmath.Sigmoid(v)
 	}
 }

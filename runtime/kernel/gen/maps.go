@@ -37,15 +37,11 @@ var arithmetics = []mapped{
 		g.clamp(r[0], r[1], r[2])
 	}},
 	{name: "Exp", doc: "exp(x), within 2 ulp", operands: 1, registers: 6, constants: 3, emit: (*maps).exp},
-	{name: "Sigmoid", doc: "1/(1+exp(-x)), within 3 ulp down to x = -87, then 0", operands: 1, registers: 4, constants: 3, emit: func(g *maps, r []vec) {
-		if g.saturates() {
-			g.expOf(r, -1)
-		} else {
-			g.expShifted(r, -1)
-		}
-		g.with('+', r[0], r[0], 1, r[3])
-		g.inverse(r[1], r[0], r[2], lineTable, g.number(1))
-		g.copy(r[0], r[1])
+	{name: "Sigmoid", doc: "1/(1+exp(-x)), within 3 ulp down to x = -87, then 0", operands: 1, registers: 4, constants: 3, emit: (*maps).sigmoid},
+	{name: "Silu", doc: "x · Sigmoid of it, which is NaN for -Inf", operands: 1, registers: 5, constants: 3, emit: func(g *maps, r []vec) {
+		g.copy(r[4], r[0])
+		g.sigmoid(r)
+		g.arith('*', r[0], r[0], r[4])
 	}},
 	{name: "Tanh", doc: "tanh(x), within 6 ulp", operands: 1, registers: 5, constants: 4, emit: (*maps).tanh},
 	{name: "Erf", doc: "erf(x), within 1e-6 of the result", operands: 1, registers: 5, constants: 4, emit: (*maps).erf},
@@ -231,6 +227,18 @@ func (g *maps) parts(sign float64, x, n, p vec) {
 	g.nearest(n, x, lineTable, g.number(sign*math.Log2E), g.number(0x1.8p23), p)
 	g.plus(x, n, -sign*0.693359375, p)
 	g.plus(x, n, sign*2.12194440e-4, p)
+}
+
+// sigmoid takes 4 registers, the last one for constants.
+func (g *maps) sigmoid(r []vec) {
+	if g.saturates() {
+		g.expOf(r, -1)
+	} else {
+		g.expShifted(r, -1)
+	}
+	g.with('+', r[0], r[0], 1, r[3])
+	g.inverse(r[1], r[0], r[2], lineTable, g.number(1))
+	g.copy(r[0], r[1])
 }
 
 // expZero is where exp is 0.
