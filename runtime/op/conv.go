@@ -130,7 +130,7 @@ func plainOrder(m *tensor.Meta, spatial int) tensor.Meta {
 const leastInner = 8
 
 // innerConvolution is Def.Inner of convolutions: vectors run along the channels of those without groups, and of
-// depthwise ones, and of transposed ones that have phases. It looks at no size but those of the weights.
+// depthwise ones, of groups that fill vectors, and of transposed ones that have phases. It looks at no size but those of the weights.
 func innerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 	w := args[convWeight].Tensor
 	if !hasVectors(w, out, t) {
@@ -140,7 +140,7 @@ func innerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 		return w.Sizes[1] >= leastInner && hasPhases(args)
 	}
 	if groups := args[convGroups].Int; groups != 1 {
-		return w.Sizes[1] == 1 && w.Sizes[0] == groups && w.Sizes[0] >= leastInner
+		return w.Sizes[1] == 1 && w.Sizes[0] == groups && w.Sizes[0] >= leastInner || w.Sizes[1] > 1 && groups > 0 && fillsPanels(kernel.GemmF32(t), w.Sizes[0]/groups)
 	}
 	return w.Sizes[0] >= leastInner
 }
@@ -171,7 +171,7 @@ func outerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 	if args[convTransposed].Int != 0 {
 		return !innerConvolution(args, out, t)
 	}
-	return args[convGroups].Int > 1 && w.Sizes[1] > 1 && w.Sizes[w.Rank()-1] > 1
+	return args[convGroups].Int > 1 && w.Sizes[1] > 1 && w.Sizes[w.Rank()-1] > 1 && !innerConvolution(args, out, t)
 }
 
 // hasVectors reports whether vector kernels compute a convolution with weights w, of two dimensions at most and of a batch: of Float, or

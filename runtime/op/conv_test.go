@@ -79,6 +79,13 @@ var convCases = []convCase{
 	{"1-D of a position", dims{3, 40, 1}, dims{1, 40, 1}, dims{1}, dims{0}, dims{1}, dims{0}, false, 1},
 	{"2-D of few positions", dims{2, 9, 4, 3}, dims{5, 9, 2, 2}, dims{2, 1}, dims{0, 1}, dims{1, 1}, dims{0, 0}, false, 1},
 	{"2-D groups of few positions", dims{1, 12, 3, 6}, dims{9, 4, 3, 2}, dims{1, 2}, dims{1, 0}, dims{1, 1}, dims{0, 0}, false, 3},
+	{"2-D groups that fill vectors", dims{2, 48, 9, 27}, dims{48, 16, 3, 3}, dims{1, 1}, dims{1, 1}, dims{1, 1}, dims{0, 0}, false, 3},
+	{"2-D groups that fill some vectors", dims{1, 20, 15, 14}, dims{58, 10, 3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, dims{0, 0}, false, 2},
+	{"2-D groups of several panels", dims{1, 6, 7, 7}, dims{144, 3, 5, 3}, dims{1, 2}, dims{2, 1}, dims{1, 1}, dims{0, 0}, false, 2},
+	{"2-D dilated groups", dims{1, 64, 12, 40}, dims{64, 32, 3, 3}, dims{1, 1}, dims{2, 3}, dims{2, 3}, dims{0, 0}, false, 2},
+	{"2-D dilated both ways", dims{1, 9, 12, 15}, dims{32, 9, 3, 3}, dims{1, 1}, dims{2, 2}, dims{2, 2}, dims{0, 0}, false, 1},
+	{"1-D dilated", dims{2, 7, 60}, dims{48, 7, 5}, dims{1}, dims{8}, dims{4}, dims{0}, false, 1},
+	{"2-D windows beyond the image", dims{1, 32, 2, 3}, dims{32, 16, 3, 3}, dims{1, 1}, dims{3, 3}, dims{2, 2}, dims{0, 0}, false, 2},
 	{"2-D transposed groups of a position", dims{1, 6, 1, 1}, dims{6, 2, 1, 1}, dims{1, 1}, dims{0, 0}, dims{1, 1}, dims{0, 0}, true, 3},
 	{"no image", dims{0, 3, 5, 5}, dims{2, 3, 3, 3}, dims{1, 1}, dims{0, 0}, dims{1, 1}, dims{0, 0}, false, 1},
 }

@@ -1,11 +1,24 @@
 package op
 
+import "github.com/rules-pte/rules_pte/runtime/kernel"
+
 // segmented reports that the inputs of an output position are, for each row of the kernel, a run of elements that lie
-// one after another: so the tiles read the input itself.
+// one after another, or one for each tap of it: so the tiles read the input itself.
 func (c *conv) segmented() bool {
 	return c.micro != nil && c.channelsInner && !c.transposed && c.in.sc == 1 && c.out.sc == 1 &&
-		c.in.size[0] == 1 && c.out.size[0] == 1 && c.kernel[0] == 1 && c.pad[0] == 0 &&
-		(c.kernel[2] == 1 || c.dilation[2] == 1 && c.groups == 1)
+		c.in.size[0] == 1 && c.out.size[0] == 1 && c.kernel[0] == 1 && c.pad[0] == 0 && (!c.byTaps() || fillsPanels(c.micro, c.outPer))
+}
+
+// byTaps reports that the inputs which a row of the kernel sees do not lie one after another: those of a tap do.
+func (c *conv) byTaps() bool { return c.kernel[2] > 1 && (c.groups > 1 || c.dilation[2] > 1) }
+
+// fillsPanels reports whether tiles can go on with what they gave of n columns, and leave at most a quarter of their panels empty.
+func fillsPanels[N int | int64](g *kernel.Gemm, n N) bool {
+	width, rest := N(g.Cols), n%N(g.Cols)
+	if rest <= N(g.Narrow) {
+		width = N(g.Narrow)
+	}
+	return rest == 0 || (rest == width || g.Partial()) && 4*n >= 3*(n-rest+width)
 }
 
 // segments is a convolution that is segmented. Its work is cut into pieces: for every image and group a rectangle of
@@ -245,6 +258,12 @@ func (s *segments) block(t *strip, x, y, weights []float32, v, u *stretch) {
 	}
 	t.Gap = uintptr(s.dilation[1]*in.step[1]-depth) * run
 	t.PanelGap = uintptr((s.kernel[2]-u.taps())*s.inPer*t.width) * run
+	rows := 1 // of the kernel, that are computed one after another
+	if s.byTaps() && t.Depth > 0 {
+		rows = v.taps()
+		t.Depth, t.Segments, t.PanelGap = uintptr(s.inPer), uintptr(u.taps()), 0
+		t.Gap = uintptr(s.dilation[2]*in.step[2]-s.inPer) * run
+	}
 	t.Panel = at32(weights, min((v.lo*s.kernel[2]+u.lo)*s.inPer*t.width, len(weights)))
 	steps, outs, counts := [2]int{s.stride[1] * in.step[1], s.stride[2] * in.step[2]}, [2]int{out.step[1], out.step[2]}, [2]int{v.len(), u.len()}
 	long := 1
@@ -262,6 +281,33 @@ func (s *segments) block(t *strip, x, y, weights []float32, v, u *stretch) {
 	for i := range counts[1-long] {
 		t.Left = at32(x, from+i*steps[1-long])
 		t.Out = at32(y, to+i*outs[1-long])
-		t.rows(counts[long], n)
+		if rows > 1 {
+			s.stages(t, counts[long], n, rows)
+		} else {
+			t.rows(counts[long], n)
+		}
+	}
+}
+
+// stages computes this many rows by tiles of n, each in stages, one for each row of the kernel: it goes on with what the one before gave.
+func (s *segments) stages(t *strip, count, n, rows int) {
+	whole := *t
+	left, panel := uintptr(s.dilation[1]*s.in.step[1]*f32Size), uintptr(s.kernel[2]*s.inPer*t.width*f32Size)
+	for {
+		tile := min(n, count)
+		t.Low, t.High = kernel.Unclamped[0], kernel.Unclamped[1]
+		for r := range rows {
+			t.Left, t.Panel = behind(whole.Left, r, left), behind(whole.Panel, r, panel)
+			if r == rows-1 {
+				t.Low, t.High = whole.Low, whole.High
+			}
+			t.run(tile)
+			t.Start, t.StartStride = t.Out, t.OutStride
+		}
+		t.Panel, t.Start, t.StartStride = whole.Panel, whole.Start, 0
+		if count -= tile; count == 0 {
+			return
+		}
+		whole.Left, t.Out = behind(whole.Left, tile, whole.Stride), behind(t.Out, tile, whole.OutStride)
 	}
 }
