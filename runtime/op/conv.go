@@ -171,7 +171,7 @@ func outerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 	if args[convTransposed].Int != 0 {
 		return !innerConvolution(args, out, t)
 	}
-	return args[convGroups].Int > 1 && w.Sizes[1] > 1 && w.Sizes[w.Rank()-1] > 1 && !innerConvolution(args, out, t)
+	return args[convGroups].Int > 1 && w.Sizes[w.Rank()-1] > 1 && !innerConvolution(args, out, t)
 }
 
 // hasVectors reports whether vector kernels compute a convolution with weights w, of two dimensions at most and of a batch: of Float, or

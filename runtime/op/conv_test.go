@@ -84,6 +84,7 @@ var convCases = []convCase{
 	{"2-D groups of several panels", dims{1, 6, 7, 7}, dims{144, 3, 5, 3}, dims{1, 2}, dims{2, 1}, dims{1, 1}, dims{0, 0}, false, 2},
 	{"2-D dilated groups", dims{1, 64, 12, 40}, dims{64, 32, 3, 3}, dims{1, 1}, dims{2, 3}, dims{2, 3}, dims{0, 0}, false, 2},
 	{"2-D dilated both ways", dims{1, 9, 12, 15}, dims{32, 9, 3, 3}, dims{1, 1}, dims{2, 2}, dims{2, 2}, dims{0, 0}, false, 1},
+	{"2-D depthwise, two each", dims{2, 5, 17, 19}, dims{10, 1, 7, 7}, dims{2, 2}, dims{3, 3}, dims{1, 1}, dims{0, 0}, false, 5},
 	{"1-D dilated", dims{2, 7, 60}, dims{48, 7, 5}, dims{1}, dims{8}, dims{4}, dims{0}, false, 1},
 	{"2-D windows beyond the image", dims{1, 32, 2, 3}, dims{32, 16, 3, 3}, dims{1, 1}, dims{3, 3}, dims{2, 2}, dims{0, 0}, false, 2},
 	{"2-D transposed groups of a position", dims{1, 6, 1, 1}, dims{6, 2, 1, 1}, dims{1, 1}, dims{0, 0}, dims{1, 1}, dims{0, 0}, true, 3},

@@ -129,11 +129,12 @@ func (l *lines) part(worker int) {
 		Low: l.bounds[0], High: l.bounds[1]}
 	scratch := l.scratch[worker*l.space():][:l.space()]
 	var see sight
-	for i := total * worker / l.workers; i < total*(worker+1)/l.workers; i++ {
+	from := total * worker / l.workers
+	for i := from; i < total*(worker+1)/l.workers; i++ {
 		if l.channelsInner {
 			l.positions(t, &see, scratch, i/(o.size[0]*o.size[1]), i/o.size[1]%o.size[0], i%o.size[1])
 		} else {
-			l.channel(t, &see, i/o.channels, i%o.channels, scratch)
+			l.channel(t, &see, i/o.channels, i%o.channels, scratch, i == from)
 		}
 	}
 }
@@ -201,11 +202,13 @@ func (l *lines) windows(t *kernel.Taps, y []float32, see *sight, scratch []float
 	w.Run(l.tier, l.kernel[1], l.out.channels)
 }
 
-// channel computes all positions of output channel c of image n.
-func (l *lines) channel(t kernel.Taps, see *sight, n, c int, scratch []float32) {
+// channel computes all positions of output channel c of image n. Scratch has the planes of the channel before if that is not the first.
+func (l *lines) channel(t kernel.Taps, see *sight, n, c int, scratch []float32, first bool) {
 	o := &l.out
 	out := scratch[l.planes.space():]
-	spreadChannel(&l.planes, scratch, l.x[n*l.in.sn+c/l.outPer*l.in.sc:])
+	if first || c%l.outPer == 0 {
+		spreadChannel(&l.planes, scratch, l.x[n*l.in.sn+c/l.outPer*l.in.sc:])
+	}
 	for k := range l.taps() {
 		see.inputs[k] = at32(scratch, l.planes.tap(k))
 	}
