@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -284,5 +285,48 @@ func TestFoldListOutput(t *testing.T) {
 	}
 	if got := outs[1].Tensors[0]; len(got.Data) != got.Nbytes() {
 		t.Errorf("the member has %d bytes, want %d", len(got.Data), got.Nbytes())
+	}
+}
+
+// TestFoldIndex folds the index of a constant by constant places, whose sizes depend on no values; by a mask they do.
+func TestFoldIndex(t *testing.T) {
+	const indexName, addName = "aten::index.Tensor_out", "aten::add.out"
+	for name, c := range map[string]struct {
+		by    tensor.ScalarType
+		data  []byte
+		steps []string
+		want  []float32
+	}{
+		"places": {tensor.Int, []byte{2, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}, []string{addName}, []float32{13, 13, 11}},
+		"a mask": {tensor.Bool, []byte{1, 1, 1}, []string{indexName, addName}, []float32{11, 12, 13}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newMaker(rand.New(rand.NewPCG(1, 2)), 3)
+			constant := func(d tensor.ScalarType, data []byte) int32 {
+				v := g.tensor(d, 3)
+				g.constants = append(g.constants, data)
+				g.plan.Values[v].Tensor.DataBufferIdx = uint32(len(g.constants) - 1)
+				return v
+			}
+			x, one := g.input(), g.int(1)
+			table, by := constant(tensor.Float, tensor.Of([]float32{1, 2, 3}, 3).Data), constant(c.by, c.data)
+			list := g.add(pte.EValue{Type: pte.OptionalTensorList, Items: []int64{int64(by)}})
+			g.output(g.float(addName, false, x, g.float(indexName, false, table, list), one))
+			p := loadOf(t, g.finish(1), LoadOptions{Kernels: op.Kernels})
+			if got := stepNames(p); !slices.Equal(got, c.steps) {
+				t.Errorf("the steps are %v, want %v", got, c.steps)
+			}
+			inst := instanceOf(t, p)
+			defer inst.Close()
+			outs, err := inst.Method("forward").Run(context.Background(), Values(tensor.Of([]float32{10, 10, 10}, 3)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range c.want {
+				if got := op.NumberAt(outs[0].Tensor, i); float32(got) != want {
+					t.Errorf("result %d is %g, want %g", i, got, want)
+				}
+			}
+		})
 	}
 }

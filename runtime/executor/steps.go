@@ -406,7 +406,7 @@ func (m *method) prepare(s *step, def *op.Def, sig *op.Signature, missing *missi
 		missing.add(&missing.ops, s.name+" ("+key.String()+")")
 		return nil
 	}
-	s.stable = def.Tags&(op.DataDependent|op.ReadsData) == 0 && !m.changes(s)
+	s.stable = def.Tags&op.ReadsData == 0 && !def.DependsOnData(op.HasMask(args[min(1, len(args)):])) && !m.changes(s)
 	s.fixed = s.stable && m.fixed(s)
 	if err := m.checkSizes(s, def, args, outs); err != nil {
 		return err

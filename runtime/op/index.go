@@ -271,6 +271,12 @@ func (p *indexPlan) addPlaces(list []int, sizes []tensor.Dim, step int) {
 	v := broadcastMove(&tensor.Meta{Sizes: sizes}, &tensor.Meta{Sizes: p.sizes[:p.rank]})
 	var at [tensor.MaxRank]int
 	from := 0
+	if len(list) == len(p.at) { // nothing is broadcast
+		for i, x := range list {
+			p.at[i] += x * step
+		}
+		return
+	}
 	for i := range p.at {
 		p.at[i] += list[from] * step
 		for d := p.rank - 1; d >= 0; d-- {
@@ -336,6 +342,16 @@ func (p *indexPlan) move(self *tensor.Meta) (v strided, step int) {
 	return v, step
 }
 
+// HasMask reports whether a tensor among args, or in a list of them, is a mask.
+func HasMask(args []Value) bool {
+	for i := range args {
+		if t := args[i].Tensor; t != nil && isMask(t) || anyMask(args[i].Tensors) {
+			return true
+		}
+	}
+	return false
+}
+
 func anyMask(list []*tensor.Tensor) bool {
 	for _, t := range list {
 		if t != nil && isMask(t) {
@@ -365,12 +381,23 @@ func runIndex[T word](c *Call, _ State) error {
 	}
 	x, o := elems[T](self), elems[T](out)
 	v.normalize()
+	if step == 1 { // nothing lies inside of the indices
+		v.each(func(src, dst int) { take(o[dst:dst+len(p.at)], x[src:], p.at) })
+		return nil
+	}
 	for i, at := range p.at {
 		w := v
 		w.srcOff, w.dstOff = at, i*step
 		moveSlice(o, x, &w)
 	}
 	return nil
+}
+
+// take gives dst the elements of src at these places, of which there are as many.
+func take[T word](dst, src []T, places []int) {
+	for i, at := range places[:len(dst)] {
+		dst[i] = src[at]
+	}
 }
 
 // moveSlice is moveStrided of a normalized move.

@@ -4,7 +4,7 @@ package op
 var (
 	IndexTensor = Def{
 		Schema:     "aten::index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)",
-		Functional: "aten::index.Tensor", Infer: inferIndex, Tags: Core | DataDependent,
+		Functional: "aten::index.Tensor", Infer: inferIndex, Tags: Core | DataDependent | Masks,
 	}
 	IndexPut = Def{
 		Schema:     "aten::index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)",

@@ -2,8 +2,10 @@ package op
 
 import "github.com/rules-pte/rules_pte/runtime/tensor"
 
-// isMask reports whether t selects by truth instead of by place.
-func isMask(t *tensor.Tensor) bool { return t.DType == tensor.Bool || t.DType == tensor.Byte }
+// IsMask reports whether a tensor of this type selects by truth instead of by place.
+func IsMask(t tensor.ScalarType) bool { return t == tensor.Bool || t == tensor.Byte }
+
+func isMask(t *tensor.Tensor) bool { return IsMask(t.DType) }
 
 // inferMasked makes Out[0] the broadcast of argument 0 and the mask, argument 1.
 func inferMasked(c *Infer) error {

@@ -38,6 +38,8 @@ const (
 	// Ordered marks one whose kernels run as well with channels innermost as in row-major order, and give outs the order of the
 	// first argument, or that of the members if it is a list.
 	Ordered
+	// Masks marks a DataDependent one that is so only where a tensor behind its first argument is a mask, Bool or Byte.
+	Masks
 	// Copies marks one whose out has the elements of its first argument, in its own type and order.
 	Copies
 )
@@ -85,6 +87,12 @@ type Def struct {
 	// RTol is the relative tolerance in Float against PyTorch; 0 means equal bits are expected of
 	// integers and 1e-5 of floats.
 	RTol float64
+}
+
+// DependsOnData reports whether the sizes of what a call gives follow from values; masks says that a tensor behind its first
+// argument is a mask (IsMask).
+func (d *Def) DependsOnData(masks bool) bool {
+	return d.Tags&DataDependent != 0 && (masks || d.Tags&Masks == 0)
 }
 
 // Kind is the kind of a Value.

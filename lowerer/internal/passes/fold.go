@@ -91,10 +91,10 @@ func dequantized(v *exir.Value) *exir.Node {
 
 func foldable(n *exir.Node, state map[*exir.Value]bool) bool {
 	row := exir.LookupRow(n.Op.Name)
-	if row == nil || row.Def.Tags&(op.Random|op.DataDependent) != 0 || n.Op.Kind == "inplace" {
+	if row == nil || row.Def.Tags&op.Random != 0 || n.Op.Kind == "inplace" {
 		return false
 	}
-	in, constant := 0, true
+	in, constant, masks := 0, true, false
 	for i := range n.Args {
 		if n.Args[i].Kind == exir.ArgInt && isSymbolic(&n.Args[i]) {
 			return false
@@ -108,9 +108,10 @@ func foldable(n *exir.Node, state map[*exir.Value]bool) bool {
 				return
 			}
 			in = max(in, (*v).Spec.Nbytes())
+			masks = masks || i > 0 && op.IsMask((*v).Spec.DType)
 		})
 	}
-	if !constant {
+	if !constant || row.Def.DependsOnData(masks) {
 		return false
 	}
 	out := 0
