@@ -34,11 +34,16 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	branches, err := filepath.Abs("testdata/branches")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", UpdateScripts: os.Getenv("PTE_UPDATE") != "",
 		Setup: func(e *testscript.Env) error { // models, by name
 			e.Setenv("PT2", pt2)
 			e.Setenv("MODELS", models)
+			e.Setenv("BRANCHES", branches)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

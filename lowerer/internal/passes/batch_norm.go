@@ -1,13 +1,18 @@
 package passes
 
 import (
+	"slices"
+
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// The arguments of the operators that fuseBatchNorm reads.
+// The operators that fuseBatchNorm reads, and their arguments.
 const (
-	convWeight, convBias, convTransposed, convGroups = 1, 2, 6, 8
+	convolution = "aten::convolution"
+	batchNorm   = "aten::_native_batch_norm_legit_no_training"
+
+	convWeight, convBias, convStride, convPad, convDilation, convTransposed, convGroups = 1, 2, 3, 4, 5, 6, 8
 
 	normInput, normWeight, normBias, normMean, normVar, normEps = 0, 1, 2, 3, 4, 6
 )
@@ -19,10 +24,7 @@ const (
 //
 // The new weight and bias are nodes over constants, which fold-constants evaluates.
 func fuseBatchNorm(c *Context, m *exir.Method) error {
-	f := &normFuser{program: c.Program, state: stateOf(c.Program, m), users: map[*exir.Value]int{}}
-	if err := m.Graph.Walk(func(g *exir.Graph) error { f.count(g); return nil }); err != nil {
-		return err
-	}
+	f := newNormFuser(c.Program, m)
 	return m.Graph.Walk(f.fuse)
 }
 
@@ -30,6 +32,12 @@ type normFuser struct {
 	program *exir.Program
 	state   map[*exir.Value]bool
 	users   map[*exir.Value]int
+}
+
+func newNormFuser(p *exir.Program, m *exir.Method) normFuser {
+	f := normFuser{program: p, state: stateOf(p, m), users: map[*exir.Value]int{}}
+	_ = m.Graph.Walk(func(g *exir.Graph) error { f.count(g); return nil })
+	return f
 }
 
 // count adds g's uses of values, its outputs included.
@@ -75,53 +83,67 @@ func (f *normFuser) fuse(g *exir.Graph) error {
 	return b.Err
 }
 
-const batchNorm = "aten::_native_batch_norm_legit_no_training"
-
 // match is the convolution that takes over batch norm n, or nil.
 func (f *normFuser) match(n *exir.Node) *exir.Node {
 	if n.Op.Name != batchNorm || f.users[n.Outs[1]]+f.users[n.Outs[2]] > 0 {
 		return nil
 	}
 	conv := n.Args[normInput].Value.Node
-	if conv == nil || conv.Op.Name != "aten::convolution" || f.users[conv.Outs[0]] != 1 {
+	if conv == nil || conv.Op.Name != convolution || f.users[conv.Outs[0]] != 1 {
 		return nil
 	}
 	if conv.Args[convTransposed].Int != 0 && conv.Args[convGroups].Int != 1 {
 		return nil
 	}
 	dtype := conv.Outs[0].Spec.DType
-	if dtype != tensor.Float && dtype != tensor.Double || f.users[conv.Args[convWeight].Value] != 1 {
+	if !floating(dtype) || f.users[conv.Args[convWeight].Value] != 1 ||
+		!f.constants(dtype, conv.Args[convWeight:convBias+1]) || !f.constants(dtype, n.Args[normWeight:normVar+1]) {
 		return nil
-	}
-	args := append([]exir.Arg{conv.Args[convWeight], conv.Args[convBias]}, n.Args[normWeight:normVar+1]...)
-	for _, a := range args {
-		if a.Kind == exir.ArgValue && (a.Value.Const == nil || f.state[a.Value] || a.Value.Spec.DType != dtype) {
-			return nil
-		}
 	}
 	return conv
 }
 
+func floating(t tensor.ScalarType) bool { return t == tensor.Float || t == tensor.Double }
+
+// constants reports whether the tensors of args are constants of this type.
+func (f *normFuser) constants(dtype tensor.ScalarType, args []exir.Arg) bool {
+	return !slices.ContainsFunc(args, func(a exir.Arg) bool {
+		return a.Kind == exir.ArgValue && (a.Value.Const == nil || f.state[a.Value] || a.Value.Spec.DType != dtype)
+	})
+}
+
 // fusedArgs builds the weight and the bias of conv with norm.
 func fusedArgs(b *exir.Builder, conv, norm *exir.Node) (weight, bias exir.Arg) {
+	scale := normScale(b, norm)
+	w := conv.Args[convWeight].Value
+	dim := 0
+	if conv.Args[convTransposed].Int != 0 {
+		dim = 1
+	}
+	weight = exir.ToArg(b.Op("aten::mul.Tensor", w, alongChannels(b, scale, w.Spec.Rank(), dim)))
+	return weight, exir.ToArg(normShift(b, norm, scale, conv.Args[convBias].Value))
+}
+
+// alongChannels is a vector with so many dimensions, of which this one is not 1.
+func alongChannels(b *exir.Builder, v *exir.Value, rank, dim int) *exir.Value {
+	shape := ones(rank)
+	shape[dim] = int64(v.Spec.Sizes[0])
+	return b.Op("aten::view_copy", v, shape)
+}
+
+// normScale is by what norm multiplies each channel.
+func normScale(b *exir.Builder, norm *exir.Node) *exir.Value {
 	scale := b.Op("aten::rsqrt", b.Op("aten::add.Tensor", norm.Args[normVar].Value, norm.Args[normEps].Float))
 	if norm.Args[normWeight].Kind == exir.ArgValue {
 		scale = b.Op("aten::mul.Tensor", scale, norm.Args[normWeight].Value)
 	}
-	w := conv.Args[convWeight].Value
-	shape := make([]int64, w.Spec.Rank())
-	for i := range shape {
-		shape[i] = 1
-	}
-	channel := 0
-	if conv.Args[convTransposed].Int != 0 {
-		channel = 1
-	}
-	shape[channel] = scale.Spec.Sizes[0]
-	weight = exir.ToArg(b.Op("aten::mul.Tensor", w, b.Op("aten::view_copy", scale, shape)))
-	var shift *exir.Value
-	if mean := norm.Args[normMean].Value; conv.Args[convBias].Kind == exir.ArgValue {
-		shift = b.Op("aten::sub.Tensor", conv.Args[convBias].Value, mean)
+	return scale
+}
+
+// normShift is what norm makes of shift, nil for 0, which is added to each channel before.
+func normShift(b *exir.Builder, norm *exir.Node, scale, shift *exir.Value) *exir.Value {
+	if mean := norm.Args[normMean].Value; shift != nil {
+		shift = b.Op("aten::sub.Tensor", shift, mean)
 	} else {
 		shift = b.Op("aten::neg", mean)
 	}
@@ -129,5 +151,5 @@ func fusedArgs(b *exir.Builder, conv, norm *exir.Node) (weight, bias exir.Arg) {
 	if norm.Args[normBias].Kind == exir.ArgValue {
 		shift = b.Op("aten::add.Tensor", shift, norm.Args[normBias].Value)
 	}
-	return weight, exir.ToArg(shift)
+	return shift
 }

@@ -27,8 +27,6 @@ type Pass struct {
 	Name, Doc string
 	// Optional passes may be switched off in a spec.
 	Optional bool
-	// With is an optional pass that this one completes: it does not run without it.
-	With string
 	// Late passes run after the backends took their nodes.
 	Late bool
 	// Rest passes run only where nodes were offered to backends.
@@ -47,6 +45,8 @@ var Table = []Pass{
 		Needs: []Fact{CoreOps}, Breaks: []Fact{NoDeadCode}, Run: bodyConstants},
 	{Name: "dead-code", Doc: "removes nodes without users, and parameters that nothing reads",
 		Gives: []Fact{NoDeadCode}, Run: deadCode},
+	{Name: "merge-convolutions", Doc: "makes one convolution of those of one tensor whose results are added, with norms and multiples", Optional: true,
+		Needs: []Fact{CoreOps}, Breaks: []Fact{Folded}, Run: mergeConvolutions},
 	{Name: "fuse-batch-norm", Doc: "gives a convolution the weights of the batch norm behind it", Optional: true,
 		Needs: []Fact{CoreOps}, Breaks: []Fact{Folded}, Run: fuseBatchNorm},
 	{Name: "fold-constants", Doc: "turns nodes over constants into constant expressions, evaluated when packing", Optional: true,
