@@ -77,6 +77,7 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 	x, o, ints, bytes, sums := make([]float32, n), make([]float32, n), make([]int8, n), make([]uint8, n), make([]int32, n)
 	w := &Window{Rows: [WindowMost]*float32{&x[0], &x[0], &x[0]}, Weights: &x[0], Start: &x[0], Out: &o[0], Copy: &make([]float32, 10*maxLanes)[0], Stride: 128, Step: 128, Next: 128, Count: 16, Tap: 128}
 	large := &Window{Weights: &x[0], Start: &x[0], Out: &o[0], Copy: &make([]float32, (WindowMost*WindowMost+1)*maxLanes)[0], Stride: 128, Step: 128, Next: 128, Count: n/32 - WindowMost, Tap: 128}
+	wide := &Window{Rows: w.Rows, Weights: &x[0], Start: &x[0], Out: &o[0], Stride: 1024, Step: 1024, Next: 1024, Count: n/256 - 2, Tap: 1024}
 	for i := range large.Rows {
 		large.Rows[i] = &x[0]
 	}
@@ -118,6 +119,11 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 		"window": func(stop *atomic.Bool) {
 			for !stop.Load() {
 				w.Run(tier, 3, 32)
+			}
+		},
+		"wide window": func(stop *atomic.Bool) {
+			for !stop.Load() {
+				wide.Run(tier, 3, 256)
 			}
 		},
 		"large window": func(stop *atomic.Bool) {

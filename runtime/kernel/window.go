@@ -23,6 +23,9 @@ type Window struct {
 	Low, High float32
 	windowGroups
 	size, taps uintptr // rows, and products of a result
+	// Across channels: the bytes from the first position's inputs and results to those of the group, and from the first channel to those of
+	// a last vector, which overlaps the one before; or 0.
+	in, put, tail uintptr
 }
 
 // windowGroups is how the positions of a window are divided among its kernel's loops. Its layout is known to the generator.
@@ -63,6 +66,9 @@ func HasWindow(t Tier, size, channels int) bool {
 // Run computes the channels of all positions; HasWindow says for which size, channels and tier.
 func (w *Window) Run(t Tier, size, channels int) {
 	t = t.float()
+	if w.across(t, size, channels) {
+		return
+	}
 	most := uintptr(windowSums(size) / lanesOf(t))
 	if w.Count <= most {
 		w.positions(t, size, channels)
@@ -97,6 +103,47 @@ func (w *Window) positions(t Tier, size, channels int) {
 		w.from, w.blocks = uintptr(channels-lanes)*unsafe.Sizeof(w.Low), 1
 		w.run(t, size, by)
 	}
+}
+
+// The most weights and the fewest bytes of rows with which positions are computed group by group, for all channels: the weights stay in the
+// first-level cache, and the rows do not.
+const (
+	acrossWeights = 4 << 10
+	acrossRows    = 32 << 10
+)
+
+// across computes groups of positions one after the other, all channels of each, so that rows are read and written in the order of the
+// memory; the rest as positions does. It reports whether that is worth while.
+func (w *Window) across(t Tier, size, channels int) bool {
+	n := uintptr(windowGroup(t, size))
+	if !windowStreams(t, size) || size*size*channels > acrossWeights || uintptr(size)*w.Count*w.Step < acrossRows || w.Count < 3*n {
+		return false
+	}
+	p, lanes := *w, lanesOf(t)
+	by := p.divide(t, size)
+	if p.groups == 0 {
+		return false
+	}
+	p.from, p.blocks, p.back, p.againOut = 0, uintptr(channels/lanes), n*w.Step, n*w.Next
+	if channels%lanes != 0 {
+		p.tail = uintptr(channels-lanes) * unsafe.Sizeof(w.Low)
+	}
+	most := max(1, uintptr(windowSums(size)/(int(n)*channels)))
+	for left := p.groups; left > 0; left -= p.groups {
+		p.groups = min(left, most)
+		groups := p.groups
+		p.runAcross(t, size, by) // which counts groups down
+		p.groups = groups
+	}
+	rest := *w
+	if rest.Count %= n; rest.Count > 0 {
+		for i := range rest.Rows[:size] {
+			rest.Rows[i] = floatAt(rest.Rows[i], p.in)
+		}
+		rest.Out = floatAt(rest.Out, p.put)
+		rest.positions(t, size, channels)
+	}
+	return true
 }
 
 // divide makes groups for a kernel of t, and gives how many columns there are from a position to the next in that kernel.

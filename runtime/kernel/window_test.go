@@ -15,6 +15,7 @@ func TestWindow(t *testing.T) {
 			for _, c := range []struct{ channels, positions, step, dilation int }{
 				{1, 1, 1, 1}, {16, 7, 1, 1}, {19, 3, 2, 1}, {67, 5, 3, 1}, {21, 11, 1, 1}, {21, 13, 2, 1}, {1<<14 + 1, 2, 1, 1}, {33, windowMost/4 + 5, 1, 1},
 				{16, windowMost/4 + 5, 2, 1}, {19, 9, 1, 2}, {16, 9, 3, 3}, {21, 13, 6, 3},
+				{128, 42, 1, 1}, {93, 40, 2, 1}, {120, 38, 3, 1}, {67, 44, 2, 2}, {80, 2000, 1, 1}, // group by group, where there is a kernel for it
 			} {
 				if HasWindow(tier, size, c.channels) {
 					t.Run(fmt.Sprintf("%v/%d %+v", tier, size, c), func(t *testing.T) { checkWindow(t, tier, size, c.channels, c.positions, c.step, c.dilation) })

@@ -137,7 +137,13 @@ func largestX2AVX2(a *Largest)
 func window3By1F32AVX2(a *Window)
 
 //go:noescape
+func window3By1AcrossF32AVX2(a *Window)
+
+//go:noescape
 func window3By2F32AVX2(a *Window)
+
+//go:noescape
+func window3By2AcrossF32AVX2(a *Window)
 
 //go:noescape
 func window5By1F32AVX2(a *Window)

@@ -245,7 +245,13 @@ func largestX2AVX512(a *Largest)
 func window3By1F32AVX512(a *Window)
 
 //go:noescape
+func window3By1AcrossF32AVX512(a *Window)
+
+//go:noescape
 func window3By2F32AVX512(a *Window)
+
+//go:noescape
+func window3By2AcrossF32AVX512(a *Window)
 
 //go:noescape
 func window5By1F32AVX512(a *Window)

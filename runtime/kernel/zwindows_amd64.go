@@ -70,6 +70,73 @@ func windowHolds(t Tier, size int) bool {
 	return false
 }
 
+// windowStreams reports whether t has kernels that go across channels.
+func windowStreams(t Tier, size int) bool {
+	switch t.float() {
+	case AVX512:
+		switch size {
+		case 3:
+			return true
+		case 5:
+			return false
+		case 7:
+			return false
+		case 9:
+			return false
+		case 11:
+			return false
+		}
+	case AVX2:
+		switch size {
+		case 3:
+			return true
+		case 5:
+			return false
+		case 7:
+			return false
+		case 9:
+			return false
+		case 11:
+			return false
+		}
+	}
+	return false
+}
+
+// runAcross is run for a kernel that goes across channels, if windowStreams.
+//
+//go:noinline
+func (w *Window) runAcross(t Tier, size, by int) {
+	switch t.float() {
+	case AVX512:
+		switch size {
+		case 3:
+			if by == 2 {
+				window3By2AcrossF32AVX512(w)
+			} else {
+				window3By1AcrossF32AVX512(w)
+			}
+		case 5:
+		case 7:
+		case 9:
+		case 11:
+		}
+	case AVX2:
+		switch size {
+		case 3:
+			if by == 2 {
+				window3By2AcrossF32AVX2(w)
+			} else {
+				window3By1AcrossF32AVX2(w)
+			}
+		case 5:
+		case 7:
+		case 9:
+		case 11:
+		}
+	}
+}
+
 // run calls a kernel; like Gemm.Run it has a frame of its own.
 //
 //go:noinline

@@ -14,6 +14,17 @@ func windowHolds(t Tier, size int) bool {
 	return false
 }
 
+// windowStreams reports whether t has kernels that go across channels.
+func windowStreams(t Tier, size int) bool {
+	return false
+}
+
+// runAcross is run for a kernel that goes across channels, if windowStreams.
+//
+//go:noinline
+func (w *Window) runAcross(t Tier, size, by int) {
+}
+
 // run calls a kernel; like Gemm.Run it has a frame of its own.
 //
 //go:noinline

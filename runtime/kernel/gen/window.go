@@ -17,6 +17,11 @@ const (
 
 	windowAt = windowOut // before the positions of a block
 
+	// Where blocks of a group follow each other.
+	windowBlocks = windowTriple // that are left
+	windowBlock  = windowStep   // bytes from a row's first channel to the block's
+	windowIn     = args + 10    // bytes from the first position's inputs to the group's
+
 	// Where weights are not held, row after row is read from windowRow.
 	windowColumn = args + 8 // bytes from a row's first column to the group's
 	windowCopy   = args + 9
@@ -47,6 +52,9 @@ const (
 	windowLeftAt     = 224
 	windowSizeAt     = 232
 	windowTapsAt     = 240
+	windowInAt       = 248
+	windowPutAt      = 256
+	windowTailAt     = 264
 )
 
 // windowSizes are the heights and widths of windows that have kernels.
@@ -68,13 +76,17 @@ const (
 type window struct {
 	machine
 	size, step int
+	across     bool // a group is computed for one block of channels after the other, not a block for one group after the other
 }
 
 // windowF32 writes the windows.
 func windowF32(m machine) {
 	for _, size := range windowSizes {
 		for _, step := range windowSteps {
-			(&window{m, size, step}).write()
+			(&window{m, size, step, false}).write()
+			if w := (&window{m, size, step, true}); w.streams() {
+				w.writeAcross()
+			}
 		}
 	}
 }
@@ -88,6 +100,10 @@ func (w *window) sum(i int) vec { return w.input() + 3 + vec(i) }
 
 // held reports whether all weights, and what sums start from, are in registers, beside the input, low, high and one sum.
 func (w *window) held() bool { return w.taps()+1+4 <= w.vectors() }
+
+// streams reports whether there is a kernel that goes across channels: on machines where that was measured to be worth while, for windows
+// whose few weights are quickly loaded again.
+func (w *window) streams() bool { return w.arch() == "amd64" && w.size == 3 }
 
 // weights is how many registers have weights.
 func (w *window) weights() int {
@@ -142,6 +158,57 @@ func (w *window) write() {
 	w.add(windowAt, w.width())
 	w.put(args, windowFromAt, windowAt)
 	endLoop(w, windowCount, windowBlocksAt, "block")
+}
+
+// writeAcross writes the window that computes a group of positions for one block after the other: it reads and writes all channels
+// of a group before the next one's, in the order of the memory, so that machines fetch them ahead. It loads its weights for each group.
+func (w *window) writeAcross() {
+	w.begin(fmt.Sprintf("window%dBy%dAcrossF32%s", w.size, w.step, w.tier()), "Window")
+	w.broadcast(w.low(), args, windowLowAt)
+	w.broadcast(w.high(), args, windowHighAt)
+	w.get(windowStride, args, windowStrideAt)
+	w.get(windowNext, args, windowNextAt)
+	w.get(windowIn, args, windowInAt)
+	w.label("group")
+	w.get(windowCount, args, windowTailAt)
+	w.put(args, windowLeftAt, windowCount)
+	w.get(windowBlock, args, windowFromAt)
+	w.get(windowBlocks, args, windowBlocksAt)
+	w.label("block")
+	w.get(windowCount, args, windowWeightsAt)
+	w.get(windowRow, args, windowTapAt)
+	for t := range w.taps() {
+		w.loadAt(vec(t), windowCount, windowBlock, 0)
+		w.addPtr(windowCount, windowRow)
+	}
+	w.get(windowCount, args, windowStartAt)
+	w.loadAt(vec(w.taps()), windowCount, windowBlock, 0)
+	for i := range w.size {
+		w.get(w.row(i), args, windowRowsAt+i*pointerSize)
+		w.addPtr(w.row(i), windowBlock)
+		w.addPtr(w.row(i), windowIn)
+	}
+	w.get(windowOut, args, windowOutAt)
+	w.addPtr(windowOut, windowBlock)
+	w.get(windowCount, args, windowPutAt)
+	w.addPtr(windowOut, windowCount)
+	w.positions()
+	w.add(windowBlock, w.width())
+	w.more(windowBlocks, "block")
+	w.get(windowBlock, args, windowLeftAt) // a block that overlaps the one before, once: windowBlocks is 0 behind the others
+	w.put(args, windowLeftAt, windowBlocks)
+	w.ifZero(windowBlock, "next")
+	w.add(windowBlocks, 1)
+	w.jump("block")
+	w.label("next")
+	w.get(windowCount, args, windowBackAt)
+	w.addPtr(windowIn, windowCount)
+	w.put(args, windowInAt, windowIn)
+	w.get(windowCount, args, windowAgainOutAt)
+	w.get(windowOut, args, windowPutAt)
+	w.addPtr(windowOut, windowCount)
+	w.put(args, windowPutAt, windowOut)
+	endLoop(w, windowCount, windowGroupsAt, "group")
 }
 
 // beginRows makes rows those of the first position; windowAt is the block's place.
@@ -223,7 +290,9 @@ func (w *window) eachRow(label string, emit func(i int, row ptr)) {
 	if w.held() {
 		for i := range w.size {
 			emit(i, w.row(i))
-			w.addPtr(w.row(i), windowStep)
+			if !w.across {
+				w.addPtr(w.row(i), windowStep)
+			}
 		}
 		return
 	}
@@ -300,7 +369,15 @@ func windowsGo(arch string) []byte {
 	eachWindow(b, arch, func(w *window) { fmt.Fprintf(b, "return %d\n", w.group()) })
 	b.WriteString("return 0\n}\n\n// windowHolds reports whether a kernel of t holds all weights in registers.\nfunc windowHolds(t Tier, size int) bool {\n")
 	eachWindow(b, arch, func(w *window) { fmt.Fprintf(b, "return %t\n", w.held()) })
-	b.WriteString("return false\n}\n\n// run calls a kernel; like Gemm.Run it has a frame of its own.\n//\n//go:noinline\nfunc (w *Window) run(t Tier, size, by int) {\n")
+	b.WriteString("return false\n}\n\n// windowStreams reports whether t has kernels that go across channels.\nfunc windowStreams(t Tier, size int) bool {\n")
+	eachWindow(b, arch, func(w *window) { fmt.Fprintf(b, "return %t\n", w.streams()) })
+	b.WriteString("return false\n}\n\n// runAcross is run for a kernel that goes across channels, if windowStreams.\n//\n//go:noinline\nfunc (w *Window) runAcross(t Tier, size, by int) {\n")
+	eachWindow(b, arch, func(w *window) {
+		if w.streams() {
+			fmt.Fprintf(b, "if by == 2 {\nwindow%dBy2AcrossF32%s(w)\n} else {\nwindow%[1]dBy1AcrossF32%[2]s(w)\n}\n", w.size, w.tier())
+		}
+	})
+	b.WriteString("}\n\n// run calls a kernel; like Gemm.Run it has a frame of its own.\n//\n//go:noinline\nfunc (w *Window) run(t Tier, size, by int) {\n")
 	eachWindow(b, arch, func(w *window) {
 		fmt.Fprintf(b, "if by == 2 {\nwindow%dBy2F32%s(w)\n} else {\nwindow%[1]dBy1F32%[2]s(w)\n}\n", w.size, w.tier())
 	})
@@ -318,7 +395,7 @@ func eachWindow(b *bytes.Buffer, arch string, f func(w *window)) {
 		fmt.Fprintf(b, "case %s:\nswitch size {\n", m.tier())
 		for _, size := range windowSizes {
 			fmt.Fprintf(b, "case %d:\n", size)
-			f(&window{m, size, 1})
+			f(&window{m, size, 1, false})
 		}
 		b.WriteString("}\n")
 	}
