@@ -14,9 +14,13 @@ type lines struct {
 	empty   []float32
 	window  bool // a kernel computes the positions of a row that see all its columns
 	planes  phases
-	scratch []float32 // of every worker: the planes of a channel, and a plane of outputs, or what windows copy
+	scratch []float32 // of every slot: the planes of a channel, and a plane of outputs, or what windows copy, and a ring
 	workers int
-	framing
+	slots   Slots
+	// rings says that rows are copied into rings, with zeros at both ends, so that all positions see all columns; plain is the input
+	// without those.
+	rings bool
+	plain volume
 }
 
 // vectorLines computes a depthwise convolution by a vector kernel, if there is one for it.
@@ -25,7 +29,7 @@ func vectorLines(call *Call, j *convJob[float32]) (bool, error) {
 		return false, nil
 	}
 	l := lines{convJob: *j, workers: 1, tier: call.Tier}
-	if call.Parallel != nil && len(j.y)*j.taps() >= gemmParallelMin {
+	if call.Parallel != nil && call.Threads > 1 && len(j.y)*j.taps() >= gemmParallelMin {
 		l.workers = convWorkers
 	}
 	fits := l.inner
@@ -35,23 +39,84 @@ func vectorLines(call *Call, j *convJob[float32]) (bool, error) {
 	if !fits() {
 		return false, nil
 	}
-	if l.window && l.frames() {
-		l.widen(&l.conv)
+	if l.window && l.pays() {
+		l.widen()
+		l.workers = min(l.workers, max(1, call.Threads, l.out.batch*l.out.size[1]/(2*l.ringRows()))) // each copies the rows around its own
 	}
 	k := keep[lines](call)
 	k.job = l
 	return true, k.job.compute(call, k.run)
 }
 
-// framedElements is how many elements are copied in the time that a position takes which does not see its whole window, beside
-// one for every two of its products.
-const framedElements = 256
+// ringElements is how many elements are copied in the time that a position takes which does not see its whole window, beside
+// one for every four of its products.
+const ringElements = 256
 
-// frames reports whether there can be a frame, which has one depth, and costs less than the positions at the ends of rows.
-func (l *lines) frames() bool {
+// pays reports whether there can be rings, which costs less than the positions at the ends of rows.
+func (l *lines) pays() bool {
 	_, ends, _ := l.border(2)
 	in := &l.in
-	return in.size[0] == 1 && l.pad[0] == 0 && ends > 0 && (in.size[1]+2*l.pad[1])*(in.size[2]+2*l.pad[2])*in.channels <= (framedElements+in.channels*l.taps()/2)*ends*l.out.size[1]
+	return l.ringRows() <= maxRing && in.size[0] == 1 && l.pad[0] == 0 && ends > 0 &&
+		in.size[1]*in.size[2]*in.channels <= (ringElements+in.channels*l.taps()/4)*ends*l.out.size[1]
+}
+
+// maxRing is how many rows a ring has at most.
+const maxRing = 4 * kernel.WindowMost
+
+// ringRows is how many rows a ring has: from the first that a position sees to the last.
+func (l *lines) ringRows() int { return (l.kernel[1]-1)*l.dilation[1] + 1 }
+
+// widen lets rows be those of rings.
+func (l *lines) widen() {
+	l.rings, l.plain = true, l.in
+	in := &l.in
+	in.size[2] += 2 * l.pad[2]
+	in.step[2] = ringStep(in.channels)
+	l.pad[2] = 0
+}
+
+// ringStep is how many elements lie between the columns of a ring: if they were a multiple of 2 KiB apart, too many of them would share
+// places in the first-level cache.
+func ringStep(channels int) int {
+	if channels%512 == 0 {
+		return channels + 16
+	}
+	return channels
+}
+
+// ring has the rows of the image that were copied last.
+type ring struct {
+	data []float32
+	rows [maxRing]int // which row is in each place, counted from 1 over all images; 0 for none
+}
+
+// row is row h of image n with zeros at both ends.
+func (l *lines) row(r *ring, n, h int) []float32 {
+	at, size := h%l.ringRows(), l.in.size[2]*l.in.step[2]
+	row := r.data[at*size:][:size]
+	if id := n*l.in.size[1] + h + 1; r.rows[at] != id {
+		l.fill(row, l.x[n*l.plain.sn+h*l.plain.step[1]:], r.rows[at] == 0)
+		r.rows[at] = id
+	}
+	return row
+}
+
+// fill copies a row of the image, and clears the ends before the first.
+func (l *lines) fill(row, x []float32, first bool) {
+	step, channels := l.in.step[2], l.in.channels
+	ends := (l.in.size[2] - l.plain.size[2]) / 2 * step
+	if first {
+		clear(row[:ends])
+		clear(row[len(row)-ends:])
+	}
+	row = row[ends : len(row)-ends]
+	if l.plain.step[2] == channels && step == channels {
+		copy(row, x)
+		return
+	}
+	for w := range l.plain.size[2] {
+		copy(row[w*step:][:channels], x[w*l.plain.step[2]:])
+	}
 }
 
 // inner reports whether the channels of a position make a line.
@@ -77,11 +142,13 @@ func (l *lines) takes(n int) bool {
 // line is how many sums a channel has: those of all positions, with the ends of the planes' rows between them.
 func (l *lines) line() int { return (l.out.size[1]-1)*l.planes.width + l.out.size[2] }
 
-// space is how many elements of scratch a worker has.
+// space is how many elements of scratch a slot has.
 func (l *lines) space() int {
 	switch {
 	case !l.channelsInner:
 		return l.planes.space() + l.planes.size()
+	case l.rings:
+		return kernel.WindowSpace(l.tier, l.kernel[1]) + l.ringRows()*l.in.size[2]*l.in.step[2]
 	case l.window:
 		return kernel.WindowSpace(l.tier, l.kernel[1])
 	}
@@ -90,36 +157,48 @@ func (l *lines) space() int {
 
 // compute computes a convolution that is laid out; run does parts of it.
 func (l *lines) compute(call *Call, run func(lo, hi int)) error {
-	if err := fillFrame(call, &l.convJob, &l.framing); err != nil {
-		return err
-	}
 	empty := l.out.channels
 	if l.window {
-		empty *= (l.out.size[2]-1)*l.stride[2] + (l.kernel[2]-1)*l.dilation[2] + 1
+		empty = l.empties()
 	}
-	both, err := tempOf[float32](call, empty+l.workers*l.space())
+	l.slots = Slots{Count: 1, Items: l.workers}
+	if l.workers > 1 {
+		l.slots.Count = max(1, min(call.Threads, MaxSlots))
+	}
+	both, err := tempOf[float32](call, empty+l.slots.Count*(l.space()+SlotGap/f32Size))
 	if err != nil {
 		return err
 	}
-	clear(both)
 	l.empty, l.scratch = both[:empty], both[empty:]
+	clear(l.empty)
+	if !l.channelsInner {
+		clear(l.scratch)
+	}
 	if l.workers == 1 {
-		l.part(0)
+		l.parts(0, 1)
 		return nil
 	}
 	call.Parallel(l.workers, 1, run)
 	return nil
 }
 
+// empties is how many elements a row has that the positions of a row see.
+func (l *lines) empties() int {
+	return ((l.out.size[2]-1)*l.stride[2]+(l.kernel[2]-1)*l.dilation[2])*l.in.step[2] + l.out.channels
+}
+
 // parts does the shares of workers lo to hi.
 func (l *lines) parts(lo, hi int) {
+	mine := l.slots.Enter(lo)
+	defer l.slots.Leave(mine)
+	scratch := l.scratch[mine*(l.space()+SlotGap/f32Size):][:l.space()]
 	for i := lo; i < hi; i++ {
-		l.part(i)
+		l.part(i, scratch)
 	}
 }
 
 // part does the share of a worker: rows of positions, or channels.
-func (l *lines) part(worker int) {
+func (l *lines) part(worker int, scratch []float32) {
 	o := &l.out
 	total := o.batch * o.channels
 	if l.channelsInner {
@@ -127,8 +206,10 @@ func (l *lines) part(worker int) {
 	}
 	t := kernel.Taps{Count: uintptr(l.taps()), Start: at32(l.empty, 0), Step: uintptr(o.channels * f32Size),
 		Low: l.bounds[0], High: l.bounds[1]}
-	scratch := l.scratch[worker*l.space():][:l.space()]
 	var see sight
+	if l.rings {
+		see.ring.data = scratch[kernel.WindowSpace(l.tier, l.kernel[1]):]
+	}
 	from := total * worker / l.workers
 	for i := from; i < total*(worker+1)/l.workers; i++ {
 		if l.channelsInner {
@@ -143,6 +224,7 @@ func (l *lines) part(worker int) {
 type sight struct {
 	rows   [maxTaps][]float32
 	inputs [maxTaps]*float32
+	ring   ring
 }
 
 // positions computes all channels of one row of positions of image n.
@@ -154,7 +236,11 @@ func (l *lines) positions(t kernel.Taps, see *sight, scratch []float32, n, d, h 
 	for k := range l.kernel[0] * l.kernel[1] {
 		sd, sh := l.source(0, d, k/l.kernel[1]), l.source(1, h, k%l.kernel[1])
 		see.rows[k] = nil
-		if sd >= 0 && sh >= 0 {
+		switch {
+		case sd < 0 || sh < 0:
+		case l.rings:
+			see.rows[k] = l.row(&see.ring, n, sh)
+		default:
 			see.rows[k] = l.x[n*in.sn+sd*in.step[0]+sh*in.step[1]:]
 		}
 	}

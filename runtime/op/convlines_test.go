@@ -1,0 +1,56 @@
+package op
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	threads "github.com/rules-pte/rules_pte/runtime/parallel"
+)
+
+// TestRings holds depthwise convolutions whose rows are copied with zeros at both ends against those tap by tap, on several threads,
+// which each copy the rows around their own; and which convolutions do that.
+func TestRings(t *testing.T) {
+	for _, c := range []struct {
+		x                     dims
+		size                  int64
+		stride, pad, dilation dims
+		rings                 bool
+	}{
+		{dims{1, 96, 14, 14}, 5, dims{1, 1}, dims{2, 2}, dims{1, 1}, true},
+		{dims{3, 512, 7, 7}, 5, dims{1, 1}, dims{2, 2}, dims{1, 1}, true}, // columns that are 2 KiB apart
+		{dims{2, 64, 15, 12}, 7, dims{2, 1}, dims{3, 3}, dims{1, 1}, true},
+		{dims{1, 64, 20, 14}, 5, dims{1, 1}, dims{4, 4}, dims{2, 2}, true},
+		{dims{1, 32, 112, 112}, 3, dims{1, 1}, dims{1, 1}, dims{1, 1}, false}, // the ends are few
+		{dims{1, 64, 40, 14}, 11, dims{1, 1}, dims{20, 20}, dims{4, 4}, true},
+		{dims{1, 64, 60, 14}, 11, dims{1, 1}, dims{25, 20}, dims{5, 4}, false}, // positions see rows too far apart
+	} {
+		channels := c.x[1]
+		x := ordered(wave(c.x...), lastOrder(4, true)...)
+		args := vals(x, wave(channels, 1, c.size, c.size), wave(channels), c.stride, c.pad, c.dilation, false, dims{0, 0}, int(channels))
+		var want []float32
+		for _, tier := range kernel.Tiers() {
+			for _, n := range []int{1, 2, 3} {
+				t.Run(fmt.Sprintf("%v/%v/%d threads", c.x, tier, n), func(t *testing.T) {
+					pool := threads.New(n)
+					defer pool.Close()
+					v := boundConv(t, tier, &Env{Temp: new(Temp), Parallel: pool.Run, Threads: n}, args, nil)
+					for range 2 {
+						if err := v.Call(); err != nil {
+							t.Fatal(err)
+						}
+					}
+					out := v.Outs[0]
+					l := lines{convJob: convJob[float32]{conv: newConv(args, &x.Meta, &out.Meta)}, tier: tier}
+					if kernel.TapsKernels(tier) != nil && l.inner() && l.window && l.pays() != c.rings {
+						t.Errorf("rings: %v, want %v", !c.rings, c.rings)
+					}
+					if want == nil { // of the first tier, which is scalar
+						want = plain[float32](out)
+					}
+					wantOut(t, out, out.Sizes, want...)
+				})
+			}
+		}
+	}
+}
