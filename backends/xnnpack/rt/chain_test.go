@@ -43,6 +43,10 @@ func chainGraph(nodes []blob.Node, channels []uint32) (*blob.Graph, []pte.NamedD
 		n.Inputs, n.Outputs = []uint32{uint32(i)}, []uint32{uint32(i + 1)}
 		from, to, weights := channels[i], channels[i+1], uint32(100+2*i)
 		switch n.Type {
+		case blob.Multiply: // of what the node before gave by what that read
+			n.Inputs = []uint32{uint32(i - 1), uint32(i)}
+			g.Nodes = append(g.Nodes, n)
+			continue
 		case blob.Conv2d:
 			n.Params = []uint32{0, 0, 0, 0, 1, 1, 1, 1, 1, 1, from, to, 1, 0, 0}
 			constant(weights, []uint32{to, 1, 1, from})
@@ -64,6 +68,7 @@ func chainGraph(nodes []blob.Node, channels []uint32) (*blob.Graph, []pte.NamedD
 // has them. What a chain reads may not lie where it writes.
 func TestChains(t *testing.T) {
 	conv, deep, swish := blob.Node{Type: blob.Conv2d}, blob.Node{Type: blob.DepthwiseConv2d}, blob.Node{Type: blob.Hardswish}
+	sigmoid, multiply := blob.Node{Type: blob.Sigmoid}, blob.Node{Type: blob.Multiply}
 	for _, c := range []struct {
 		nodes    []blob.Node
 		channels []uint32
@@ -71,6 +76,7 @@ func TestChains(t *testing.T) {
 		{[]blob.Node{conv, conv, deep, conv}, []uint32{8, 48, 40, 40, 8}},
 		{[]blob.Node{conv, conv, swish, deep, conv}, []uint32{8, 48, 40, 40, 40, 8}},
 		{[]blob.Node{conv, deep, deep, swish}, []uint32{5, 33, 33, 33, 33}},
+		{[]blob.Node{conv, sigmoid, multiply, deep, conv}, []uint32{8, 40, 40, 40, 40, 8}},
 	} {
 		g, named := chainGraph(c.nodes, c.channels)
 		file := programOf(t, g, named)

@@ -57,6 +57,7 @@ func (c *compiler) read(payload []byte) error {
 		return err
 	}
 	fuseClamps(g)
+	fuseSilu(g)
 	c.graph, c.values = g, make(map[uint32]*value, len(g.Values))
 	c.out = &program{slots: make([]slot, 0, len(g.Values)), steps: make([]step, 0, len(g.Nodes)), nodes: make([]traced, 0, len(g.Nodes))}
 	c.out.inputs, c.out.outputs = absent(int(g.NumExterns)), absent(int(g.NumExterns))

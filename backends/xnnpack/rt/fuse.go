@@ -18,20 +18,8 @@ func fuseClamps(g *blob.Graph) {
 	if !slices.ContainsFunc(g.Nodes, func(n blob.Node) bool { return n.Type == blob.Clamp }) {
 		return
 	}
-	readers, maker := map[uint32]int{}, map[uint32]int{}
-	for i := range g.Nodes {
-		for _, id := range g.Nodes[i].Inputs {
-			readers[id]++
-		}
-	}
-	types := map[uint32]blob.DataType{}
-	for i := range g.Values {
-		v := &g.Values[i]
-		types[v.ID] = v.Type
-		if v.External != blob.InvalidID {
-			readers[v.ID]++
-		}
-	}
+	readers, types := readersOf(g)
+	maker := map[uint32]int{}
 	kept := g.Nodes[:0]
 	for _, n := range g.Nodes {
 		if at, ok := maker[n.Inputs[0]]; ok && n.Type == blob.Clamp && clamps[kept[at].Type] && readers[n.Inputs[0]] == 1 &&
@@ -54,4 +42,50 @@ func boundBoth(p, clamp *blob.Node) bool {
 	p.Bounded, p.Min, p.Max, p.DebugHandle = true, low, high, clamp.DebugHandle
 	p.Outputs = clamp.Outputs
 	return true
+}
+
+// readersOf counts who reads each value, the caller among them, and gives the values' types.
+func readersOf(g *blob.Graph) (readers map[uint32]int, types map[uint32]blob.DataType) {
+	readers, types = map[uint32]int{}, map[uint32]blob.DataType{}
+	for i := range g.Nodes {
+		for _, id := range g.Nodes[i].Inputs {
+			readers[id]++
+		}
+	}
+	for i := range g.Values {
+		v := &g.Values[i]
+		types[v.ID] = v.Type
+		if v.External != blob.InvalidID {
+			readers[v.ID]++
+		}
+	}
+	return readers, types
+}
+
+// fuseSilu makes x·sigmoid(x) a Multiply of one value, which lowerMultiply knows, where nobody else reads the Sigmoid's result.
+func fuseSilu(g *blob.Graph) {
+	if !slices.ContainsFunc(g.Nodes, func(n blob.Node) bool { return n.Type == blob.Sigmoid }) {
+		return
+	}
+	readers, types := readersOf(g)
+	maker, gone := map[uint32]int{}, make([]bool, len(g.Nodes))
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if n.Type == blob.Sigmoid && readers[n.Outputs[0]] == 1 && types[n.Inputs[0]] == blob.FP32 && types[n.Outputs[0]] == blob.FP32 {
+			maker[n.Outputs[0]] = i
+		}
+		for k := 0; n.Type == blob.Multiply && k < len(n.Inputs); k++ {
+			at, ok := maker[n.Inputs[k]]
+			if x := n.Inputs[1-k]; ok && g.Nodes[at].Inputs[0] == x {
+				n.Inputs, gone[at] = []uint32{x}, true
+			}
+		}
+	}
+	kept := g.Nodes[:0]
+	for i, n := range g.Nodes {
+		if !gone[i] {
+			kept = append(kept, n)
+		}
+	}
+	g.Nodes = kept
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -18,7 +19,7 @@ var lowerings = map[blob.NodeType]lowering{
 	blob.Cos: pointwise("aten::cos.out"), blob.Div: pointwise("aten::div.out"), blob.Exp: pointwise("aten::exp.out"),
 	blob.Floor: pointwise("aten::floor.out"), blob.Gelu: pointwise("aten::gelu.out", text("none")), blob.Log: pointwise("aten::log.out"),
 	blob.Maximum: pointwise("aten::maximum.out"), blob.Minimum: pointwise("aten::minimum.out"),
-	blob.Multiply: pointwise("aten::mul.out"), blob.Negate: pointwise("aten::neg.out"),
+	blob.Multiply: lowerMultiply, blob.Negate: pointwise("aten::neg.out"),
 	blob.ReciprocalSquareRoot: pointwise("aten::rsqrt.out"), blob.Sigmoid: pointwise("aten::sigmoid.out"),
 	blob.Sin: pointwise("aten::sin.out"), blob.Softmax: pointwise("aten::_softmax.out", number(-1), truth(false)),
 	blob.SquareRoot: pointwise("aten::sqrt.out"), blob.Subtract: pointwise("aten::sub.out", number(1)), blob.Tanh: pointwise("aten::tanh.out"),
@@ -128,10 +129,21 @@ func lowerLeakyReLU(c *compiler, n *blob.Node) {
 }
 
 func lowerHardswish(c *compiler, n *blob.Node) {
-	c.inFloat(n, func(out int, in []int) {
-		c.own(hardswish, out, in[0])
-		c.out.steps[len(c.out.steps)-1].inPlace = hardswishOf
-	})
+	c.inFloat(n, func(out int, in []int) { c.activation(hardswish, hardswishTo, out, in[0]) })
+}
+
+// activation adds a step that computes a function of elements, which may also change them where they are.
+func (c *compiler) activation(run func(*ownCall) error, function func(t kernel.Tier, o, x []float32), out, in int) {
+	c.own(run, out, in)
+	c.out.steps[len(c.out.steps)-1].inPlace = func(t kernel.Tier, x []float32) { function(t, x, x) }
+}
+
+func lowerMultiply(c *compiler, n *blob.Node) {
+	if len(n.Inputs) > 1 {
+		pointwise("aten::mul.out")(c, n)
+		return
+	}
+	c.inFloat(n, func(out int, in []int) { c.activation(silu, siluTo, out, in[0]) })
 }
 
 func lowerSquare(c *compiler, n *blob.Node) {

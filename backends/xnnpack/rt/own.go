@@ -8,6 +8,7 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
+	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -61,12 +62,18 @@ func leading(c *ownCall) error {
 	return nil
 }
 
-// hardswish is x·clamp(x+3, 0, 6)/6.
-var hardswish = elementwise(func(c *ownCall, lo, hi int) {
-	x, o := sliceOf[float32](c.args[0].Data, hi), sliceOf[float32](c.outs[0].Data, hi)
-	hardswishTo(c.tier, o[lo:], x[lo:])
-})
+// activation is a step that computes a function of the elements of argument 0.
+func activation(function func(t kernel.Tier, o, x []float32)) func(*ownCall) error {
+	return elementwise(func(c *ownCall, lo, hi int) {
+		x, o := sliceOf[float32](c.args[0].Data, hi), sliceOf[float32](c.outs[0].Data, hi)
+		function(c.tier, o[lo:], x[lo:])
+	})
+}
 
+// The activations that are no portable operators. They leave zeros alone.
+var hardswish, silu = activation(hardswishTo), activation(siluTo)
+
+// hardswishTo computes o = x·clamp(x+3, 0, 6)/6.
 func hardswishTo(t kernel.Tier, o, x []float32) {
 	if kernel.HardswishF32(t, o, x) {
 		return
@@ -76,8 +83,15 @@ func hardswishTo(t kernel.Tier, o, x []float32) {
 	}
 }
 
-// hardswishOf changes x.
-func hardswishOf(t kernel.Tier, x []float32) { hardswishTo(t, x, x) }
+// siluTo computes o = x·sigmoid(x).
+func siluTo(t kernel.Tier, o, x []float32) {
+	if kernel.SiluF32(t, o, x) {
+		return
+	}
+	for i, v := range x {
+		o[i] = v * scalarmath.Sigmoid(v)
+	}
+}
 
 // preluPart is about how many elements of PReLU are computed together.
 const preluPart = 1024
