@@ -129,10 +129,10 @@ func (f *merger) find(n *exir.Node) *linear {
 	return nil
 }
 
-// convolution is a convolution with constant weights that nobody else reads.
+// convolution is a convolution of a batch, with constant weights that nobody else reads.
 func (f *merger) convolution(n *exir.Node) *linear {
 	w := n.Args[convWeight].Value
-	if n.Args[convTransposed].Int != 0 || f.users[w] != 1 || !f.constants(n.Outs[0].Spec.DType, n.Args[convWeight:convBias+1]) {
+	if n.Args[convTransposed].Int != 0 || n.Outs[0].Spec.Rank() != w.Spec.Rank() || f.users[w] != 1 || !f.constants(n.Outs[0].Spec.DType, n.Args[convWeight:convBias+1]) {
 		return nil
 	}
 	return &linear{of: n.Args[0].Value, conv: n, nodes: []*exir.Node{n}, build: func(*exir.Builder) (weight, shift *exir.Value) {
