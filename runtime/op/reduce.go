@@ -185,6 +185,8 @@ type fold[T any, A int64 | float64] struct {
 	line func(t kernel.Tier, acc []A, x []T)
 	// mean divides by the number of elements.
 	mean bool
+	// add, unless nil, adds what lines of some rows gave to that of others: rows that lie side by side may be one line.
+	add func(acc, more []A)
 }
 
 // runFold reduces the dimensions of mask by the fold that of makes, which is kept.
@@ -199,7 +201,11 @@ func runFold[T any, A int64 | float64](c *Call, of func() fold[T, A], mask uint3
 		return err
 	}
 	if j.out = c.Out[0]; j.lines > 0 {
-		if j.acc, err = tempOf[A](c, j.workers*j.block); err != nil {
+		j.rows = 1
+		if j.fold.add != nil {
+			j.rows = j.sideBySide()
+		}
+		if j.acc, err = tempOf[A](c, j.workers*j.block*j.rows); err != nil {
 			return err
 		}
 	}
@@ -214,6 +220,28 @@ type foldJob[T any, A int64 | float64] struct {
 	fold fold[T, A]
 	out  *tensor.Tensor
 	acc  []A // of every worker: what it reduces side by side
+	rows int // how many rows of those are one line
+}
+
+// longLine is about how many elements a line should have.
+const longLine = 512
+
+// sideBySide is how many rows of what is reduced side by side may be one line, since they lie so: some of all rows, or a part of
+// each run of them. It is 1 if they do not.
+func (j *foldJob[T, A]) sideBySide() int {
+	most := longLine / j.lines
+	if j.block != j.lines || most < 2 {
+		return 1
+	}
+	run := j.run(j.lines)
+	if run == j.width {
+		return max(1, min(run, most))
+	}
+	rows := max(1, min(run, most))
+	for run%rows != 0 {
+		rows--
+	}
+	return rows
 }
 
 // parts does the shares of workers lo to hi.
@@ -222,7 +250,7 @@ func (j *foldJob[T, A]) parts(lo, hi int) {
 		r, f := j.of(i), &j.fold
 		for p, until := j.share(i); p < until; p++ {
 			if j.lines > 0 {
-				j.foldLines(&r, j.acc[i*j.block:(i+1)*j.block], p)
+				j.foldLines(&r, j.acc[i*j.block*j.rows:][:j.block*j.rows], p)
 				continue
 			}
 			v := f.row(j.tier, r.row(p))
@@ -235,16 +263,21 @@ func (j *foldJob[T, A]) parts(lo, hi int) {
 func (j *foldJob[T, A]) foldLines(r *reducer[T], acc []A, piece int) {
 	f := &j.fold
 	lo, n := j.seekBlock(r, piece)
-	acc = acc[:n]
+	acc = acc[:n*j.rows]
 	for i := range acc {
 		acc[i] = f.start
 	}
 	l := r.lines()
-	for range r.width {
-		at := l.next() + lo
-		f.line(j.tier, acc, r.x[at:at+n])
+	for left := r.width; left > 0; {
+		rows := min(j.rows, left)
+		at := l.skip(rows) + lo
+		f.line(j.tier, acc[:n*rows], r.x[at:at+n*rows])
+		left -= rows
 	}
-	for i, v := range acc {
+	for more := acc[n:]; len(more) > 0; more = more[n:] {
+		f.add(acc[:n], more[:n])
+	}
+	for i, v := range acc[:n] {
 		f.put(j.out, r.at+lo+i, v, r.width)
 	}
 }
@@ -285,11 +318,17 @@ func reduceAllInt[T any](c *Call, of func() fold[T, int64]) error { return runFo
 func every(c *Call) uint32 { return 1<<max(len(c.Args[0].Tensor.Sizes), 1) - 1 }
 
 func sumFloat[T number]() fold[T, float64] {
-	return fold[T, float64]{row: sumRow[T], line: sumLine[T]}
+	return fold[T, float64]{row: sumRow[T], line: sumLine[T], add: addSums}
 }
 
 func meanFloat[T number]() fold[T, float64] {
-	return fold[T, float64]{row: sumRow[T], line: sumLine[T], mean: true}
+	return fold[T, float64]{row: sumRow[T], line: sumLine[T], mean: true, add: addSums}
+}
+
+func addSums(acc, more []float64) {
+	for i, x := range more {
+		acc[i] += x
+	}
 }
 
 func prodFloat[T float]() fold[T, float64] {

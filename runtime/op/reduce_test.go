@@ -2,6 +2,7 @@ package op
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -118,6 +119,58 @@ func TestArgMaxBy(t *testing.T) {
 		}
 		if got := argMaxBy(tier, all); got != 0 {
 			t.Errorf("%v: got %d of -Inf alone, want 0", tier, got)
+		}
+	}
+}
+
+// TestSumsSideBySide adds rows that lie side by side several at a time: all of them, or parts of runs with gaps between.
+func TestSumsSideBySide(t *testing.T) {
+	for _, c := range []struct {
+		sizes dims
+		gone  []int64
+		rows  int
+	}{
+		{dims{1, 60, 16}, []int64{1}, 32},
+		{dims{3, 7, 8}, []int64{1}, 7},
+		{dims{5, 2, 100, 8}, []int64{0, 2}, 50},
+		{dims{5, 2, 101, 8}, []int64{0, 2}, 1},
+		{dims{5, 2, 3, 8}, []int64{0, 2}, 3},
+		{dims{4, 30, 13}, []int64{0, 1}, 39},
+		{dims{9, 300}, []int64{0}, 1},
+	} {
+		x := wave(c.sizes...)
+		out := mustCall(t, &SumIntListF32, x, c.gone, false, nil)
+		n := out.Numel()
+		want, at := make([]float64, n), make([]int, len(c.sizes))
+		for i, v := range plain[float32](x) {
+			k := 0
+			for d := range c.sizes {
+				at[d] = i
+				for _, s := range c.sizes[d+1:] {
+					at[d] /= int(s)
+				}
+				if at[d] %= int(c.sizes[d]); !slices.Contains(c.gone, int64(d)) {
+					k = k*int(c.sizes[d]) + at[d]
+				}
+			}
+			want[k] += float64(v)
+		}
+		for i, got := range plain[float32](out) {
+			if math.Abs(float64(got)-want[i]) > 1e-6*(1+math.Abs(want[i])) {
+				t.Errorf("%v: sum %d is %v, want %v", c.sizes, i, got, want[i])
+			}
+		}
+		mask := uint32(0)
+		for _, d := range c.gone {
+			mask |= 1 << d
+		}
+		call := &Call{Args: vals(x, c.gone, false, nil), Out: []*tensor.Tensor{out}, Threads: 1}
+		r, err := newReduction[float32](call, mask, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j := (foldJob[float32, float64]{reduction: r}); r.lines == 0 || j.sideBySide() != c.rows {
+			t.Errorf("%v: %d rows of %d outs are one line, want %d", c.sizes, j.sideBySide(), r.lines, c.rows)
 		}
 	}
 }

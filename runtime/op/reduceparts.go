@@ -132,3 +132,31 @@ func (l *lineWalk) next() int {
 	}
 	return at
 }
+
+// run is how many elements of an out lie one after another, this far apart: the first ones, and as many after each gap.
+func (r *reducer[T]) run(apart int) int {
+	n, g := 1, &r.gone
+	for d := g.n - 1; d >= 0; d-- {
+		if g.size[d] > 1 && g.step[d] != n*apart {
+			break
+		}
+		n *= g.size[d]
+	}
+	return n
+}
+
+// skip is next n times: it gives the place of the first of these elements.
+func (l *lineWalk) skip(n int) int {
+	d := l.gone.n - 1
+	if d < 0 || l.index[d]+n >= l.gone.size[d] {
+		at := l.next()
+		for range n - 1 {
+			l.next()
+		}
+		return at
+	}
+	at := l.at
+	l.index[d] += n
+	l.at += n * l.gone.step[d]
+	return at
+}
