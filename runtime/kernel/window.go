@@ -37,6 +37,7 @@ type windowGroups struct {
 	rest uintptr // positions after the groups
 	// A group that begins among the positions of the one before, in place of the rest: how far that is back from behind the
 	// last group, in inputs and in results, both negative; not 0 unless there is one. left is the first of them until it is done.
+	// Across channels back and againOut are how far it is from a group's inputs and results to the next one's, and left is tail until that is done.
 	again, againOut, left uintptr
 }
 

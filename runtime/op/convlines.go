@@ -10,7 +10,7 @@ type lines struct {
 	convJob[float32]
 	sums *kernel.TapsF32
 	tier kernel.Tier
-	// empty are as many zeros as there are channels.
+	// empty are zeros: as many as there are channels, or as a row has that windows see.
 	empty   []float32
 	window  bool // a kernel computes the positions of a row that see all its columns
 	planes  phases
@@ -63,8 +63,8 @@ func (l *lines) pays() bool {
 // maxRing is how many rows a ring has at most.
 const maxRing = 4 * kernel.WindowMost
 
-// ringRows is how many rows a ring has: from the first that a position sees to the last.
-func (l *lines) ringRows() int { return (l.kernel[1]-1)*l.dilation[1] + 1 }
+// ringRows is how many rows a ring has: from the first that a position sees to the last, if the image has so many.
+func (l *lines) ringRows() int { return min((l.kernel[1]-1)*l.dilation[1]+1, l.in.size[1]) }
 
 // widen lets rows be those of rings.
 func (l *lines) widen() {

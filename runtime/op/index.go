@@ -268,15 +268,15 @@ func (p *indexPlan) addIndex(c *Call, t *tensor.Tensor, sizes []tensor.Dim, stri
 
 // addPlaces adds list, of these sizes, broadcast and times step.
 func (p *indexPlan) addPlaces(list []int, sizes []tensor.Dim, step int) {
-	v := broadcastMove(&tensor.Meta{Sizes: sizes}, &tensor.Meta{Sizes: p.sizes[:p.rank]})
-	var at [tensor.MaxRank]int
-	from := 0
 	if len(list) == len(p.at) { // nothing is broadcast
 		for i, x := range list {
 			p.at[i] += x * step
 		}
 		return
 	}
+	v := broadcastMove(&tensor.Meta{Sizes: sizes}, &tensor.Meta{Sizes: p.sizes[:p.rank]})
+	var at [tensor.MaxRank]int
+	from := 0
 	for i := range p.at {
 		p.at[i] += list[from] * step
 		for d := p.rank - 1; d >= 0; d-- {

@@ -74,10 +74,13 @@ func fuseSilu(g *blob.Graph) {
 		if n.Type == blob.Sigmoid && readers[n.Outputs[0]] == 1 && types[n.Inputs[0]] == blob.FP32 && types[n.Outputs[0]] == blob.FP32 {
 			maker[n.Outputs[0]] = i
 		}
-		for k := 0; n.Type == blob.Multiply && k < len(n.Inputs); k++ {
-			at, ok := maker[n.Inputs[k]]
-			if x := n.Inputs[1-k]; ok && g.Nodes[at].Inputs[0] == x {
+		if n.Type != blob.Multiply || len(n.Inputs) != 2 {
+			continue
+		}
+		for k, x := range [2]uint32{n.Inputs[1], n.Inputs[0]} {
+			if at, ok := maker[n.Inputs[k]]; ok && g.Nodes[at].Inputs[0] == x {
 				n.Inputs, gone[at] = []uint32{x}, true
+				break
 			}
 		}
 	}

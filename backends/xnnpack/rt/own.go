@@ -62,8 +62,8 @@ func leading(c *ownCall) error {
 	return nil
 }
 
-// activation is a step that computes a function of the elements of argument 0.
-func activation(function func(t kernel.Tier, o, x []float32)) func(*ownCall) error {
+// ofElements is a step that computes a function of the elements of argument 0.
+func ofElements(function func(t kernel.Tier, o, x []float32)) func(*ownCall) error {
 	return elementwise(func(c *ownCall, lo, hi int) {
 		x, o := sliceOf[float32](c.args[0].Data, hi), sliceOf[float32](c.outs[0].Data, hi)
 		function(c.tier, o[lo:], x[lo:])
@@ -71,7 +71,7 @@ func activation(function func(t kernel.Tier, o, x []float32)) func(*ownCall) err
 }
 
 // The activations that are no portable operators. They leave zeros alone.
-var hardswish, silu = activation(hardswishTo), activation(siluTo)
+var hardswish, silu = ofElements(hardswishTo), ofElements(siluTo)
 
 // hardswishTo computes o = x·clamp(x+3, 0, 6)/6.
 func hardswishTo(t kernel.Tier, o, x []float32) {

@@ -7,7 +7,7 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// The operators that fuseBatchNorm reads, and their arguments.
+// The operators that fuseBatchNorm and mergeConvolutions read, and their arguments.
 const (
 	convolution = "aten::convolution"
 	batchNorm   = "aten::_native_batch_norm_legit_no_training"
@@ -24,24 +24,27 @@ const (
 //
 // The new weight and bias are nodes over constants, which fold-constants evaluates.
 func fuseBatchNorm(c *Context, m *exir.Method) error {
-	f := newNormFuser(c.Program, m)
+	f := normFuser{usageOf(c.Program, m)}
 	return m.Graph.Walk(f.fuse)
 }
 
-type normFuser struct {
+// usage says which values of a method are constants, and how many read each.
+type usage struct {
 	program *exir.Program
 	state   map[*exir.Value]bool
 	users   map[*exir.Value]int
 }
 
-func newNormFuser(p *exir.Program, m *exir.Method) normFuser {
-	f := normFuser{program: p, state: stateOf(p, m), users: map[*exir.Value]int{}}
+func usageOf(p *exir.Program, m *exir.Method) usage {
+	f := usage{program: p, state: stateOf(p, m), users: map[*exir.Value]int{}}
 	_ = m.Graph.Walk(func(g *exir.Graph) error { f.count(g); return nil })
 	return f
 }
 
+type normFuser struct{ usage }
+
 // count adds g's uses of values, its outputs included.
-func (f *normFuser) count(g *exir.Graph) {
+func (f *usage) count(g *exir.Graph) {
 	use := func(v **exir.Value) { f.users[*v]++ }
 	for _, n := range g.Nodes {
 		for i := range n.Args {
@@ -92,7 +95,7 @@ func (f *normFuser) match(n *exir.Node) *exir.Node {
 	if conv == nil || conv.Op.Name != convolution || f.users[conv.Outs[0]] != 1 {
 		return nil
 	}
-	if conv.Args[convTransposed].Int != 0 && conv.Args[convGroups].Int != 1 {
+	if conv.Args[convTransposed].Int != 0 && conv.Args[convGroups].Int != 1 || conv.Outs[0].Spec.Rank() != conv.Args[convWeight].Value.Spec.Rank() {
 		return nil
 	}
 	dtype := conv.Outs[0].Spec.DType
@@ -106,7 +109,7 @@ func (f *normFuser) match(n *exir.Node) *exir.Node {
 func floating(t tensor.ScalarType) bool { return t == tensor.Float || t == tensor.Double }
 
 // constants reports whether the tensors of args are constants of this type.
-func (f *normFuser) constants(dtype tensor.ScalarType, args []exir.Arg) bool {
+func (f *usage) constants(dtype tensor.ScalarType, args []exir.Arg) bool {
 	return !slices.ContainsFunc(args, func(a exir.Arg) bool {
 		return a.Kind == exir.ArgValue && (a.Value.Const == nil || f.state[a.Value] || a.Value.Spec.DType != dtype)
 	})

@@ -17,13 +17,13 @@ import (
 // A smaller kernel is added to those weights of a larger one that see the same, and x to those in the middle. The new weights
 // are nodes over constants, which fold-constants evaluates.
 func mergeConvolutions(c *Context, m *exir.Method) error {
-	f := &merger{normFuser: newNormFuser(c.Program, m)}
+	f := &merger{usage: usageOf(c.Program, m)}
 	return m.Graph.Walk(f.merge)
 }
 
 // merger looks for linear functions in a graph.
 type merger struct {
-	normFuser
+	usage
 	made map[*exir.Value]*linear
 }
 
@@ -129,15 +129,26 @@ func (f *merger) find(n *exir.Node) *linear {
 	return nil
 }
 
-// convolution is a convolution of a batch, with constant weights that nobody else reads.
+// convolution is a convolution of a batch, with constant weights that no other node of the method reads.
 func (f *merger) convolution(n *exir.Node) *linear {
 	w := n.Args[convWeight].Value
-	if n.Args[convTransposed].Int != 0 || n.Outs[0].Spec.Rank() != w.Spec.Rank() || f.users[w] != 1 || !f.constants(n.Outs[0].Spec.DType, n.Args[convWeight:convBias+1]) {
+	if !plainNumbers(n.Args[convStride:convDilation+1]) || n.Args[convTransposed].Int != 0 || n.Outs[0].Spec.Rank() != w.Spec.Rank() || f.users[w] != 1 || !f.constants(n.Outs[0].Spec.DType, n.Args[convWeight:convBias+1]) {
 		return nil
 	}
 	return &linear{of: n.Args[0].Value, conv: n, nodes: []*exir.Node{n}, build: func(*exir.Builder) (weight, shift *exir.Value) {
 		return w, n.Args[convBias].Value
 	}}
+}
+
+// plainNumbers reports whether all lists have numbers, which nobody has to compute.
+func plainNumbers(lists []exir.Arg) bool {
+	for i := range lists {
+		list := lists[i].List
+		if len(list) == 0 || slices.ContainsFunc(list, func(a exir.Arg) bool { return a.Kind != exir.ArgInt || isSymbolic(&a) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // alone is the function that gives v if nobody else reads that; else nil.
@@ -197,6 +208,7 @@ func (f *merger) operands(n *exir.Node) (v, constant *exir.Value) {
 	return nil, nil
 }
 
+// sameSizes reports whether two tensors have the same type and sizes.
 func sameSizes(v, w *exir.Value) bool {
 	return v.Spec.DType == w.Spec.DType && slices.Equal(v.Spec.Sizes, w.Spec.Sizes)
 }
@@ -248,13 +260,14 @@ func (f *merger) sum(n *exir.Node, sign float64) *linear {
 	}
 	sign *= numberOf(alpha)
 	if v, c := f.operands(n); v != nil {
-		if l := f.before(v); l != nil && (sign == 1 || c == n.Args[1].Value) {
+		spread := c.Spec.Numel() == 1 && int(v.Spec.Sizes[channel])*v.Spec.DType.Size() > foldLimit // which fold-constants would not fold
+		if l := f.before(v); l != nil && !spread && (sign == 1 || c == n.Args[1].Value) {
 			return l.plus(n, c, sign)
 		}
 		return nil
 	}
 	a, c := n.Args[0].Value, n.Args[1].Value
-	if a == c || !sameSizes(a, n.Outs[0]) || !sameSizes(c, n.Outs[0]) {
+	if a == nil || c == nil || a == c || !sameSizes(a, n.Outs[0]) || !sameSizes(c, n.Outs[0]) {
 		return nil
 	}
 	first, second := f.alone(a), f.alone(c)
@@ -312,12 +325,12 @@ func add(n *exir.Node, first, second *linear, sign float64) *linear {
 		}
 	}
 	sum := wide.then(n, true, func(b *exir.Builder) (_, _ *exir.Value) {
-		w, s := first.signed(b, 1)
-		v, t := second.signed(b, sign)
+		weight, shift := first.signed(b, 1)
+		more, moreShift := second.signed(b, sign)
 		if wide == second {
-			w, v = v, w
+			weight, more = more, weight
 		}
-		return wide.addWeights(b, w, v, at), addNumbers(b, s, t)
+		return wide.addWeights(b, weight, more, at), addNumbers(b, shift, moreShift)
 	})
 	sum.nodes = append(sum.nodes, narrow.nodes...)
 	return sum

@@ -83,8 +83,8 @@ type window struct {
 func windowF32(m machine) {
 	for _, size := range windowSizes {
 		for _, step := range windowSteps {
-			(&window{m, size, step, false}).write()
-			if w := (&window{m, size, step, true}); w.streams() {
+			(&window{machine: m, size: size, step: step}).write()
+			if w := (&window{machine: m, size: size, step: step, across: true}); w.streams() {
 				w.writeAcross()
 			}
 		}
@@ -103,7 +103,7 @@ func (w *window) held() bool { return w.taps()+1+4 <= w.vectors() }
 
 // streams reports whether there is a kernel that goes across channels: on machines where that was measured to be worth while, for windows
 // whose few weights are quickly loaded again.
-func (w *window) streams() bool { return w.arch() == "amd64" && w.size == 3 }
+func (w *window) streams() bool { return w.held() && w.arch() == "amd64" && w.size == 3 }
 
 // weights is how many registers have weights.
 func (w *window) weights() int {
@@ -395,7 +395,7 @@ func eachWindow(b *bytes.Buffer, arch string, f func(w *window)) {
 		fmt.Fprintf(b, "case %s:\nswitch size {\n", m.tier())
 		for _, size := range windowSizes {
 			fmt.Fprintf(b, "case %d:\n", size)
-			f(&window{m, size, 1, false})
+			f(&window{machine: m, size: size, step: 1})
 		}
 		b.WriteString("}\n")
 	}
