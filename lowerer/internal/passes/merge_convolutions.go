@@ -260,8 +260,7 @@ func (f *merger) sum(n *exir.Node, sign float64) *linear {
 	}
 	sign *= numberOf(alpha)
 	if v, c := f.operands(n); v != nil {
-		spread := c.Spec.Numel() == 1 && int(v.Spec.Sizes[channel])*v.Spec.DType.Size() > foldLimit // which fold-constants would not fold
-		if l := f.before(v); l != nil && !spread && (sign == 1 || c == n.Args[1].Value) {
+		if l := f.before(v); l != nil && !spreads(c, v) && (sign == 1 || c == n.Args[1].Value) {
 			return l.plus(n, c, sign)
 		}
 		return nil
@@ -281,6 +280,11 @@ func (f *merger) sum(n *exir.Node, sign float64) *linear {
 		return nil
 	}
 	return add(n, first, second, sign)
+}
+
+// spreads reports whether c is one number for more channels than fold-constants would write out.
+func spreads(c, v *exir.Value) bool {
+	return c.Spec.Numel() == 1 && int(v.Spec.Sizes[channel])*v.Spec.DType.Size() > foldLimit
 }
 
 // numberOf is an argument that is a number.
