@@ -131,8 +131,10 @@ func (f *fused) drop(parts []int) {
 	}
 }
 
-// hardswishTo computes o = x·clamp(x+3, 0, 6)/6.
-func hardswishTo(t kernel.Tier, o, x, _ []float32) {
+func hardswishTo(t kernel.Tier, o, x, _ []float32) { Hardswish(t, o, x) }
+
+// Hardswish computes o = x·clamp(x+3, 0, 6)/6; o may be x.
+func Hardswish(t kernel.Tier, o, x []float32) {
 	if kernel.HardswishF32(t, o, x) {
 		return
 	}
@@ -155,8 +157,10 @@ func preluTo(t kernel.Tier, o, x, y []float32) {
 	}
 }
 
-// siluTo computes o = x·sigmoid(x).
-func siluTo(t kernel.Tier, o, x, _ []float32) {
+func siluTo(t kernel.Tier, o, x, _ []float32) { Silu(t, o, x) }
+
+// Silu computes o = x·sigmoid(x); o may be x.
+func Silu(t kernel.Tier, o, x []float32) {
 	if kernel.SiluF32(t, o, x) {
 		return
 	}

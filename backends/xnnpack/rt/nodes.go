@@ -129,7 +129,7 @@ func lowerLeakyReLU(c *compiler, n *blob.Node) {
 }
 
 func lowerHardswish(c *compiler, n *blob.Node) {
-	c.inFloat(n, func(out int, in []int) { c.activation(hardswish, hardswishTo, out, in[0]) })
+	c.inFloat(n, func(out int, in []int) { c.activation(hardswish, op.Hardswish, out, in[0]) })
 }
 
 // activation adds a step that computes a function of elements, which may also change them where they are.
@@ -143,7 +143,7 @@ func lowerMultiply(c *compiler, n *blob.Node) {
 		pointwise("aten::mul.out")(c, n)
 		return
 	}
-	c.inFloat(n, func(out int, in []int) { c.activation(silu, siluTo, out, in[0]) })
+	c.inFloat(n, func(out int, in []int) { c.activation(silu, op.Silu, out, in[0]) })
 }
 
 func lowerSquare(c *compiler, n *blob.Node) {

@@ -8,7 +8,6 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
-	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -71,27 +70,7 @@ func ofElements(function func(t kernel.Tier, o, x []float32)) func(*ownCall) err
 }
 
 // The activations that are no portable operators. They leave zeros alone.
-var hardswish, silu = ofElements(hardswishTo), ofElements(siluTo)
-
-// hardswishTo computes o = x·clamp(x+3, 0, 6)/6.
-func hardswishTo(t kernel.Tier, o, x []float32) {
-	if kernel.HardswishF32(t, o, x) {
-		return
-	}
-	for i, v := range x {
-		o[i] = v * min(max(v+3, 0), 6) / 6
-	}
-}
-
-// siluTo computes o = x·sigmoid(x).
-func siluTo(t kernel.Tier, o, x []float32) {
-	if kernel.SiluF32(t, o, x) {
-		return
-	}
-	for i, v := range x {
-		o[i] = v * scalarmath.Sigmoid(v)
-	}
-}
+var hardswish, silu = ofElements(op.Hardswish), ofElements(op.Silu)
 
 // preluPart is about how many elements of PReLU are computed together.
 const preluPart = 1024
