@@ -245,6 +245,9 @@ func average[T number](c *Call, p *planes, spatial int, inside, counted func(d, 
 	if innerMean[T](c, p, windows, counts) {
 		return nil
 	}
+	if p.in[4] == 1 {
+		return meanRows[T](c, p, windows, counts)
+	}
 	x, o := elems[T](c.Args[0].Tensor), elems[T](c.Out[0])
 	for i := range p.to[0] {
 		for j := range p.to[1] {
