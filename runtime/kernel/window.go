@@ -82,11 +82,16 @@ func (w *Window) Run(t Tier, size, channels int) {
 		if left -= p.Count; left == 0 {
 			return
 		}
-		for i := range p.Rows[:size] {
-			p.Rows[i] = floatAt(p.Rows[i], p.Count*p.Step)
-		}
-		p.Out = floatAt(p.Out, p.Count*p.Next)
+		p.advance(size, p.Count)
 	}
+}
+
+// advance begins n positions later, of which there is one.
+func (w *Window) advance(size int, n uintptr) {
+	for i := range w.Rows[:size] {
+		w.Rows[i] = floatAt(w.Rows[i], n*w.Step)
+	}
+	w.Out = floatAt(w.Out, n*w.Next)
 }
 
 // positions is Run for a number of positions that one call may take.
@@ -126,22 +131,19 @@ func (w *Window) across(t Tier, size, channels int) bool {
 		return false
 	}
 	p.from, p.blocks, p.back, p.againOut = 0, uintptr(channels/lanes), n*w.Step, n*w.Next
+	p.in, p.put = 0, 0
 	if channels%lanes != 0 {
 		p.tail = uintptr(channels-lanes) * unsafe.Sizeof(w.Low)
 	}
 	most := max(1, uintptr(windowSums(size)/(int(n)*channels)))
-	for left := p.groups; left > 0; left -= p.groups {
+	for left := p.groups; left > 0; {
 		p.groups = min(left, most)
-		groups := p.groups
+		left -= p.groups
 		p.runAcross(t, size, by) // which counts groups down
-		p.groups = groups
 	}
 	rest := *w
 	if rest.Count %= n; rest.Count > 0 {
-		for i := range rest.Rows[:size] {
-			rest.Rows[i] = floatAt(rest.Rows[i], p.in)
-		}
-		rest.Out = floatAt(rest.Out, p.put)
+		rest.advance(size, w.Count-rest.Count)
 		rest.positions(t, size, channels)
 	}
 	return true

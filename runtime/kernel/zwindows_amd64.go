@@ -77,27 +77,11 @@ func windowStreams(t Tier, size int) bool {
 		switch size {
 		case 3:
 			return true
-		case 5:
-			return false
-		case 7:
-			return false
-		case 9:
-			return false
-		case 11:
-			return false
 		}
 	case AVX2:
 		switch size {
 		case 3:
 			return true
-		case 5:
-			return false
-		case 7:
-			return false
-		case 9:
-			return false
-		case 11:
-			return false
 		}
 	}
 	return false
@@ -116,10 +100,6 @@ func (w *Window) runAcross(t Tier, size, by int) {
 			} else {
 				window3By1AcrossF32AVX512(w)
 			}
-		case 5:
-		case 7:
-		case 9:
-		case 11:
 		}
 	case AVX2:
 		switch size {
@@ -129,10 +109,6 @@ func (w *Window) runAcross(t Tier, size, by int) {
 			} else {
 				window3By1AcrossF32AVX2(w)
 			}
-		case 5:
-		case 7:
-		case 9:
-		case 11:
 		}
 	}
 }

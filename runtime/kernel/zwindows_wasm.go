@@ -46,21 +46,6 @@ func windowHolds(t Tier, size int) bool {
 
 // windowStreams reports whether t has kernels that go across channels.
 func windowStreams(t Tier, size int) bool {
-	switch t.float() {
-	case WASM:
-		switch size {
-		case 3:
-			return false
-		case 5:
-			return false
-		case 7:
-			return false
-		case 9:
-			return false
-		case 11:
-			return false
-		}
-	}
 	return false
 }
 
@@ -68,16 +53,6 @@ func windowStreams(t Tier, size int) bool {
 //
 //go:noinline
 func (w *Window) runAcross(t Tier, size, by int) {
-	switch t.float() {
-	case WASM:
-		switch size {
-		case 3:
-		case 5:
-		case 7:
-		case 9:
-		case 11:
-		}
-	}
 }
 
 // run calls a kernel; like Gemm.Run it has a frame of its own.

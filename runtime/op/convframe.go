@@ -45,15 +45,20 @@ func (f *framing) fillImage(x, src []float32, in *volume) {
 	for h := range plain.size[1] {
 		clear(x[:zeros])
 		x = x[zeros:]
-		row, from := x[:plain.size[2]*in.channels], src[h*plain.step[1]:]
-		if plain.step[2] == in.channels {
-			copy(row, from)
-		} else {
-			for w := range plain.size[2] {
-				copy(row[w*in.channels:][:in.channels], from[w*plain.step[2]:])
-			}
-		}
+		row := x[:plain.size[2]*in.channels]
+		plain.copyRow(row, src[h*plain.step[1]:], in.channels)
 		x, zeros = x[len(row):], 2*beside
 	}
 	clear(x)
+}
+
+// copyRow copies a row of v, whose channels are innermost, to columns that are so far apart.
+func (v *volume) copyRow(dst, src []float32, apart int) {
+	if v.step[2] == v.channels && apart == v.channels {
+		copy(dst, src)
+		return
+	}
+	for w := range v.size[2] {
+		copy(dst[w*apart:][:v.channels], src[w*v.step[2]:])
+	}
 }

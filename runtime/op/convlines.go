@@ -103,20 +103,13 @@ func (l *lines) row(r *ring, n, h int) []float32 {
 
 // fill copies a row of the image, and clears the ends before the first.
 func (l *lines) fill(row, x []float32, first bool) {
-	step, channels := l.in.step[2], l.in.channels
+	step := l.in.step[2]
 	ends := (l.in.size[2] - l.plain.size[2]) / 2 * step
 	if first {
 		clear(row[:ends])
 		clear(row[len(row)-ends:])
 	}
-	row = row[ends : len(row)-ends]
-	if l.plain.step[2] == channels && step == channels {
-		copy(row, x)
-		return
-	}
-	for w := range l.plain.size[2] {
-		copy(row[w*step:][:channels], x[w*l.plain.step[2]:])
-	}
+	l.plain.copyRow(row[ends:len(row)-ends], x, step)
 }
 
 // inner reports whether the channels of a position make a line.

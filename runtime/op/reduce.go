@@ -229,16 +229,12 @@ const longLine = 512
 // sideBySide is how many rows of what is reduced side by side may be one line, since they lie so: some of all rows, or a part of
 // each run of them. It is 1 if they do not.
 func (j *foldJob[T, A]) sideBySide() int {
-	most := longLine / j.lines
-	if j.block != j.lines || most < 2 {
+	if j.block != j.lines {
 		return 1
 	}
 	run := j.run(j.lines)
-	if run == j.width {
-		return max(1, min(run, most))
-	}
-	rows := max(1, min(run, most))
-	for run%rows != 0 {
+	rows := max(1, min(run, longLine/j.lines))
+	for run != j.width && run%rows != 0 {
 		rows--
 	}
 	return rows

@@ -129,12 +129,12 @@ func lowerLeakyReLU(c *compiler, n *blob.Node) {
 }
 
 func lowerHardswish(c *compiler, n *blob.Node) {
-	c.inFloat(n, func(out int, in []int) { c.activation(hardswish, op.Hardswish, out, in[0]) })
+	c.inFloat(n, func(out int, in []int) { c.activation(op.Hardswish, out, in[0]) })
 }
 
-// activation adds a step that computes a function of elements, which may also change them where they are.
-func (c *compiler) activation(run func(*ownCall) error, function func(t kernel.Tier, o, x []float32), out, in int) {
-	c.own(run, out, in)
+// activation adds a step that computes a function of elements, which leaves zeros alone and may also change them where they are.
+func (c *compiler) activation(function func(t kernel.Tier, o, x []float32), out, in int) {
+	c.own(ofElements(function), out, in)
 	c.out.steps[len(c.out.steps)-1].inPlace = func(t kernel.Tier, x []float32) { function(t, x, x) }
 }
 
@@ -143,7 +143,7 @@ func lowerMultiply(c *compiler, n *blob.Node) {
 		pointwise("aten::mul.out")(c, n)
 		return
 	}
-	c.inFloat(n, func(out int, in []int) { c.activation(silu, op.Silu, out, in[0]) })
+	c.inFloat(n, func(out int, in []int) { c.activation(op.Silu, out, in[0]) })
 }
 
 func lowerSquare(c *compiler, n *blob.Node) {

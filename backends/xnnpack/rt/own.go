@@ -69,9 +69,6 @@ func ofElements(function func(t kernel.Tier, o, x []float32)) func(*ownCall) err
 	})
 }
 
-// The activations that are no portable operators. They leave zeros alone.
-var hardswish, silu = ofElements(op.Hardswish), ofElements(op.Silu)
-
 // preluPart is about how many elements of PReLU are computed together.
 const preluPart = 1024
 

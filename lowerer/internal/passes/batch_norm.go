@@ -130,7 +130,7 @@ func fusedArgs(b *exir.Builder, conv, norm *exir.Node) (weight, bias exir.Arg) {
 // alongChannels is a vector with so many dimensions, of which this one is not 1.
 func alongChannels(b *exir.Builder, v *exir.Value, rank, dim int) *exir.Value {
 	shape := ones(rank)
-	shape[dim] = int64(v.Spec.Sizes[0])
+	shape[dim] = v.Spec.Sizes[0]
 	return b.Op("aten::view_copy", v, shape)
 }
 

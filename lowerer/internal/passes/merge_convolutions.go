@@ -132,7 +132,8 @@ func (f *merger) find(n *exir.Node) *linear {
 // convolution is a convolution of a batch, with constant weights that no other node of the method reads.
 func (f *merger) convolution(n *exir.Node) *linear {
 	w := n.Args[convWeight].Value
-	if !plainNumbers(n.Args[convStride:convDilation+1]) || n.Args[convTransposed].Int != 0 || n.Outs[0].Spec.Rank() != w.Spec.Rank() || f.users[w] != 1 || !f.constants(n.Outs[0].Spec.DType, n.Args[convWeight:convBias+1]) {
+	if !plainNumbers(n.Args[convStride:convDilation+1]) || n.Args[convTransposed].Int != 0 || n.Outs[0].Spec.Rank() != w.Spec.Rank() ||
+		f.users[w] != 1 || !f.constants(n.Outs[0].Spec.DType, n.Args[convWeight:convBias+1]) {
 		return nil
 	}
 	return &linear{of: n.Args[0].Value, conv: n, nodes: []*exir.Node{n}, build: func(*exir.Builder) (weight, shift *exir.Value) {
@@ -304,7 +305,7 @@ func (l *linear) plus(n *exir.Node, c *exir.Value, sign float64) *linear {
 			return weight, b.Op("aten::add.Tensor", shift, c)
 		}
 		if c.Spec.Rank() == 0 { // a bias has one number for each channel
-			c = b.Op("aten::expand_copy", c, []int64{int64(n.Outs[0].Spec.Sizes[channel])})
+			c = b.Op("aten::expand_copy", c, []int64{n.Outs[0].Spec.Sizes[channel]})
 		}
 		return weight, c
 	})
@@ -396,10 +397,10 @@ type kernel struct {
 
 func kernelOf(n *exir.Node) kernel {
 	w := n.Args[convWeight].Value.Spec.Sizes
-	k := kernel{groups: n.Args[convGroups].Int, channels: int64(w[0])}
-	k.in = int64(w[1]) * k.groups
-	for i, d := range w[2:] {
-		k.size = append(k.size, int64(d))
+	k := kernel{groups: n.Args[convGroups].Int, channels: w[0]}
+	k.in = w[1] * k.groups
+	k.size = w[2:]
+	for i := range k.size {
 		k.stride = append(k.stride, spatial(n.Args[convStride].List, i))
 		k.pad = append(k.pad, spatial(n.Args[convPad].List, i))
 		k.dilation = append(k.dilation, spatial(n.Args[convDilation].List, i))
@@ -429,7 +430,7 @@ func addFrom(b *exir.Builder, w, v *exir.Value, dim int, at []int64) *exir.Value
 	if w.Spec.Sizes[dim] == v.Spec.Sizes[dim] {
 		return addFrom(b, w, v, dim+1, at[1:])
 	}
-	to := at[0] + int64(v.Spec.Sizes[dim])
+	to := at[0] + v.Spec.Sizes[dim]
 	part := b.Op("aten::slice_copy.Tensor", w, dim, at[0], to)
 	return b.Op("aten::slice_scatter", w, addFrom(b, part, v, dim+1, at[1:]), dim, at[0], to)
 }
@@ -449,12 +450,9 @@ func (l *linear) addMultiples(b *exir.Builder, w, by *exir.Value, at []int64) *e
 	if by == nil {
 		by = number(b, w, 1)
 	}
-	list := b.Literal("diagonal", tensor.Meta{DType: tensor.Long, Sizes: []tensor.Dim{tensor.Dim(len(places))}}, tensor.Of(places, tensor.Dim(len(places))).Data)
+	diagonal := tensor.Of(places, k.channels)
+	list := b.Literal("diagonal", diagonal.Meta, diagonal.Data)
 	flat := b.Op("aten::view_copy", w, []int64{int64(w.Spec.Numel())})
 	flat = b.Op("aten::index_put", flat, []*exir.Value{list}, by, true)
-	sizes := make([]int64, w.Spec.Rank())
-	for i, d := range w.Spec.Sizes {
-		sizes[i] = int64(d)
-	}
-	return b.Op("aten::view_copy", flat, sizes)
+	return b.Op("aten::view_copy", flat, w.Spec.Sizes)
 }

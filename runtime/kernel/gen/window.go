@@ -175,14 +175,7 @@ func (w *window) writeAcross() {
 	w.get(windowBlock, args, windowFromAt)
 	w.get(windowBlocks, args, windowBlocksAt)
 	w.label("block")
-	w.get(windowCount, args, windowWeightsAt)
-	w.get(windowRow, args, windowTapAt)
-	for t := range w.taps() {
-		w.loadAt(vec(t), windowCount, windowBlock, 0)
-		w.addPtr(windowCount, windowRow)
-	}
-	w.get(windowCount, args, windowStartAt)
-	w.loadAt(vec(w.taps()), windowCount, windowBlock, 0)
+	w.holdWeights(windowBlock)
 	for i := range w.size {
 		w.get(w.row(i), args, windowRowsAt+i*pointerSize)
 		w.addPtr(w.row(i), windowBlock)
@@ -243,17 +236,12 @@ func (w *window) again() {
 // loadWeights loads what a block of channels needs, into registers or into the copy; windowAt is the block's place afterwards.
 func (w *window) loadWeights() {
 	w.get(windowAt, args, windowFromAt)
-	w.get(windowCount, args, windowWeightsAt)
-	w.get(windowRow, args, windowTapAt)
 	if w.held() {
-		for t := range w.taps() {
-			w.loadAt(vec(t), windowCount, windowAt, 0)
-			w.addPtr(windowCount, windowRow)
-		}
-		w.get(windowCount, args, windowStartAt)
-		w.loadAt(vec(w.taps()), windowCount, windowAt, 0)
+		w.holdWeights(windowAt)
 		return
 	}
+	w.get(windowCount, args, windowWeightsAt)
+	w.get(windowRow, args, windowTapAt)
 	w.get(windowCopy, args, windowCopyAt)
 	w.set(windowList, windowCopy, 1)
 	w.get(windowLeft, args, windowTapsAt)
@@ -266,6 +254,18 @@ func (w *window) loadWeights() {
 	w.get(windowCount, args, windowStartAt)
 	w.loadAt(0, windowCount, windowAt, 0)
 	w.store(windowList, 0, 0)
+}
+
+// holdWeights loads the weights of the block at this place, and what sums start from, into registers.
+func (w *window) holdWeights(at ptr) {
+	w.get(windowCount, args, windowWeightsAt)
+	w.get(windowRow, args, windowTapAt)
+	for t := range w.taps() {
+		w.loadAt(vec(t), windowCount, at, 0)
+		w.addPtr(windowCount, windowRow)
+	}
+	w.get(windowCount, args, windowStartAt)
+	w.loadAt(vec(w.taps()), windowCount, at, 0)
 }
 
 // begins lets sum p start.
@@ -366,38 +366,51 @@ func (w *window) finish(p int) {
 func windowsGo(arch string) []byte {
 	b := goFile(arch)
 	b.WriteString("\n// windowGroup is how many positions a kernel of t computes together; 0 if there is no kernel.\nfunc windowGroup(t Tier, size int) int {\n")
-	eachWindow(b, arch, func(w *window) { fmt.Fprintf(b, "return %d\n", w.group()) })
+	eachWindow(b, arch, nil, func(w *window) { fmt.Fprintf(b, "return %d\n", w.group()) })
 	b.WriteString("return 0\n}\n\n// windowHolds reports whether a kernel of t holds all weights in registers.\nfunc windowHolds(t Tier, size int) bool {\n")
-	eachWindow(b, arch, func(w *window) { fmt.Fprintf(b, "return %t\n", w.held()) })
+	eachWindow(b, arch, nil, func(w *window) { fmt.Fprintf(b, "return %t\n", w.held()) })
 	b.WriteString("return false\n}\n\n// windowStreams reports whether t has kernels that go across channels.\nfunc windowStreams(t Tier, size int) bool {\n")
-	eachWindow(b, arch, func(w *window) { fmt.Fprintf(b, "return %t\n", w.streams()) })
-	b.WriteString("return false\n}\n\n// runAcross is run for a kernel that goes across channels, if windowStreams.\n//\n//go:noinline\nfunc (w *Window) runAcross(t Tier, size, by int) {\n")
-	eachWindow(b, arch, func(w *window) {
-		if w.streams() {
-			fmt.Fprintf(b, "if by == 2 {\nwindow%dBy2AcrossF32%s(w)\n} else {\nwindow%[1]dBy1AcrossF32%[2]s(w)\n}\n", w.size, w.tier())
+	eachWindow(b, arch, (*window).streams, func(*window) { b.WriteString("return true\n") })
+	call := func(kind string) func(w *window) {
+		return func(w *window) {
+			fmt.Fprintf(b, "if by == 2 {\nwindow%dBy2%s(w)\n} else {\nwindow%[1]dBy1%[2]s(w)\n}\n", w.size, kind+"F32"+w.tier())
 		}
-	})
+	}
+	b.WriteString("return false\n}\n\n// runAcross is run for a kernel that goes across channels, if windowStreams.\n//\n//go:noinline\nfunc (w *Window) runAcross(t Tier, size, by int) {\n")
+	eachWindow(b, arch, (*window).streams, call("Across"))
 	b.WriteString("}\n\n// run calls a kernel; like Gemm.Run it has a frame of its own.\n//\n//go:noinline\nfunc (w *Window) run(t Tier, size, by int) {\n")
-	eachWindow(b, arch, func(w *window) {
-		fmt.Fprintf(b, "if by == 2 {\nwindow%dBy2F32%s(w)\n} else {\nwindow%[1]dBy1F32%[2]s(w)\n}\n", w.size, w.tier())
-	})
+	eachWindow(b, arch, nil, call(""))
 	b.WriteString("}\n")
 	return formatted(b.Bytes())
 }
 
-// eachWindow writes a choice among the windows of an architecture.
-func eachWindow(b *bytes.Buffer, arch string, f func(w *window)) {
+// eachWindow writes a choice among the windows of an architecture that are wanted, if there are any; nil wants all.
+func eachWindow(b *bytes.Buffer, arch string, wanted func(*window) bool, f func(w *window)) {
 	if arch == "" {
 		return
 	}
-	b.WriteString("switch t.float() {\n")
+	var list []*window
 	for _, m := range machinesOf(arch) {
-		fmt.Fprintf(b, "case %s:\nswitch size {\n", m.tier())
 		for _, size := range windowSizes {
-			fmt.Fprintf(b, "case %d:\n", size)
-			f(&window{machine: m, size: size, step: 1})
+			if w := (&window{machine: m, size: size, step: 1}); wanted == nil || wanted(w) {
+				list = append(list, w)
+			}
 		}
-		b.WriteString("}\n")
 	}
-	b.WriteString("}\n")
+	if len(list) == 0 {
+		return
+	}
+	b.WriteString("switch t.float() {\n")
+	for i, w := range list {
+		first := i == 0 || list[i-1].machine != w.machine
+		if first && i > 0 {
+			b.WriteString("}\n")
+		}
+		if first {
+			fmt.Fprintf(b, "case %s:\nswitch size {\n", w.tier())
+		}
+		fmt.Fprintf(b, "case %d:\n", w.size)
+		f(w)
+	}
+	b.WriteString("}\n}\n")
 }
