@@ -26,7 +26,7 @@ func runBench(e *env, args []string) error {
 	if len(rest) != 1 {
 		return wantProgram(rest, inputsHint)
 	}
-	o.Program = rest[0]
+	o.Program, o.Version = rest[0], version()
 	if msg := o.Conflict(); msg != "" {
 		return usageError(msg)
 	}

@@ -61,17 +61,21 @@ func runVersion(e *env, args []string) error {
 	if err := parseOnlyFlags(f, args); err != nil {
 		return err
 	}
-	version := "(devel)"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		version = info.Main.Version
-	}
-	v := versionInfo{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	v := versionInfo{Version: version(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	v.Backends.AOT, v.Backends.Runtime = e.backends.ids()
 	if *asJSON {
 		return printJSON(e, v)
 	}
 	_, err := fmt.Fprintf(e.stdout, "pte %s %s %s/%s\n", v.Version, v.Go, v.OS, v.Arch)
 	return err
+}
+
+// version is the tool's version, "(devel)" if its build did not say.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
 }
 
 func runMod(e *env, args []string) error {

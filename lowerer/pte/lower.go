@@ -12,6 +12,7 @@ import (
 
 	"github.com/rules-pte/rules_pte/lowerer"
 	"github.com/rules-pte/rules_pte/lowerer/diag"
+	"github.com/rules-pte/rules_pte/lowerer/internal/bench"
 	"github.com/rules-pte/rules_pte/lowerer/internal/config"
 	"github.com/rules-pte/rules_pte/lowerer/internal/output"
 	"github.com/rules-pte/rules_pte/lowerer/internal/report"
@@ -56,11 +57,21 @@ func runLower(e *env, args []string) error {
 	if err := output.Apart(slices.Concat(rest, files.srcs, slices.Sorted(maps.Values(paths))), []string{*out, *reportPath, *timingsPath, origins.debug, origins.record}); err != nil {
 		return err
 	}
-	defer progress(e, "lowering "+rest[0])()
-	if err := lowerWhole(spec, paths, lowerOutputs{*out, *dump, *reportPath, origins}, timings); err != nil || *timingsPath == "" {
+	stop := progress(e, "lowering "+rest[0])
+	err = lowerWhole(spec, paths, lowerOutputs{*out, *dump, *reportPath, origins}, timings)
+	stop()
+	if err == nil && *timingsPath != "" {
+		err = writeFile(*timingsPath, timings.WriteJSON)
+	}
+	if err != nil {
 		return err
 	}
-	return writeFile(*timingsPath, timings.WriteJSON)
+	info, err := os.Stat(*out)
+	if err != nil {
+		return diag.New(diag.FileRead, *out, "%w", pathCause(err))
+	}
+	fmt.Fprintf(e.stderr, "wrote %s, %s\n", *out, bench.Size(info.Size()))
+	return nil
 }
 
 type lowerOutputs struct {

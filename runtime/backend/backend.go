@@ -181,6 +181,16 @@ type Work struct {
 	Integers bool
 	// Bytes are those of operands, weights and results, each counted once.
 	Bytes int64
+	// Window is how a convolution or a pooling goes through its input; zero of anything else.
+	Window Window
+}
+
+// Window is a window of a convolution or a pooling. Its arrays end with the innermost dimension of the image; what an image does not
+// have is 0.
+type Window struct {
+	Size, Stride, Dilation [3]int64
+	// Groups are those of a convolution's channels; 0 of a pooling.
+	Groups int64
 }
 
 // EventTracerEntry is a step that has begun.

@@ -115,8 +115,58 @@ func workOf(name string, v *op.Invoker) (w backend.Work) {
 		}
 		w.MACs = op.MACs(name, sizes, v.Outs[0].Sizes, len(v.Args) > op.TransposedArg && v.Args[op.TransposedArg].Int != 0)
 		w.Integers = w.MACs > 0 && isChar(&v.Args[0]) && isChar(&v.Args[1])
+		w.Window = windowOf(name, v.Args)
 	}
 	return w
+}
+
+// windowArgs are the arguments of operators that say how their windows go: those of the window's sizes (of a convolution the weight),
+// of the strides, of the dilations and of the groups; -1 where there is none.
+var windowArgs = map[string][4]int{
+	"aten::convolution": {1, 3, 5, 8},
+	"aten::avg_pool1d":  {1, 2, -1, -1}, "aten::avg_pool2d": {1, 2, -1, -1}, "aten::avg_pool3d": {1, 2, -1, -1},
+	"aten::max_pool2d_with_indices": {1, 2, 4, -1}, "aten::max_pool3d_with_indices": {1, 2, 4, -1},
+}
+
+// windowOf is the window of a call of the kernel name.
+func windowOf(name string, args []op.Value) (w backend.Window) {
+	base, _, _ := strings.Cut(name, ".")
+	at, ok := windowArgs[base]
+	if !ok {
+		return w
+	}
+	size := args[at[0]].Ints
+	if weight := args[at[0]].Tensor; weight != nil {
+		size = weight.Sizes[min(2, len(weight.Sizes)):]
+	}
+	list := func(i int) []int64 {
+		if i < 0 {
+			return nil
+		}
+		return args[i].Ints
+	}
+	w.Size = innermost(size, len(size))
+	w.Stride = innermost(list(at[1]), len(size))
+	if len(list(at[1])) == 0 && at[3] < 0 { // of a pooling they are the window's sizes, then
+		w.Stride = w.Size
+	}
+	w.Dilation = innermost(list(at[2]), len(size))
+	if at[3] >= 0 {
+		w.Groups = args[at[3]].Int
+	}
+	return w
+}
+
+// innermost are the n numbers of list, at the end; one number stands for all, and none for ones.
+func innermost(list []int64, n int) (a [3]int64) {
+	for i := range min(n, len(a)) {
+		x := int64(1)
+		if len(list) > 0 {
+			x = list[max(len(list)-1-i, 0)]
+		}
+		a[len(a)-1-i] = x
+	}
+	return a
 }
 
 // isChar reports whether v is a tensor of int8.

@@ -102,3 +102,31 @@ func TestTraceEnds(t *testing.T) {
 		p.Close()
 	}
 }
+
+// TestWindowOf is of arguments as operators have them: one number for all dimensions, and lists that are left out.
+func TestWindowOf(t *testing.T) {
+	weight := func(sizes ...tensor.Dim) op.Value {
+		return op.Value{Kind: op.Tensor, Tensor: &tensor.Tensor{Meta: tensor.Meta{Sizes: sizes}}}
+	}
+	ints := func(list ...int64) op.Value { return op.Value{Kind: op.Ints, Ints: list} }
+	conv := func(w op.Value, stride, dilation op.Value, groups int64) []op.Value {
+		return []op.Value{{}, w, {}, stride, ints(0), dilation, {}, ints(0), {Kind: op.Int, Int: groups}}
+	}
+	for name, c := range map[string]struct {
+		kernel string
+		args   []op.Value
+		want   backend.Window
+	}{
+		"2d":            {"aten::convolution.out", conv(weight(8, 4, 3, 5), ints(2), ints(1, 3), 2), backend.Window{Size: [3]int64{0, 3, 5}, Stride: [3]int64{0, 2, 2}, Dilation: [3]int64{0, 1, 3}, Groups: 2}},
+		"1d":            {"aten::convolution.out", conv(weight(8, 4, 7), ints(2), ints(1), 1), backend.Window{Size: [3]int64{0, 0, 7}, Stride: [3]int64{0, 0, 2}, Dilation: [3]int64{0, 0, 1}, Groups: 1}},
+		"3d":            {"aten::convolution.out", conv(weight(8, 4, 1, 2, 3), ints(1, 2, 3), ints(1), 1), backend.Window{Size: [3]int64{1, 2, 3}, Stride: [3]int64{1, 2, 3}, Dilation: [3]int64{1, 1, 1}, Groups: 1}},
+		"mean":          {"aten::avg_pool2d.out", []op.Value{{}, ints(3, 2), ints(), ints(0)}, backend.Window{Size: [3]int64{0, 3, 2}, Stride: [3]int64{0, 3, 2}, Dilation: [3]int64{0, 1, 1}}},
+		"max":           {"aten::max_pool2d_with_indices.out", []op.Value{{}, ints(3, 3), ints(2), ints(0), ints(2)}, backend.Window{Size: [3]int64{0, 3, 3}, Stride: [3]int64{0, 2, 2}, Dilation: [3]int64{0, 2, 2}}},
+		"another":       {"aten::mm.out", []op.Value{{}, {}}, backend.Window{}},
+		"another class": {"rt::convolution.out", nil, backend.Window{}},
+	} {
+		if got := windowOf(c.kernel, c.args); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}

@@ -182,6 +182,22 @@ func (c *compiler) measure(t *traced, n *blob.Node) {
 	if per > 0 && of.Constant == 0 {
 		t.perElement, t.elements = per, c.values[of.ID].slot
 	}
+	t.window = windowOf(n)
+}
+
+// windowOf is the window of a convolution or a pooling.
+func windowOf(n *blob.Node) backend.Window {
+	pair := func(h, w int) [3]int64 { return [3]int64{0, int64(h), int64(w)} }
+	switch n.Type {
+	case blob.Conv2d, blob.DepthwiseConv2d, blob.ConvTranspose2d:
+		k := n.Conv()
+		return backend.Window{Size: pair(k.KernelHeight, k.KernelWidth), Stride: pair(k.StrideHeight, k.StrideWidth),
+			Dilation: pair(k.DilationHeight, k.DilationWidth), Groups: int64(k.Groups)}
+	case blob.AvgPooling2d, blob.MaxPooling2d, blob.ArgMaxPooling2d:
+		p := n.Pool()
+		return backend.Window{Size: pair(p.Height, p.Width), Stride: pair(p.StrideHeight, p.StrideWidth), Dilation: pair(max(p.DilationHeight, 1), max(p.DilationWidth, 1))}
+	}
+	return backend.Window{}
 }
 
 // temp is a new slot like another, of this type.

@@ -265,6 +265,10 @@ func TestWork(t *testing.T) {
 		"batch_matrix_multiply": {MACs: 120, Bytes: 376},
 		"fully_connected":       {MACs: 120, Bytes: 316},
 		"prelu":                 {Bytes: 4 * (24 + 4 + 24)},
+		"conv": {MACs: 3 * 5 * 7 * 9 * 4, Bytes: 4 * (6*5*4 + 7*9*4 + 7 + 3*5*7),
+			Window: backend.Window{Size: [3]int64{0, 3, 3}, Stride: [3]int64{0, 2, 1}, Dilation: [3]int64{0, 1, 1}, Groups: 1}},
+		"max_pooling": {Bytes: 4 * (6*5*4 + 3*5*4),
+			Window: backend.Window{Size: [3]int64{0, 3, 2}, Stride: [3]int64{0, 2, 1}, Dilation: [3]int64{0, 1, 2}}},
 	} {
 		c := caseNamed(name)
 		g, named := c.graph(blob.FP32)

@@ -212,7 +212,7 @@ func (in *instance) node(i int) (int, error) {
 
 // work is what node n has to do with the sizes of this call.
 func (in *instance) work(n *traced) backend.Work {
-	w := backend.Work{Integers: n.integers, Bytes: n.constants}
+	w := backend.Work{Integers: n.integers, Bytes: n.constants, Window: n.window}
 	for _, slot := range n.operands {
 		w.Bytes += int64(in.tensors[slot].Nbytes())
 	}

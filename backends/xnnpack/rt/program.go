@@ -3,6 +3,7 @@ package rt
 import (
 	"math"
 
+	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -36,6 +37,7 @@ type traced struct {
 	perElement int64
 	elements   int
 	integers   bool
+	window     backend.Window
 }
 
 // noHandle is the handle of nodes that no node of a model stands behind.

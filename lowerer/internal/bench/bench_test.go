@@ -61,7 +61,7 @@ func recorded() (*Recorder, *pte.ExecutionPlan) {
 		r.SetChainDebugHandle(0, 1)
 		d := r.StartProfiling("DELEGATE_CALL")
 		r.EndProfilingDelegate(r.StartProfilingDelegate("", 7), []byte("Conv2d"))
-		r.LogWork(backend.Work{Bytes: 2 << 10})
+		r.LogWork(backend.Work{Bytes: 2 << 10, Window: backend.Window{Size: [3]int64{0, 3, 3}, Stride: [3]int64{0, 2, 1}, Dilation: [3]int64{0, 1, 1}, Groups: 32}})
 		r.EndProfilingDelegate(r.StartProfilingDelegate("Copy", 0), nil)
 		r.EndProfiling(d)
 		r.SetChainDebugHandle(-1, 0)
@@ -99,11 +99,11 @@ XnnpackBackend DELEGATE_CALL      1  1.00      9.1      -                       
 
 4 kernels
 
-kernel                        at   result         calls    µs  share %  speed           limit  peak %
-XnnpackBackend Copy           1.2                     1  5.00     45.5      -                       -
-XnnpackBackend Conv2d         1.1                     1  3.00     27.3  0.683     GB/s   read     0.7
-aten::mm.out                  0    float32[2, 3]      1  2.00     18.2   50.0  GFLOP/s    fma    50.0
-XnnpackBackend DELEGATE_CALL  1                       1  1.00      9.1      -                       -
+kernel                        at   result         window                    calls    µs  share %  speed           limit  peak %
+XnnpackBackend Copy           1.2                                               1  5.00     45.5      -                       -
+XnnpackBackend Conv2d         1.1                 3x3 stride 2x1 groups 32      1  3.00     27.3  0.683     GB/s   read     0.7
+aten::mm.out                  0    float32[2, 3]                                1  2.00     18.2   50.0  GFLOP/s    fma    50.0
+XnnpackBackend DELEGATE_CALL  1                                                 1  1.00      9.1      -                       -
 `
 
 func TestReport(t *testing.T) {
@@ -167,15 +167,51 @@ func TestTook(t *testing.T) {
 
 // TestMeasure measures, with no regard to what comes out but that it is there.
 func TestMeasure(t *testing.T) {
-	m := meter{1, time.Microsecond}.measure(kernel.Scalar, 1)
+	m := meter{2, 1, time.Microsecond}.measure(kernel.Scalar, 1)
 	if m.Tier != "scalar" || m.Threads != 1 || m.FLOPS <= 0 || m.Ops <= 0 || len(m.Reads) != len(readSizes) {
 		t.Errorf("measured %+v", m)
 	}
 }
 
+// TestLimitsVary says that rounds differ.
+func TestLimitsVary(t *testing.T) {
+	rounds := 0
+	s := &speed{work: 1, run: func(_, steps int) {
+		if rounds > 0 {
+			time.Sleep(time.Duration(steps) * time.Millisecond)
+		}
+	}}
+	mt := meter{2, 1, 0}
+	mt.round(s, 1)
+	rounds++
+	mt.round(s, 1)
+	if len(s.rounds) != 2 || s.best() != s.rounds[0] {
+		t.Errorf("rounds gave %v, the best is %v", s.rounds, s.best())
+	}
+	m := *machine
+	m.Spread = 2
+	if want := "limits vary: one was 2.00 times as high in one round as in another"; !strings.Contains(m.text(), want) || strings.Contains(machine.text(), "vary") {
+		t.Errorf("%q lacks %q, or %q has it", m.text(), want, machine.text())
+	}
+}
+
+// TestWindowText leaves out what is 1.
+func TestWindowText(t *testing.T) {
+	for want, w := range map[string]backend.Window{
+		"":                                   {},
+		"5":                                  {Size: [3]int64{0, 0, 5}, Stride: [3]int64{0, 0, 1}, Dilation: [3]int64{0, 0, 1}, Groups: 1},
+		"1x3x3 stride 1x2x2":                 {Size: [3]int64{1, 3, 3}, Stride: [3]int64{1, 2, 2}},
+		"7x7 stride 2 dilation 1x3 groups 4": {Size: [3]int64{0, 7, 7}, Stride: [3]int64{0, 2, 2}, Dilation: [3]int64{0, 1, 3}, Groups: 4},
+	} {
+		if got := windowText(&w); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestSize(t *testing.T) {
 	for n, want := range map[int64]string{5: "5 B", 1536: "1.5 KiB", 256 << 20: "256 MiB", 5 << 40: "5120 GiB"} {
-		if got := size(n); got != want {
+		if got := Size(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}

@@ -2,17 +2,23 @@ package bench
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
 // Report is what "pte bench" measures. Times are in nanoseconds.
 type Report struct {
-	Program string `json:"program"`
-	Method  string `json:"method"`
+	// Version is that of pte, Date when it measured.
+	Version string    `json:"version"`
+	Date    time.Time `json:"date"`
+	Program string    `json:"program"`
+	Method  string    `json:"method"`
 	// Inputs are the types and sizes of the inputs, as in "float32[1, 3]"; Made says that they are not the user's: floats between
 	// -1 and 1, and zeros.
 	Inputs  []string `json:"inputs"`
@@ -43,6 +49,8 @@ type Row struct {
 	Backend string `json:"backend,omitempty"`
 	// Result is the type and the sizes of the first result.
 	Result string `json:"result,omitempty"`
+	// Window is that of a convolution or a pooling, such as "3x3 stride 2 groups 32"; what is 1 is left out.
+	Window string `json:"window,omitempty"`
 	Calls  int    `json:"calls"`
 	NS     int64  `json:"ns"`
 	// Share is the part of the time of all kernels.
@@ -83,7 +91,7 @@ func (r *Recorder) rows(plan *pte.ExecutionPlan, m *Machine) []Row {
 			continue
 		}
 		row := Row{Place: []int{s.key.chain, s.key.instruction, s.key.step}, Name: s.name, Result: s.result, Calls: max(s.count/len(s.times), 1),
-			NS: median(s.times).Nanoseconds(), MACs: s.work.MACs, Bytes: s.work.Bytes, Integers: s.work.Integers && s.work.MACs > 0}
+			NS: median(s.times).Nanoseconds(), Window: windowText(&s.work.Window), MACs: s.work.MACs, Bytes: s.work.Bytes, Integers: s.work.Integers && s.work.MACs > 0}
 		in := &plan.Chains[s.key.chain].Instructions[s.key.instruction]
 		switch in.Type {
 		case pte.KernelCall:
@@ -99,6 +107,40 @@ func (r *Recorder) rows(plan *pte.ExecutionPlan, m *Machine) []Row {
 	}
 	share(rows)
 	return rows
+}
+
+// windowText is a window with what is not 1 of its strides, dilations and groups.
+func windowText(w *backend.Window) string {
+	s := strings.Join(sizesOf(w.Size), "x")
+	if s == "" {
+		return ""
+	}
+	for _, part := range []struct {
+		name  string
+		sizes [3]int64
+	}{{"stride", w.Stride}, {"dilation", w.Dilation}} {
+		list := sizesOf(part.sizes)
+		if all := slices.Compact(slices.Clone(list)); len(all) == 1 {
+			list = all
+		}
+		if text := strings.Join(list, "x"); strings.Trim(text, "1x") != "" {
+			s += " " + part.name + " " + text
+		}
+	}
+	if w.Groups > 1 {
+		s += fmt.Sprintf(" groups %d", w.Groups)
+	}
+	return s
+}
+
+// sizesOf are those of the dimensions that there are.
+func sizesOf(sizes [3]int64) (list []string) {
+	for _, n := range sizes {
+		if n > 0 {
+			list = append(list, strconv.FormatInt(n, 10))
+		}
+	}
+	return list
 }
 
 // namesMost is how many operators that run as one are named; more have the name of their kernel.

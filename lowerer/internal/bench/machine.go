@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +28,9 @@ type Machine struct {
 	Ops   float64 `json:"int8_ops"`
 	// Reads are the speeds of reading memory, the smallest first.
 	Reads []Read `json:"reads"`
+	// Spread is how many times as much the best round gave as the worst one, of the limit where that is most, if it is much: something
+	// else may have used the machine, and the limits be higher than this.
+	Spread float64 `json:"spread,omitempty"`
 }
 
 // Read is how fast so many bytes are read again and again, each thread some of its own.
@@ -38,16 +42,17 @@ type Read struct {
 // readSizes are below the size of usual first, second and third caches, and above.
 var readSizes = []int64{16 << 10, 512 << 10, 8 << 20, 256 << 20}
 
-// meter says how a speed is measured: the best of some attempts that each take at least some time.
+// meter says how speeds are measured: the best of some attempts that each take at least some time, in rounds over all of them, so that
+// what disturbs one round spares another.
 type meter struct {
-	attempts int
-	least    time.Duration
+	rounds, attempts int
+	least            time.Duration
 }
 
 // Measure measures this machine with the instructions of tier t, on so many threads; 0 means one for each CPU, and more than those are
 // as many.
 func Measure(t kernel.Tier, threads int) *Machine {
-	return meter{attempts: 25, least: 2 * time.Millisecond}.measure(t, threads)
+	return meter{rounds: 5, attempts: 5, least: 2 * time.Millisecond}.measure(t, threads)
 }
 
 func (mt meter) measure(t kernel.Tier, threads int) *Machine {
@@ -55,18 +60,32 @@ func (mt meter) measure(t kernel.Tier, threads int) *Machine {
 		threads = most
 	}
 	l := peak.Of(t)
-	m := &Machine{CPU: cpuName(), Tier: t.String(), Threads: threads}
-	m.FLOPS = mt.speed(threads, float64(l.FLOPs), func(_, n int) { l.FMA(n) })
-	m.Ops = mt.speed(threads, float64(l.Ops), func(_, n int) { l.Dot(n) })
+	speeds := []*speed{
+		{work: float64(l.FLOPs), run: func(_, n int) { l.FMA(n) }},
+		{work: float64(l.Ops), run: func(_, n int) { l.Dot(n) }},
+	}
 	data := buffers(threads)
 	for _, size := range readSizes {
 		part := min(int(size), len(data[0]))
-		s := mt.speed(threads, float64(part), func(thread, n int) {
+		speeds = append(speeds, &speed{work: float64(part), run: func(thread, n int) {
 			for range n {
 				l.Read(data[thread][:part])
 			}
-		})
-		m.Reads = append(m.Reads, Read{size, s})
+		}})
+	}
+	for range mt.rounds {
+		for _, s := range speeds {
+			mt.round(s, threads)
+		}
+	}
+	m := &Machine{CPU: cpuName(), Tier: t.String(), Threads: threads, FLOPS: speeds[0].best(), Ops: speeds[1].best()}
+	for i, size := range readSizes {
+		m.Reads = append(m.Reads, Read{size, speeds[2+i].best()})
+	}
+	for _, s := range speeds {
+		if spread := s.best() / slices.Min(s.rounds); spread > disturbed {
+			m.Spread = max(m.Spread, spread)
+		}
 	}
 	return m
 }
@@ -83,17 +102,28 @@ func buffers(threads int) [][]byte {
 	return data
 }
 
-// speed is how much work a second all threads do together; work is what one thread does in a step.
-func (mt meter) speed(threads int, work float64, run func(thread, steps int)) float64 {
-	steps := 1
-	for elapsed(1, func(int) { run(0, steps) }) < mt.least && steps < 1<<40 {
-		steps *= 2
+// speed is something that is measured: work is what one thread does in a step of run.
+type speed struct {
+	work   float64
+	run    func(thread, steps int)
+	steps  int       // of an attempt
+	rounds []float64 // the best of each: how much work a second all threads do together
+}
+
+func (s *speed) best() float64 { return slices.Max(s.rounds) }
+
+// round measures s once more.
+func (mt meter) round(s *speed, threads int) {
+	for s.steps = max(s.steps, 1); len(s.rounds) == 0 && s.steps < 1<<40; s.steps *= 2 {
+		if elapsed(1, func(int) { s.run(0, s.steps) }) >= mt.least {
+			break
+		}
 	}
 	best := time.Duration(math.MaxInt64)
 	for range mt.attempts {
-		best = min(best, elapsed(threads, func(thread int) { run(thread, steps) }))
+		best = min(best, elapsed(threads, func(thread int) { s.run(thread, s.steps) }))
 	}
-	return work * float64(steps) * float64(threads) / best.Seconds()
+	s.rounds = append(s.rounds, s.work*float64(s.steps)*float64(threads)/best.Seconds())
 }
 
 // elapsed is how long threads goroutines take that begin together.
@@ -162,7 +192,11 @@ func (m *Machine) text() string {
 		{"int8 dot product", three(m.Ops / 1e9), "GOP/s"},
 	}
 	for _, r := range m.Reads {
-		rows = append(rows, []string{"read " + size(r.Bytes), three(r.Speed / 1e9), "GB/s"})
+		rows = append(rows, []string{"read " + Size(r.Bytes), three(r.Speed / 1e9), "GB/s"})
 	}
-	return s + columns(rows, 1)
+	s += columns(rows, 1)
+	if m.Spread > 0 {
+		s += fmt.Sprintf("limits vary: one was %s times as high in one round as in another; if something else runs, wait for it and try again\n", three(m.Spread))
+	}
+	return s
 }

@@ -73,6 +73,11 @@ func table(head string, rows []Row, kernels bool) string {
 		first = slices.Insert(first, 1, "at", "result")
 		left = 3
 	}
+	windows := kernels && slices.ContainsFunc(rows, func(r Row) bool { return r.Window != "" })
+	if windows {
+		first = slices.Insert(first, left, "window")
+		left++
+	}
 	cells := [][]string{first}
 	for i := range rows {
 		r := &rows[i]
@@ -80,6 +85,9 @@ func table(head string, rows []Row, kernels bool) string {
 		row := []string{r.title(), fmt.Sprint(r.Calls), three(float64(r.NS) / 1e3), percent(r.Share), speed, unit, r.Limit, percent(r.Peak)}
 		if kernels {
 			row = slices.Insert(row, 1, r.place(), r.Result)
+		}
+		if windows {
+			row = slices.Insert(row, left-1, r.Window)
 		}
 		cells = append(cells, row)
 	}

@@ -39,8 +39,8 @@ func percent(x float64) string {
 	return strconv.FormatFloat(100*x, 'f', 1, 64)
 }
 
-// size is a number of bytes in units of 1024.
-func size(n int64) string {
+// Size is a number of bytes in units of 1024.
+func Size(n int64) string {
 	x, unit := float64(n), "B"
 	for _, next := range []string{"KiB", "MiB", "GiB"} {
 		if x < 1024 {

@@ -24,6 +24,8 @@ type BenchOptions struct {
 	Options
 	Runs int
 	HTML string
+	// Version is that of the tool, for the report.
+	Version string
 }
 
 // Define adds the flags to f.
@@ -55,7 +57,7 @@ func Bench(o *BenchOptions, load executor.LoadOptions, stdout io.Writer) error {
 
 // bench is Bench; the page is written to page, unless that is nil.
 func (o *BenchOptions) bench(load executor.LoadOptions, stdout, page io.Writer) error {
-	rep := &bench.Report{Program: filepath.Base(o.Program)}
+	rep := &bench.Report{Program: filepath.Base(o.Program), Version: o.Version, Date: time.Now().UTC().Truncate(time.Second)}
 	var times []time.Duration
 	if o.WeightCache != "" { // which a first load may have to write
 		if err := o.with(load, func(*run, *executor.Method, []executor.Value) error { return nil }); err != nil {

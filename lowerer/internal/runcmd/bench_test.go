@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/internal/bench"
@@ -18,7 +19,7 @@ import (
 // TestBench times a program with inputs of its own making, and with those of a case, and holds the parts together.
 func TestBench(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.html")
-	o := &BenchOptions{Options: Options{Program: testdata + "two_methods/portable.pte", Method: "get", Threads: 1, MaxMemory: 1 << 30, JSON: true}, Runs: 3, HTML: page}
+	o := &BenchOptions{Options: Options{Program: testdata + "two_methods/portable.pte", Method: "get", Threads: 1, MaxMemory: 1 << 30, JSON: true}, Runs: 3, HTML: page, Version: "v1.2.3"}
 	var out bytes.Buffer
 	load := executor.LoadOptions{Kernels: op.Kernels}
 	if err := Bench(o, load, &out); err != nil {
@@ -32,7 +33,7 @@ func TestBench(t *testing.T) {
 	for _, k := range rep.Kernels {
 		share += k.Share
 	}
-	if rep.Runs != 3 || len(rep.Kernels) == 0 || share < 0.99 || share > 1.01 || rep.MinNS > rep.MedianNS {
+	if rep.Runs != 3 || len(rep.Kernels) == 0 || share < 0.99 || share > 1.01 || rep.MinNS > rep.MedianNS || rep.Version != "v1.2.3" || time.Since(rep.Date) > time.Hour {
 		t.Errorf("got %s", out.String())
 	}
 	text, err := os.ReadFile(page)
