@@ -194,6 +194,7 @@ func moves(tier Tier, o, x []float32) map[string]func() {
 		"accumulate": func() { AccumulateF64(tier, double, x) },
 		"largest":    func() { largest.Run(tier, len(x)) },
 		"transpose":  func() { transposeBy(squareSides(tier, 4), o, x, 256, 256, 256, 256) },
+		"pixels":     func() { transposeThree(pixelsSide(tier, 4), o, x, len(o)/3, len(x)/3) },
 		"halves":     func() { transposeBy(squareSides(tier, 2), half, half[len(half)/2:], 256, 128, 128, 256) },
 		"dequantize": func() { DequantizeS8(tier, o, bytesOf(half), 1, 0) },
 	}

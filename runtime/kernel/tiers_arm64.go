@@ -128,6 +128,19 @@ func squareSides(t Tier, size uintptr) []int {
 	return nil
 }
 
+// pixelsSide is how many pixels of three elements of size bytes a kernel makes at a time; 0 if there is none.
+func pixelsSide(t Tier, size uintptr) int {
+	if t == Scalar || size != 4 {
+		return 0
+	}
+	return 4
+}
+
+// runPixels makes pixels of three planes; like Gemm.Run it has a frame of its own.
+//
+//go:noinline
+func runPixels(a *transposition) { transposePixelsNEON(a) }
+
 var halvesNEON, wordsNEON = []int{8}, []int{4}
 
 // runSquares transposes squares; like Gemm.Run it has a frame of its own.

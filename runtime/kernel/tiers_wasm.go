@@ -84,3 +84,8 @@ func (l *Largest) run(_ Tier, size int) {
 func squareSides(Tier, uintptr) []int { return nil }
 
 func runSquares(int, uintptr, *transposition) {}
+
+// pixelsSide is 0: no kernel makes pixels.
+func pixelsSide(Tier, uintptr) int { return 0 }
+
+func runPixels(*transposition) {}

@@ -25,7 +25,7 @@ var moveTier = sync.OnceValue(Best)
 // to and from elements apart.
 func Transpose[T any](dst, src []T, n, m, to, from int) {
 	if m == 3 && to == 3 {
-		transposeThree(dst, src, n, from)
+		transposeThree(pixelsSide(moveTier(), unsafe.Sizeof(*new(T))), dst, src, n, from)
 		return
 	}
 	transposeBy(squareSides(moveTier(), unsafe.Sizeof(*new(T))), dst, src, n, m, to, from)
@@ -80,8 +80,22 @@ func transposeEight[T any](dst, src []T, n, to, from int) {
 	}
 }
 
-// transposeThree makes pixels of n elements of three planes, such as those of a picture.
-func transposeThree[T any](dst, src []T, n, from int) {
+// pixelsMost is how many blocks of pixels a kernel makes without a pause.
+const pixelsMost = 1024
+
+// transposeThree makes pixels of n elements of three planes, such as those of a picture: blocks of side at a time, unless that is 0.
+func transposeThree[T any](side int, dst, src []T, n, from int) {
+	size := unsafe.Sizeof(*new(T))
+	for side > 0 && n >= side {
+		blocks := min(n/side, pixelsMost)
+		k := blocks * side
+		_, _ = dst[3*k-1], src[2*from+k-1]
+		runPixels(&transposition{src: unsafe.Pointer(&src[0]), from: uintptr(from) * size, out: unsafe.Pointer(&dst[0]), blocks: uintptr(blocks)})
+		if n -= k; n == 0 {
+			return
+		}
+		dst, src = dst[3*k:], src[k:]
+	}
 	const block = 4
 	x, y, z := src[:n], src[from:][:n], src[2*from:][:n]
 	dst = dst[:3*n]

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"unsafe"
 )
@@ -26,18 +27,39 @@ func TestTranspose(t *testing.T) {
 	testTranspose[float64](t, squareSides(Best(), 8), 67, 19)
 }
 
-// TestTransposePlanes makes pixels of three planes.
+// TestTransposePlanes makes pixels of three planes with gaps, in every tier.
 func TestTransposePlanes(t *testing.T) {
-	for _, n := range transposeSizes {
-		src, dst := make([]int, 3*n), make([]int, 3*n)
-		for i := range src {
-			src[i] = i
+	for _, tier := range append([]Tier{Scalar}, tiers()...) {
+		for _, n := range append([]int{8*pixelsMost + 13}, transposeSizes...) {
+			testPixels[uint32](t, pixelsSide(tier, 4), n)
+			testPixels[float32](t, pixelsSide(tier, 4), n)
 		}
-		Transpose(dst, src, n, 3, 3, n)
-		for i, v := range dst {
-			if want := i%3*n + i/3; v != want {
-				t.Fatalf("%d pixels: element %d: got %d, want %d", n, i, v, want)
-			}
+	}
+	testPixels[uint16](t, pixelsSide(Best(), 2), 67)
+	testPixels[float64](t, pixelsSide(Best(), 8), 67)
+	src, dst := []float32{1, 2, 3, 4, 5, 6}, make([]float32, 6)
+	if Transpose(dst, src, 2, 3, 3, 2); !slices.Equal(dst, []float32{1, 3, 5, 2, 4, 6}) {
+		t.Errorf("two pixels are %v", dst)
+	}
+}
+
+func testPixels[T uint16 | uint32 | float32 | float64](t *testing.T, side, n int) {
+	const gap, guard = 3, 77
+	src, dst := make([]T, 3*(n+gap)), make([]T, 3*n+gap)
+	for i := range src {
+		src[i] = T(i % 30011)
+	}
+	for i := range dst {
+		dst[i] = guard
+	}
+	transposeThree(side, dst[:3*n], src, n, n+gap)
+	for i, v := range dst {
+		want := T(guard)
+		if i < 3*n {
+			want = src[i%3*(n+gap)+i/3]
+		}
+		if v != want {
+			t.Fatalf("side %d, %d pixels, element %d: got %v, want %v", side, n, i, v, want)
 		}
 	}
 }

@@ -520,6 +520,9 @@ func transposeAVX2(a *transposition)
 //go:noescape
 func transposeHalvesAVX2(a *transposition)
 
+//go:noescape
+func transposePixelsAVX2(a *transposition)
+
 // gemmF32AVX2 computes t, which has this many rows.
 func gemmF32AVX2(t *Tile, rows int) {
 	if t.Offsets == nil {

@@ -550,6 +550,9 @@ func transposeNEON(a *transposition)
 //go:noescape
 func transposeHalvesNEON(a *transposition)
 
+//go:noescape
+func transposePixelsNEON(a *transposition)
+
 // gemmF32NEON computes t, which has this many rows.
 func gemmF32NEON(t *Tile, rows int) {
 	if t.Offsets == nil {

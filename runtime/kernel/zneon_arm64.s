@@ -23592,3 +23592,25 @@ square:
 	SUBS $1, R5, R5
 	BNE square
 	RET
+
+// func transposePixelsNEON(a *transposition)
+TEXT ·transposePixelsNEON(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 0(R0), R1
+	MOVD 8(R0), R2
+	MOVD 16(R0), R3
+	MOVD 32(R0), R5
+	ADD R2, R1, R6
+	ADD R2, R6, R7
+pixels:
+	FMOVQ 0(R1), F0
+	FMOVQ 0(R6), F1
+	FMOVQ 0(R7), F2
+	VST3 [V0.S4, V1.S4, V2.S4], (R3)
+	ADD $16, R1, R1
+	ADD $16, R6, R6
+	ADD $16, R7, R7
+	ADD $48, R3, R3
+	SUBS $1, R5, R5
+	BNE pixels
+	RET

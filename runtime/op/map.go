@@ -129,6 +129,16 @@ func map2of[T, U any](c *Call, am *tensor.Meta, x []T, bm *tensor.Meta, y []T, r
 	if err := n.setup(&out.Meta, am, bm); err != nil {
 		return err
 	}
+	if k, times := n.repeats(); times > 1 {
+		operands := [...]*[]T{1: &x, 2: &y}
+		line, err := tempOf[T](c, times*n.row())
+		if err != nil {
+			return err
+		}
+		repeatTo(line, (*operands[k])[:n.row()])
+		n.repeat(k, times)
+		*operands[k] = line
+	}
 	if parallel(c, len(o)) && !n.gathers(1) && !n.gathers(2) && !n.short() {
 		shareRows(c, &job2[T, U]{n, o, x, y, row, p}, &n)
 		return nil

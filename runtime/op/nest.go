@@ -180,6 +180,53 @@ func (n *nest) gathers(k int) bool { return k < n.count && n.step(k) > 1 }
 // short reports whether rows are so short that several are better done at once, operands gathered.
 func (n *nest) short() bool { return n.rank > 1 && n.row() > 0 && n.row() < rowTile/8 }
 
+// longRow is how many elements a row should have so that what a row costs beside them does not count.
+const longRow = 1024
+
+// repeats gives the operand whose one row all rows of two dimensions take, such as a number for each channel, while the others lie as
+// the out does, and how many rows can be one, if that row is there as often.
+func (n *nest) repeats() (operand, times int) {
+	if n.rank != 2 || n.row() == 0 {
+		return 0, 1
+	}
+	for k := range n.count {
+		switch line := n.strides[k][0]; {
+		case n.step(k) != 1 || line != 0 && line != n.row():
+			return 0, 1
+		case line == 0 && operand > 0:
+			return 0, 1
+		case line == 0:
+			operand = k
+		}
+	}
+	if operand == 0 {
+		return 0, 1
+	}
+	times = min(longRow/n.row(), n.sizes[0])
+	for times > 1 && n.sizes[0]%times != 0 {
+		times--
+	}
+	return operand, times
+}
+
+// repeat makes rows of so many, of which the operand has one row that stands for all.
+func (n *nest) repeat(operand, times int) {
+	n.sizes[0] /= times
+	n.sizes[1] *= times
+	for k := range n.count {
+		if k != operand {
+			n.strides[k][0] = n.sizes[1]
+		}
+	}
+}
+
+// repeatTo fills to, which has at least one x, with x again and again.
+func repeatTo[T any](to, x []T) {
+	for have := copy(to, x); have < len(to); have *= 2 {
+		copy(to[have:], to[:have])
+	}
+}
+
 // walk goes over the elements of a nest's out in pieces that lie together: parts of rows, or several short rows.
 type walk struct {
 	n *nest
@@ -256,9 +303,7 @@ func piece[T any](w *walk, k int, x, tile []T) []T {
 	tile = tile[:n]
 	if line == 0 {
 		gather(tile[:w.width], x[at:], step)
-		for have := w.width; have < n; have *= 2 {
-			copy(tile[have:], tile[:have])
-		}
+		repeatTo(tile, tile[:w.width])
 		return tile
 	}
 	for lo := 0; lo < n; lo += w.width {

@@ -264,6 +264,35 @@ func TestEmptyRows(t *testing.T) {
 	wantOut[float32](t, mustCall(t, &MulF32, mf32(dims{2, 1}, 1, 2), mf32(dims{1, 0})), dims{2, 0})
 }
 
+// TestRepeats multiplies, and takes from each other, images and one row for all positions, whose copies make longer rows where the
+// number of positions has a divisor.
+func TestRepeats(t *testing.T) {
+	for _, c := range []struct{ n, rows, row, times int }{
+		{1, 196, 16, 49}, {1, 3136, 16, 64}, {1, 196, 120, 7}, {1, 49, 576, 1}, {1, 47, 96, 1}, {1, 6, 3, 6}, {1, 1, 9, 1}, {2, 20, 16, 1}, {1, 20, 1, 1},
+	} {
+		x, y := wave(tensor.Dim(c.n), tensor.Dim(c.rows), tensor.Dim(c.row)), wave(tensor.Dim(c.n), 1, tensor.Dim(c.row))
+		var n nest
+		if err := n.setup(&x.Meta, &x.Meta, &y.Meta); err != nil {
+			t.Fatal(err)
+		}
+		if _, times := n.repeats(); times != c.times {
+			t.Errorf("%+v: %d rows are one", c, times)
+		}
+		product, left, right := mustCall(t, &MulF32, x, y), mustCall(t, &SubF32, x, y, 1), mustCall(t, &SubF32, y, x, 1)
+		for i, v := range plain[float32](x) {
+			w := plain[float32](y)[i/(c.rows*c.row)*c.row+i%c.row]
+			for _, r := range []struct {
+				got  *tensor.Tensor
+				want float32
+			}{{product, v * w}, {left, v - w}, {right, w - v}} {
+				if got := plain[float32](r.got)[i]; got != r.want {
+					t.Fatalf("%+v: element %d is %v, want %v", c, i, got, r.want)
+				}
+			}
+		}
+	}
+}
+
 // TestNextafterHalves holds neighbours among narrow numbers against torch 2.13.
 func TestNextafterHalves(t *testing.T) {
 	inf := math.Inf(1)

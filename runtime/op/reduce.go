@@ -57,9 +57,31 @@ func newReducer[T any](in *tensor.Tensor, mask uint32, outMeta *tensor.Meta) (r 
 		}
 		a.n++
 	}
+	r.gone.merge()
 	r.x, r.outs, r.width = elems[T](in), r.kept.count(), r.gone.count()
 	r.gathers = !r.gone.dense()
 	return r
+}
+
+// merge joins neighbours that are stepped through as one; their out is not looked at.
+func (a *axes) merge() {
+	to := 0
+	for i := range a.n {
+		if a.size[i] == 1 {
+			continue
+		}
+		if to > 0 && a.step[to-1] == a.step[i]*a.size[i] {
+			a.size[to-1] *= a.size[i]
+			a.step[to-1] = a.step[i]
+			continue
+		}
+		a.size[to], a.step[to] = a.size[i], a.step[i]
+		to++
+	}
+	if to == 0 && a.n > 0 { // of size 1 all of them
+		a.size[0], to = 1, 1
+	}
+	a.n = to
 }
 
 // rowReducer is newReducer with room for a row.
@@ -185,7 +207,8 @@ type fold[T any, A int64 | float64] struct {
 	line func(t kernel.Tier, acc []A, x []T)
 	// mean divides by the number of elements.
 	mean bool
-	// add, unless nil, adds what lines of some rows gave to that of others: rows that lie side by side may be one line.
+	// add, unless nil, adds what lines of some rows gave to that of others: rows that lie side by side may be one line. Lines of
+	// float32 are sums, then.
 	add func(acc, more []A)
 }
 
@@ -202,15 +225,23 @@ func runFold[T any, A int64 | float64](c *Call, of func() fold[T, A], mask uint3
 	}
 	if j.out = c.Out[0]; j.lines > 0 {
 		j.rows = 1
-		if j.fold.add != nil {
-			j.rows = j.sideBySide()
+		pooled := j.fold.add != nil && c.Args[0].Tensor.DType == tensor.Float && j.sums(sumsLine)
+		if pooled {
+			j.rows = j.sideBySide(sumsLine)
+		} else if j.fold.add != nil {
+			j.rows = j.sideBySide(longLine)
 		}
 		if j.acc, err = tempOf[A](c, j.workers*j.block*j.rows); err != nil {
 			return err
 		}
+		if pooled {
+			if j.part, err = tempOf[float32](c, len(j.acc)); err != nil {
+				return err
+			}
+		}
 	}
 	j.divide(c, k.run)
-	j.acc = nil
+	j.acc, j.part = nil, nil
 	return nil
 }
 
@@ -219,21 +250,29 @@ type foldJob[T any, A int64 | float64] struct {
 	reduction[T]
 	fold fold[T, A]
 	out  *tensor.Tensor
-	acc  []A // of every worker: what it reduces side by side
-	rows int // how many rows of those are one line
+	acc  []A       // of every worker: what it reduces side by side
+	part []float32 // of every worker: the sums of some lines of float32; nil if lines are added one by one
+	rows int       // how many rows of those are one line
 }
 
 // longLine is about how many elements a line should have.
 const longLine = 512
 
+// sumsLine is longLine of lines that are added some at a time. sumsMost is how many lines of float32 are added in float32; the sums of so many are added in float64. As torch's sums, which are
+// of pairs of pairs, they are off by a few units in the last place of the sum of all magnitudes, and not by one for each element.
+const (
+	sumsLine = 64
+	sumsMost = 32
+)
+
 // sideBySide is how many rows of what is reduced side by side may be one line, since they lie so: some of all rows, or a part of
-// each run of them. It is 1 if they do not.
-func (j *foldJob[T, A]) sideBySide() int {
-	if j.block != j.lines {
+// each run of them. It is 1 if they do not, or if threads may cut lines into blocks: how many there are does not change a sum.
+func (j *foldJob[T, A]) sideBySide(long int) int {
+	if j.lines > lineShare {
 		return 1
 	}
 	run := j.run(j.lines)
-	rows := max(1, min(run, longLine/j.lines))
+	rows := max(1, min(run, long/j.lines))
 	for run != j.width && run%rows != 0 {
 		rows--
 	}
@@ -246,7 +285,7 @@ func (j *foldJob[T, A]) parts(lo, hi int) {
 		r, f := j.of(i), &j.fold
 		for p, until := j.share(i); p < until; p++ {
 			if j.lines > 0 {
-				j.foldLines(&r, j.acc[i*j.block*j.rows:][:j.block*j.rows], p)
+				j.foldLines(&r, i, p)
 				continue
 			}
 			v := f.row(j.tier, r.row(p))
@@ -256,15 +295,19 @@ func (j *foldJob[T, A]) parts(lo, hi int) {
 }
 
 // foldLines reduces outs that lie side by side.
-func (j *foldJob[T, A]) foldLines(r *reducer[T], acc []A, piece int) {
+func (j *foldJob[T, A]) foldLines(r *reducer[T], worker, piece int) {
 	f := &j.fold
 	lo, n := j.seekBlock(r, piece)
-	acc = acc[:n*j.rows]
+	room := j.block * j.rows
+	acc := j.acc[worker*room:][:n*j.rows]
 	for i := range acc {
 		acc[i] = f.start
 	}
-	l := r.lines()
-	for left := r.width; left > 0; {
+	l, left := r.lines(), r.width
+	if j.part != nil && j.sums(n*j.rows) {
+		left = j.sumLines(floats(r.x[lo:]), &l, elementsAs[float64](acc), j.part[worker*room:][:n*j.rows], left)
+	}
+	for left > 0 {
 		rows := min(j.rows, left)
 		at := l.skip(rows) + lo
 		f.line(j.tier, acc[:n*rows], r.x[at:at+n*rows])
@@ -273,8 +316,43 @@ func (j *foldJob[T, A]) foldLines(r *reducer[T], acc []A, piece int) {
 	for more := acc[n:]; len(more) > 0; more = more[n:] {
 		f.add(acc[:n], more[:n])
 	}
-	for i, v := range acc[:n] {
-		f.put(j.out, r.at+lo+i, v, r.width)
+	f.putLine(j.out, r.at+lo, acc[:n], r.width)
+}
+
+// sums reports whether a kernel adds lines of n elements.
+func (j *foldJob[T, A]) sums(n int) bool { return kernel.HasPool(j.tier.Narrow(n), sumsMost, n) }
+
+// sumLines adds lines of x to acc, where it can some at a time, whose sums go to part, and gives how many of the rows are left.
+func (j *foldJob[T, A]) sumLines(x []float32, l *lineWalk, acc []float64, part []float32, rows int) (left int) {
+	var at [sumsMost]*float32
+	for rows >= 2*j.rows {
+		p := kernel.Pool{Inputs: &at[0], Count: uintptr(min(rows/j.rows, sumsMost)), Out: &part[0], Positions: 1, Scale: 1, Mean: true}
+		for i := range p.Count {
+			line := x[l.skip(j.rows):]
+			at[i] = &line[:len(part)][0]
+		}
+		p.Run(j.tier.Narrow(len(part)), len(part))
+		sumLine(j.tier, acc, part)
+		rows -= int(p.Count) * j.rows
+	}
+	return rows
+}
+
+// putLine stores the results of n elements each as elements of t from i on.
+func (f *fold[T, A]) putLine(t *tensor.Tensor, i int, acc []A, n int) {
+	if t.DType != tensor.Float {
+		for k, v := range acc {
+			f.put(t, i+k, v, n)
+		}
+		return
+	}
+	by := 1.0
+	if f.mean {
+		by = float64(n)
+	}
+	o := elems[float32](t)[i:][:len(acc)]
+	for k, v := range acc {
+		o[k] = float32(float64(v) / by)
 	}
 }
 

@@ -137,6 +137,10 @@ func TestSumsSideBySide(t *testing.T) {
 		{dims{5, 2, 3, 8}, []int64{0, 2}, 3},
 		{dims{4, 30, 13}, []int64{0, 1}, 39},
 		{dims{9, 300}, []int64{0}, 1},
+		{dims{130, 16}, []int64{0}, 32},
+		{dims{1, 5, 27, 2, 40}, []int64{1, 2, 3}, 12},
+		{dims{100, 1030}, []int64{0}, 1},
+		{dims{2, 33, 96}, []int64{1}, 1},
 	} {
 		x := wave(c.sizes...)
 		out := mustCall(t, &SumIntListF32, x, c.gone, false, nil)
@@ -169,8 +173,8 @@ func TestSumsSideBySide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if j := (foldJob[float32, float64]{reduction: r}); r.lines == 0 || j.sideBySide() != c.rows {
-			t.Errorf("%v: %d rows of %d outs are one line, want %d", c.sizes, j.sideBySide(), r.lines, c.rows)
+		if j := (foldJob[float32, float64]{reduction: r}); r.lines == 0 || j.sideBySide(longLine) != c.rows {
+			t.Errorf("%v: %d rows of %d outs are one line, want %d", c.sizes, j.sideBySide(longLine), r.lines, c.rows)
 		}
 	}
 }

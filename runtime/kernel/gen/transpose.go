@@ -16,6 +16,24 @@ type turner interface {
 	// turnWords and turnHalves transpose the square at from: put gets the registers that hold its rows, in order.
 	turnWords(from rows, put func(v vec))
 	turnHalves(from rows, put func(v vec))
+	// pixels writes to out, one after another, the elements of 4 bytes that three rows have in the places of a vector.
+	pixels(from rows, out ptr)
+}
+
+// transposePixels writes the transposition of three rows.
+func transposePixels(m turner) {
+	m.begin("transposePixels"+m.tier(), "transposition")
+	m.get(squareSrc, args, 0)
+	m.get(squareFrom, args, pointerSize)
+	m.get(squareOut, args, 2*pointerSize)
+	m.get(squareCount, args, 4*pointerSize)
+	from := m.rows(squareSrc, squareFrom, 3, squareIn)
+	m.label("pixels")
+	m.pixels(from, squareOut)
+	from.advance(m.lanes() * float32Size)
+	m.add(squareOut, 3*m.lanes()*float32Size)
+	m.more(squareCount, "pixels")
+	m.end()
 }
 
 // transposeWords writes the transposition of squares of elements of 4 bytes, transposeHalves of those of 2.
@@ -95,6 +113,28 @@ func (m *x86) turnHalves(from rows, put func(v vec)) {
 	}
 }
 
+// pixels makes, in quarters, of x0 to x3, y0 to y3 and z0 to z3 first x0 x2 y0 y2, y1 y3 z1 z3 and z0 z2 x1 x3, and of these x0 y0 z0 x1,
+// y1 z1 x2 y2 and z2 x3 y3 z3.
+func (m *x86) pixels(from rows, out ptr) {
+	in := from.(*x86Rows)
+	shuffle := func(picks int, x, y, to vec) { m.line("VSHUFPS $%#x, %s, %s, %s", picks, m.v(y), m.v(x), m.v(to)) }
+	for i := range 3 {
+		m.line("VMOVUPS %s, %s", in.at(i, 0), m.v(vec(i)))
+	}
+	const even, odd, evenOdd = 0x88, 0xdd, 0xd8 // the places 0 2 0 2, 1 3 1 3 and 0 2 1 3
+	shuffle(even, 0, 1, 3)
+	shuffle(odd, 1, 2, 4)
+	shuffle(evenOdd, 2, 0, 5)
+	shuffle(even, 3, 5, 6)
+	shuffle(evenOdd, 4, 3, 7)
+	shuffle(odd, 5, 4, 8)
+	for quarter := range m.lanes() / 4 {
+		for i := range 3 {
+			m.line("VEXTRACTF128 $%d, %s, %d(%s)", quarter, m.v(vec(6+i)), 48*quarter+16*i, m.p(out))
+		}
+	}
+}
+
 // pairs takes what x and y have in even places of the arrangement, then what they have in odd ones.
 func (m *neon) pairs(arrangement string, x, y, even, odd vec) {
 	for i, v := range []vec{even, odd} {
@@ -132,4 +172,11 @@ func (m *neon) turnHalves(from rows, put func(v vec)) {
 	for i := range vec(8) {
 		put(8 + i)
 	}
+}
+
+func (m *neon) pixels(from rows, out ptr) {
+	for i := range 3 {
+		from.load(vec(i), i, 0)
+	}
+	m.line("VST3 [V0.S4, V1.S4, V2.S4], (%s)", m.p(out))
 }
