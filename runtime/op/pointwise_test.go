@@ -278,16 +278,12 @@ func TestRepeats(t *testing.T) {
 		if _, times := n.repeats(); times != c.times {
 			t.Errorf("%+v: %d rows are one", c, times)
 		}
-		product, left, right := mustCall(t, &MulF32, x, y), mustCall(t, &SubF32, x, y, 1), mustCall(t, &SubF32, y, x, 1)
+		product, left, right := plain[float32](mustCall(t, &MulF32, x, y)), plain[float32](mustCall(t, &SubF32, x, y, 1)), plain[float32](mustCall(t, &SubF32, y, x, 1))
+		one := plain[float32](y)
 		for i, v := range plain[float32](x) {
-			w := plain[float32](y)[i/(c.rows*c.row)*c.row+i%c.row]
-			for _, r := range []struct {
-				got  *tensor.Tensor
-				want float32
-			}{{product, v * w}, {left, v - w}, {right, w - v}} {
-				if got := plain[float32](r.got)[i]; got != r.want {
-					t.Fatalf("%+v: element %d is %v, want %v", c, i, got, r.want)
-				}
+			w := one[i/(c.rows*c.row)*c.row+i%c.row]
+			if got, want := [...]float32{product[i], left[i], right[i]}, [...]float32{v * w, v - w, w - v}; got != want {
+				t.Fatalf("%+v: elements %d are %v, want %v", c, i, got, want)
 			}
 		}
 	}
