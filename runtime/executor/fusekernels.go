@@ -26,7 +26,8 @@ type pairs struct {
 
 // fuseKernels lets products and convolutions bound their results themselves, where a bound alone reads these, and pointwise
 // operators run as one. A bound gives the same bits, but for the sign of what rounds to zero in Half. Such a step has the handle of its
-// last instruction; memory is planned anew, in an arena that is not larger.
+// last instruction. Pointwise operators write where an operand lies that nobody reads afterwards. Memory is planned anew, in an arena that
+// is not larger.
 func (m *method) fuseKernels() {
 	fuses := func(s step) bool { return clamps(s) || pointwises(s) }
 	if m.prog.tracesIntermediates() || !slices.ContainsFunc(m.steps, fuses) || !m.inLine() {
@@ -41,11 +42,62 @@ func (m *method) fuseKernels() {
 	p.measure(p.steps)
 	p.fusePointwise()
 	for _, steps := range [2][]step{without(p.steps, p.gone), bounded} {
+		offsets, groups := p.offsets, slices.Clone(p.groups)
+		if p.putInPlace(steps) && p.replan(steps) {
+			m.steps = steps
+			return
+		}
+		p.offsets, p.groups = offsets, groups
 		if len(steps) < len(m.steps) && p.replan(steps) {
 			m.steps = steps
 			return
 		}
 	}
+}
+
+// putInPlace lets each pointwise step write where an operand like its result lies, if nobody reads that afterwards: what is at hand in a
+// cache is written there. It reports whether there is any.
+func (p *pairs) putInPlace(steps []step) (found bool) {
+	p.measure(steps)
+	alone := make([]bool, len(p.vals)) // before any share a place
+	for v := range alone {
+		alone[v] = p.apart(int32(v))
+	}
+	for j := range steps {
+		s := &steps[j]
+		if s.plan == nil || s.name != op.PointwiseName && s.plan.Kernel.Def.Tags&op.Pointwise == 0 || len(s.outs) != 1 || !alone[s.outs[0]] {
+			continue
+		}
+		to := s.outs[0]
+		for _, v := range s.args {
+			if p.vals[v].Kind == op.Tensor && alone[v] && int(p.of[v].last) == j && p.of[v].first < p.of[to].first && int(p.of[to].first) == j && p.alike(v, to) && !p.seen(s, v) {
+				if !found {
+					p.offsets = p.allOffsets()
+				}
+				p.offsets[to], found = p.offsets[v], true
+				p.join(to, v)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// apart reports whether v, which is neither an input nor an output, has a place that is planned anew and that nobody shares meanwhile.
+func (p *pairs) apart(v int32) bool {
+	return p.vals[v].Kind == op.Tensor && p.alone(v) && p.moves(v) && p.static(v) && p.base(v) == v && !p.isInput[v] && !slices.Contains(p.plan.Outputs, v)
+}
+
+// seen reports whether s reads a view of v.
+func (p *pairs) seen(s *step, v int32) (yes bool) {
+	p.each(s.args, func(w int32) { yes = yes || w != v && p.base(w) == v })
+	return yes
+}
+
+// alike reports whether two tensors have the same type, sizes and order.
+func (p *pairs) alike(v, w int32) bool {
+	x, y := &p.vals[v].Tensor.Meta, &p.vals[w].Tensor.Meta
+	return x.DType == y.DType && slices.Equal(x.Sizes, y.Sizes) && slices.Equal(x.DimOrder, y.DimOrder)
 }
 
 // clamps reports whether a step can bound its results.

@@ -1,10 +1,13 @@
 package executor
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
 // firstConvolution is what the first convolution of testdata/images gives.
@@ -81,5 +84,63 @@ func checkPlaces(t *testing.T, m *method) {
 	}
 	if ran := instructionsOf(m); len(slices.Compact(slices.Clone(ran))) < len(ran) {
 		t.Errorf("the steps run instructions %v", ran)
+	}
+}
+
+// TestInPlace looks at where pointwise operators write: over an operand of the same sizes that nobody reads afterwards, not over one that
+// somebody does, over one of other sizes, an input or a view, nor where the result is an output.
+func TestInPlace(t *testing.T) {
+	product := func(g *maker, x int32) int32 { return g.float("aten::mm.out", false, x, x) }
+	for name, c := range map[string]struct {
+		build func(g *maker, x int32) (from, to, out int32)
+		same  bool
+	}{
+		"read by it alone": {func(g *maker, x int32) (int32, int32, int32) {
+			a := product(g, x)
+			b := g.float("aten::sigmoid.out", false, a)
+			return a, b, product(g, b)
+		}, true},
+		"read twice by it": {func(g *maker, x int32) (int32, int32, int32) {
+			a := product(g, x)
+			b := g.float("aten::mul.out", false, a, a)
+			return a, b, product(g, b)
+		}, true},
+		"the second operand": {func(g *maker, x int32) (int32, int32, int32) {
+			a := product(g, x)
+			b := g.float("aten::mul.out", false, x, a)
+			return a, b, product(g, b)
+		}, true},
+		"read later": {func(g *maker, x int32) (int32, int32, int32) {
+			a := product(g, x)
+			b := g.float("aten::sigmoid.out", false, a)
+			return a, b, g.float("aten::mm.out", false, b, a)
+		}, false},
+		"an input": {func(g *maker, x int32) (int32, int32, int32) {
+			b := g.float("aten::sigmoid.out", false, x)
+			return x, b, product(g, b)
+		}, false},
+		"an output": {func(g *maker, x int32) (int32, int32, int32) {
+			a := product(g, x)
+			b := g.float("aten::sigmoid.out", false, a)
+			return a, b, b
+		}, false},
+		"other sizes": {func(g *maker, x int32) (int32, int32, int32) {
+			a := g.tensor(tensor.Float, 4, 1)
+			g.call("aten::mm.out", []int32{a}, x, g.constant(tensor.Float, 4, 1))
+			b := g.float("aten::mul.out", false, x, a)
+			return a, b, product(g, b)
+		}, false},
+	} {
+		g := newMaker(rand.New(rand.NewPCG(1, 1)), 4, 4)
+		x := g.input()
+		from, to, out := c.build(g, x)
+		g.output(out)
+		p := g.finish(1)
+		m := loadOf(t, p, LoadOptions{Kernels: op.Kernels}).methods[0]
+		if same := m.shares(from, to); same != c.same {
+			t.Errorf("%s: the result's place is the operand's: %v, want %v", name, same, c.same)
+		}
+		checkPlaces(t, m)
+		checkAlone(t, name, p)
 	}
 }

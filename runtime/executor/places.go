@@ -240,6 +240,17 @@ func (p *spans) replan(steps []step) bool {
 	return p.move()
 }
 
+// allOffsets are the offsets of all planned values, to be changed.
+func (m *method) allOffsets() []uint64 {
+	list := make([]uint64, len(m.vals))
+	for v := range list {
+		if m.place[v] == planned {
+			list[v] = m.offset(int32(v))
+		}
+	}
+	return list
+}
+
 // move plans the arena, and reports whether that fits.
 func (p *spans) move() bool {
 	all := p.tenants(fusedArena)
@@ -266,10 +277,9 @@ func (p *spans) move() bool {
 	if err != nil || total > limit {
 		return false
 	}
-	moved := make([]uint64, len(p.vals))
+	moved := p.allOffsets()
 	for v := range p.vals {
 		if p.place[v] == planned {
-			moved[v] = p.offset(int32(v))
 			if at, ok := slices.BinarySearch(roots, p.root(int32(v))); ok && p.plan.Values[v].Tensor.Allocation.MemoryID == fusedArena {
 				moved[v] += uint64(offsets[at]) - all[roots[at]].low
 			}
