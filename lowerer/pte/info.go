@@ -157,6 +157,12 @@ func runOps(e *env, args []string) error {
 // unknownOp is the error for a name without a row, with the nearest one.
 func unknownOp(name string) error {
 	e := diag.New(diag.UnsupportedOperator, "", "no operator row named %q", name)
+	full := "aten::" + strings.TrimPrefix(name, "aten.")
+	for known, state := range opStates() {
+		if state == "rule" && (known == full || strings.HasPrefix(known, full+".")) {
+			return e.WithHint("it has none of its own: it lowers by a rule, to operators that have one")
+		}
+	}
 	var names []string
 	for _, r := range opRows("") {
 		names = append(names, r.Name, strings.TrimPrefix(r.Name, "aten."))

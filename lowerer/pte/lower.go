@@ -41,6 +41,9 @@ func runLower(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
+	if msg := lowerConflict(rest, *out, *program, files); msg != "" {
+		return usageError(msg)
+	}
 	timings := lowerer.NewTimings()
 	spec, err := specOf(e, rest, config.Options{Program: *program, Srcs: files.srcs, Imports: files.imports})
 	if err != nil {
@@ -72,6 +75,19 @@ func runLower(e *env, args []string) error {
 	}
 	fmt.Fprintf(e.stderr, "wrote %s, %s\n", *out, bench.Size(info.Size()))
 	return nil
+}
+
+// lowerConflict says what is wrong with a command line, or nothing.
+func lowerConflict(args []string, out, program string, files *specFiles) string {
+	switch {
+	case len(args) == 0 || strings.HasSuffix(args[0], ".cue"):
+		return ""
+	case len(args) > 1 && out == "":
+		return "several models make one program; name its file by -o"
+	case program != "" || len(files.srcs) > 0 || len(files.imports) > 0:
+		return "--program, --src and --import go with a spec, and a model has none"
+	}
+	return ""
 }
 
 type lowerOutputs struct {

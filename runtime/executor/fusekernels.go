@@ -65,12 +65,16 @@ func (p *pairs) putInPlace(steps []step) (found bool) {
 	}
 	for j := range steps {
 		s := &steps[j]
-		if s.plan == nil || s.name != op.PointwiseName && s.plan.Kernel.Def.Tags&op.Pointwise == 0 || len(s.outs) != 1 || !alone[s.outs[0]] {
+		if s.plan == nil || s.name != op.PointwiseName && s.plan.Kernel.Def.Tags&op.Pointwise == 0 || len(s.outs) != 1 {
 			continue
 		}
 		to := s.outs[0]
+		if !alone[to] || int(p.of[to].first) != j {
+			continue
+		}
 		for _, v := range s.args {
-			if p.vals[v].Kind == op.Tensor && alone[v] && int(p.of[v].last) == j && p.of[v].first < p.of[to].first && int(p.of[to].first) == j && p.alike(v, to) && !p.seen(s, v) {
+			dies := alone[v] && int(p.of[v].first) < j && int(p.of[v].last) == j
+			if dies && p.alike(v, to) && !p.seen(s, v) {
 				if !found {
 					p.offsets = p.allOffsets()
 				}

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,6 +145,43 @@ func (m *method) checkGuards(inputs []Value) error {
 		}
 	}
 	return nil
+}
+
+// describe adds to inputs what the guards say of them.
+func (m *method) describe(inputs []ValueInfo) {
+	for i := range m.guards {
+		g := &m.guards[i]
+		in := &inputs[g.input]
+		in.Name = g.name
+		if g.dim < 0 || in.Kind != Tensor || g.dim >= len(in.Meta.Sizes) {
+			continue
+		}
+		if in.Sizes == nil {
+			for _, n := range in.Meta.Sizes {
+				s := SizeInfo{Least: int64(n), Most: int64(n)}
+				if in.Dynamism != pte.Static {
+					s.Least = 0
+				}
+				if in.Dynamism == pte.DynamicUnbound {
+					s.Most = math.MaxInt64
+				}
+				in.Sizes = append(in.Sizes, s)
+			}
+		}
+		s := &in.Sizes[g.dim]
+		if g.bounded[0] {
+			s.Least = max(s.Least, g.lo)
+		}
+		if g.bounded[1] {
+			s.Most = min(s.Most, g.hi)
+		}
+		switch {
+		case len(g.want) == 1 && g.want[0].op == 'n':
+			s.Least, s.Most = g.want[0].constant, g.want[0].constant
+		case len(g.want) > 0:
+			s.Derived = g.text
+		}
+	}
 }
 
 // subject is "input 1 (mask): dimension 0 has size 5".

@@ -2,6 +2,8 @@ package executor
 
 import (
 	"context"
+	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -45,6 +47,25 @@ func TestGuards(t *testing.T) {
 	inputs := []Value{of(4, 3), of(9), IntOf(9)}
 	if n := testing.AllocsPerRun(10, func() { _ = m.checkGuards(inputs) }); n != 0 {
 		t.Errorf("%v allocations, want none", n)
+	}
+}
+
+// TestDescribe names inputs, and gives the sizes that their dimensions may have.
+func TestDescribe(t *testing.T) {
+	m, err := guarded("0\t0\tx\t2\t9\t\ts0", "0\t1\tx\t\t\t3\t", "1\t0\ty\t\t\t2 i0.0 * 1 +\t2*s0 + 1", "2\t\tn\t0\t\t\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tensorOf := func(d pte.Dynamism, sizes ...tensor.Dim) ValueInfo {
+		return ValueInfo{Kind: Tensor, Meta: tensor.Meta{Sizes: sizes}, Dynamism: d}
+	}
+	got := []ValueInfo{tensorOf(pte.DynamicBound, 9, 3, 5), tensorOf(pte.DynamicUnbound, 19), {Kind: Int}}
+	m.describe(got)
+	want := []ValueInfo{tensorOf(pte.DynamicBound, 9, 3, 5), tensorOf(pte.DynamicUnbound, 19), {Kind: Int, Name: "n"}}
+	want[0].Name, want[0].Sizes = "x", []SizeInfo{{Least: 2, Most: 9}, {Least: 3, Most: 3}, {Most: 5}}
+	want[1].Name, want[1].Sizes = "y", []SizeInfo{{Most: math.MaxInt64, Derived: "2*s0 + 1"}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 

@@ -16,6 +16,16 @@ type ValueInfo struct {
 	Planned bool
 	// Written reports an input that the method writes.
 	Written bool
+	// Name is an input's name, and Sizes what each of its dimensions may be, where the program's guards say that; else "" and nil.
+	Name  string
+	Sizes []SizeInfo
+}
+
+// SizeInfo are the sizes that a dimension may have: from Least to Most or, if Derived is not empty, what it follows from, such as
+// "2*s0 + 1".
+type SizeInfo struct {
+	Least, Most int64
+	Derived     string
 }
 
 // MethodInfo describes a method.
@@ -54,6 +64,7 @@ func (m *method) info() MethodInfo {
 	for i := range info.Inputs {
 		info.Inputs[i].Written = m.writesBack[i]
 	}
+	m.describe(info.Inputs)
 	if n := m.plan.NonConstBufferSizes; len(n) > 1 {
 		info.Arenas = append(info.Arenas, n[1:]...)
 	}

@@ -173,7 +173,7 @@ func (m *method) loadTensor(i int, d *pte.Tensor, made *tensors) error {
 	}
 	n, ok := t.BoundedBytes(m.prog.opts.MaxMemory)
 	if onDemand := d.Dynamism == pte.DynamicUnbound && d.Allocation == nil && d.DataBufferIdx == 0 && d.Extra == nil; !ok && !onDemand {
-		return fail(pte.MemoryAllocationFailed, "tensor of sizes ", op.SizesText(t.Sizes), " exceeds the limit of ", itoa(m.prog.opts.MaxMemory), " bytes")
+		return fail(pte.MemoryAllocationFailed, "tensor of sizes ", op.SizesText(t.Sizes), " exceeds the limit of memory, ", itoa(m.prog.opts.MaxMemory))
 	}
 	return m.placeTensor(i, d, n)
 }

@@ -127,7 +127,7 @@ type fusedLink struct {
 
 // PrepareFused makes a plan of links that fuse, each of which reads results of links before it, and whose results are as
 // large as that of the last one; that is the result of the plan, whose arguments are tensors. Nothing else reads the others,
-// and no argument overlaps the result.
+// and no argument overlaps the result, but that it may be one that is as large and lies alike.
 func PrepareFused(links []Link) *Plan {
 	tier, out := links[0].Plan.tier, &links[len(links)-1].Out
 	f := &fused{}

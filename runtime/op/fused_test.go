@@ -3,6 +3,7 @@ package op
 import (
 	"bytes"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -152,6 +153,7 @@ func TestFused(t *testing.T) {
 		"silu of one":        {[]*tensor.Tensor{wave(1)}, silu, 1},
 		"silu, and more":     {[]*tensor.Tensor{last(wave(2, 10, 40, 30)), wave(10, 1, 1)}, gated, 2},
 		"sigmoid read twice": {[]*tensor.Tensor{wave(3, 777)}, shared, 3},
+		"slope for each":     {[]*tensor.Tensor{wave(3, 7777), wave(3, 7777)}, preluOf(), 1},
 		"slope for all":      {[]*tensor.Tensor{wave(2, 10, 40, 30), wave(1)}, preluOf(), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -184,10 +186,29 @@ func TestFused(t *testing.T) {
 					}); n != 0 {
 						t.Errorf("%v: %v allocations", tier, n)
 					}
+					for i := range c.args {
+						c.inPlace(t, plan, i, want, &Env{Temp: &Temp{}, Parallel: pool.Run, Threads: count}, left < len(c.links))
+					}
 				}
 			}
 		})
 	}
+}
+
+// inPlace holds the result in the place of argument i, if that is like it, against one apart.
+func (c *fuseCase) inPlace(t *testing.T, plan *Plan, i int, want *tensor.Tensor, env *Env, near bool) {
+	t.Helper()
+	x := c.args[i]
+	if x.DType != want.DType || !slices.Equal(x.Sizes, want.Sizes) {
+		return
+	}
+	args := valsOf(c.args)
+	got := &tensor.Tensor{Meta: x.Meta, Data: bytes.Clone(x.Data)}
+	args[i].Tensor = got
+	if err := plan.Bind(args, []*tensor.Tensor{got}, env).Call(); err != nil {
+		t.Fatal(err)
+	}
+	checkFused(t, got, want, near)
 }
 
 // rounded are tensors of Float in another type.

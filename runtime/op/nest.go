@@ -191,9 +191,7 @@ func (n *nest) repeats() (operand, times int) {
 	}
 	for k := range n.count {
 		switch line := n.strides[k][0]; {
-		case n.step(k) != 1 || line != 0 && line != n.row():
-			return 0, 1
-		case line == 0 && operand > 0:
+		case n.step(k) != 1 || line != 0 && line != n.row() || line == 0 && operand > 0:
 			return 0, 1
 		case line == 0:
 			operand = k

@@ -207,8 +207,8 @@ type fold[T any, A int64 | float64] struct {
 	line func(t kernel.Tier, acc []A, x []T)
 	// mean divides by the number of elements.
 	mean bool
-	// add, unless nil, adds what lines of some rows gave to that of others: rows that lie side by side may be one line. Lines of
-	// float32 are sums, then.
+	// add, unless nil, adds what lines of some rows gave to that of others: rows that lie side by side may be one line. Only folds that
+	// are sums, in float64, have it.
 	add func(acc, more []A)
 }
 
@@ -225,7 +225,7 @@ func runFold[T any, A int64 | float64](c *Call, of func() fold[T, A], mask uint3
 	}
 	if j.out = c.Out[0]; j.lines > 0 {
 		j.rows = 1
-		pooled := j.fold.add != nil && c.Args[0].Tensor.DType == tensor.Float && j.sums(sumsLine)
+		pooled := j.fold.add != nil && c.Args[0].Tensor.DType == tensor.Float && j.out.DType == tensor.Float && j.sums(sumsLine)
 		if pooled {
 			j.rows = j.sideBySide(sumsLine)
 		} else if j.fold.add != nil {
@@ -258,10 +258,12 @@ type foldJob[T any, A int64 | float64] struct {
 // longLine is about how many elements a line should have.
 const longLine = 512
 
-// sumsLine is longLine of lines that are added some at a time. sumsMost is how many lines of float32 are added in float32; the sums of so many are added in float64. As torch's sums, which are
-// of pairs of pairs, they are off by a few units in the last place of the sum of all magnitudes, and not by one for each element.
 const (
+	// sumsLine is longLine of lines that are added some at a time.
 	sumsLine = 64
+	// sumsMost is how many lines of float32 are added in float32; the sums of so many are added in float64. As torch's sums, which are of
+	// pairs of pairs, they are off by a few units in the last place of the sum of all magnitudes, and not by one for each element; and
+	// as there they are infinite where so many are beyond float32.
 	sumsMost = 32
 )
 
@@ -304,7 +306,7 @@ func (j *foldJob[T, A]) foldLines(r *reducer[T], worker, piece int) {
 		acc[i] = f.start
 	}
 	l, left := r.lines(), r.width
-	if j.part != nil && j.sums(n*j.rows) {
+	if j.part != nil {
 		left = j.sumLines(floats(r.x[lo:]), &l, elementsAs[float64](acc), j.part[worker*room:][:n*j.rows], left)
 	}
 	for left > 0 {
@@ -322,20 +324,37 @@ func (j *foldJob[T, A]) foldLines(r *reducer[T], worker, piece int) {
 // sums reports whether a kernel adds lines of n elements.
 func (j *foldJob[T, A]) sums(n int) bool { return kernel.HasPool(j.tier.Narrow(n), sumsMost, n) }
 
-// sumLines adds lines of x to acc, where it can some at a time, whose sums go to part, and gives how many of the rows are left.
+// sumLines adds lines of x to acc, some at a time, whose sums go to part, and gives how many of the rows are left. How many elements a
+// line has, which depends on threads, changes no sum.
 func (j *foldJob[T, A]) sumLines(x []float32, l *lineWalk, acc []float64, part []float32, rows int) (left int) {
 	var at [sumsMost]*float32
+	wide := j.sums(len(part))
 	for rows >= 2*j.rows {
 		p := kernel.Pool{Inputs: &at[0], Count: uintptr(min(rows/j.rows, sumsMost)), Out: &part[0], Positions: 1, Scale: 1, Mean: true}
 		for i := range p.Count {
-			line := x[l.skip(j.rows):]
-			at[i] = &line[:len(part)][0]
+			line := x[l.skip(j.rows):][:len(part)]
+			if at[i] = &line[0]; !wide {
+				addLine(part, line, i == 0)
+			}
 		}
-		p.Run(j.tier.Narrow(len(part)), len(part))
+		if wide {
+			p.Run(j.tier.Narrow(len(part)), len(part))
+		}
 		sumLine(j.tier, acc, part)
 		rows -= int(p.Count) * j.rows
 	}
 	return rows
+}
+
+// addLine adds x to sum, or begins with it.
+func addLine(sum, x []float32, first bool) {
+	if first {
+		copy(sum, x)
+		return
+	}
+	for i, v := range x {
+		sum[i] += v
+	}
 }
 
 // putLine stores the results of n elements each as elements of t from i on.

@@ -142,6 +142,8 @@ func TestSharedAsAlone(t *testing.T) {
 		{"sum of gathered rows", &SumIntListF32, 1, []any{wave(7, 131, 41), dims{1, 0}, false, nil}},
 		{"sum of strided rows", &SumIntListF32, 1, []any{wave(9, 131, 37, 3), dims{0, 2}, false, nil}},
 		{"sum of short lines", &SumIntListF32, 1, []any{wave(3003, 40), dims{0}, false, nil}},
+		{"lines and a narrow rest", &SumIntListF32, 1, []any{wave(2100, 70), dims{0}, false, nil}},
+		{"lines and a narrower rest", &SumIntListF32, 1, []any{wave(2100, 65), dims{0}, false, nil}},
 		{"sum of lines of two blocks", &SumIntListF32, 1, []any{wave(501, 128), dims{0}, false, nil}},
 		{"a number for each channel", &MulF32, 1, []any{last, wave(1, 24, 1, 1)}},
 		{"a number for each channel before", &SubF32, 1, []any{wave(24, 1, 1), last, 2}},

@@ -151,21 +151,32 @@ func wordsOf[T any](x []T, n int) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), n)
 }
 
-// logits computes log(a/(1-a)), without bounds; it reports whether t has a kernel, and o is not a.
+// stepTile is how many elements are computed in two steps at a time where the first one may not overwrite what the second one reads.
+const stepTile = 256
+
+// logits computes log(a/(1-a)), without bounds; it reports whether t has a kernel. o may be a.
 func logits(t kernel.Tier, o, a []float32, eps float64) bool {
-	if eps >= 0 || len(a) != len(o) || len(o) == 0 || &o[0] == &a[0] {
+	if eps >= 0 || len(a) != len(o) || t == kernel.Scalar {
 		return false
 	}
 	one := [1]float32{1}
-	return kernel.SubF32(t, o, one[:], a) && kernel.DivF32(t, o, a, o) && kernel.LogF32(t, o, o)
+	var tile [stepTile]float32
+	for len(o) > 0 {
+		n := min(len(o), stepTile)
+		if !kernel.SubF32(t, tile[:n], one[:], a[:n]) || !kernel.DivF32(t, o[:n], a[:n], tile[:n]) || !kernel.LogF32(t, o[:n], o[:n]) {
+			return false
+		}
+		o, a = o[n:], a[n:]
+	}
+	return true
 }
 
 // clamps computes o = min(max(x, low), high); it reports whether t has a kernel, and o is not high.
 func clamps(t kernel.Tier, o, x, low, high []float32) bool {
-	if len(o) == 0 || &o[0] == &high[0] {
-		return false
+	if len(o) == 0 || &o[0] != &high[0] {
+		return kernel.MaxF32(t, o, x, low) && kernel.MinF32(t, o, o, high)
 	}
-	return kernel.MaxF32(t, o, x, low) && kernel.MinF32(t, o, o, high)
+	return false // Max would overwrite what Min reads
 }
 
 // gates computes o = x·sigmoid(y); it reports whether t has a kernel.

@@ -200,6 +200,7 @@ func TestWindowText(t *testing.T) {
 	for want, w := range map[string]backend.Window{
 		"":                                   {},
 		"5":                                  {Size: [3]int64{0, 0, 5}, Stride: [3]int64{0, 0, 1}, Dilation: [3]int64{0, 0, 1}, Groups: 1},
+		"11x11 stride 11":                    {Size: [3]int64{0, 11, 11}, Stride: [3]int64{0, 11, 11}},
 		"1x3x3 stride 1x2x2":                 {Size: [3]int64{1, 3, 3}, Stride: [3]int64{1, 2, 2}},
 		"7x7 stride 2 dilation 1x3 groups 4": {Size: [3]int64{0, 7, 7}, Stride: [3]int64{0, 2, 2}, Dilation: [3]int64{0, 1, 3}, Groups: 4},
 	} {

@@ -123,8 +123,8 @@ func windowText(w *backend.Window) string {
 		if all := slices.Compact(slices.Clone(list)); len(all) == 1 {
 			list = all
 		}
-		if text := strings.Join(list, "x"); strings.Trim(text, "1x") != "" {
-			s += " " + part.name + " " + text
+		if slices.ContainsFunc(list, func(n string) bool { return n != "1" }) {
+			s += " " + part.name + " " + strings.Join(list, "x")
 		}
 	}
 	if w.Groups > 1 {

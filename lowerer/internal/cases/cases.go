@@ -56,7 +56,7 @@ func Read(path string) (*File, error) {
 	}
 	f := &File{dir: filepath.Dir(path)}
 	if err := json.Unmarshal(b, f); err != nil {
-		return nil, fmt.Errorf("read cases: %s: %w", path, err)
+		return nil, fmt.Errorf("read cases: %w", err)
 	}
 	for _, c := range f.Cases {
 		if len(c.Calls) > 0 {
@@ -98,8 +98,10 @@ func (f *File) Load(v *Value) (executor.Value, error) {
 		return executor.BoolOf(*v.Bool), nil
 	case v.Str != nil:
 		return executor.StringOf(*v.Str), nil
+	case v.None:
+		return executor.Value{}, nil
 	}
-	return executor.Value{}, nil
+	return executor.Value{}, errors.New(`read case: a value has none of "npy", "int", "float", "bool", "str" and "none": true`)
 }
 
 func (f *File) loadTensor(v *Value) (executor.Value, error) {

@@ -2,15 +2,16 @@ package runcmd
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/internal/bench"
-	"github.com/rules-pte/rules_pte/lowerer/internal/cases"
 	"github.com/rules-pte/rules_pte/lowerer/internal/output"
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -67,6 +68,9 @@ func (o *BenchOptions) bench(load executor.LoadOptions, stdout, page io.Writer) 
 	err := o.with(load, func(r *run, m *executor.Method, inputs []executor.Value) (err error) {
 		rep.LoadNS, rep.Made, rep.Inputs = r.report.LoadNS, o.Cases == "" && len(o.Inputs) == 0, inputTexts(inputs)
 		times, err = r.time(m, inputs, o.Runs)
+		if e := (*diag.Error)(nil); rep.Made && errors.As(err, &e) && e.Code == diag.RunInputs {
+			e.Hint += "; these were made, " + strings.Join(rep.Inputs, ", ") + ": give others by --input or --case"
+		}
 		return err
 	})
 	if err != nil {
@@ -130,9 +134,9 @@ func (r *run) benchInputs() ([]executor.Value, error) {
 	if r.Cases == "" {
 		return readInputs(r.Inputs)
 	}
-	f, err := cases.Read(r.Cases)
+	f, err := r.readCases()
 	if err != nil {
-		return nil, diag.New(diag.FileRead, r.Cases, "%w", err)
+		return nil, err
 	}
 	if len(f.Cases[0].Calls) == 0 {
 		return nil, diag.New(diag.RunInputs, r.Cases, "the first case has no call")
@@ -141,7 +145,11 @@ func (r *run) benchInputs() ([]executor.Value, error) {
 	if r.Method == "" {
 		r.Method = c.Method
 	}
-	return f.LoadAll(c.Inputs)
+	inputs, err := f.LoadAll(c.Inputs)
+	if err != nil {
+		return nil, diag.New(diag.FileRead, r.Cases, "%w", err)
+	}
+	return inputs, nil
 }
 
 // inputTexts are the types and sizes of inputs.

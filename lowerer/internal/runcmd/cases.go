@@ -21,15 +21,24 @@ type verdict struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
-// runCases runs every case on an instance of its own. The error lists what differs and what failed.
-func (r *run) runCases() error {
+// readCases reads the file of --case.
+func (r *run) readCases() (*cases.File, error) {
 	f, err := cases.Read(r.Cases)
 	if err != nil {
 		var path *fs.PathError
 		if errors.As(err, &path) {
 			err = path.Err
 		}
-		return diag.New(diag.FileRead, r.Cases, "%w", err).WithHint("docs/cli.md says what a case file holds; examples/digits has one")
+		return nil, diag.New(diag.FileRead, r.Cases, "%w", err).WithHint("docs/cli.md says what a case file holds; examples/digits has one")
+	}
+	return f, nil
+}
+
+// runCases runs every case on an instance of its own. The error lists what differs and what failed.
+func (r *run) runCases() error {
+	f, err := r.readCases()
+	if err != nil {
+		return err
 	}
 	var errs diag.List
 	for i := range f.Cases {
@@ -138,7 +147,7 @@ func check(f *cases.File, c *cases.Call, inputs, outs []executor.Value) (errs di
 	}
 	extra := len(outs) - len(c.Outputs)
 	if extra != 0 && extra != len(c.Mutated) {
-		differs("", fmt.Errorf("got %d outputs, want %d", len(outs), len(c.Outputs)))
+		differs("", fmt.Errorf("got %d outputs, and the call lists %d", len(outs), len(c.Outputs)))
 		return errs
 	}
 	for i := range c.Outputs {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -68,6 +69,9 @@ func faultOf(path string, err error) *diag.Error {
 	text := strings.TrimSuffix(err.Error(), ": "+et.String())
 	if strings.Contains(text, "possible infinite loop") {
 		c.code, c.hint = diag.ProgramLimits, "the program jumps for ever; lower the model again"
+	}
+	if strings.Contains(text, "external constant") && et == pte.NotFound {
+		c.hint = "give the data file that lies beside the program by --data FILE.ptd; `pte inspect` lists what one holds"
 	}
 	e := diag.New(c.code, path, "%s", text)
 	e.Err = err
@@ -132,17 +136,37 @@ func inputText(in *executor.ValueInfo) string {
 		return kindNames[in.Kind]
 	}
 	var sizes []string
-	for _, n := range in.Meta.Sizes {
-		switch in.Dynamism {
-		case pte.DynamicBound:
+	for d, n := range in.Meta.Sizes {
+		switch {
+		case in.Sizes != nil:
+			sizes = append(sizes, sizeText(&in.Sizes[d]))
+		case in.Dynamism == pte.DynamicBound:
 			sizes = append(sizes, fmt.Sprintf("≤%d", n))
-		case pte.DynamicUnbound:
+		case in.Dynamism == pte.DynamicUnbound:
 			sizes = append(sizes, "?")
 		default:
 			sizes = append(sizes, strconv.FormatInt(n, 10))
 		}
 	}
 	return in.Meta.DType.String() + "[" + strings.Join(sizes, ", ") + "]"
+}
+
+// sizeText is what a dimension may be: "8", "≤100", "2..100", "≥2" or what it follows from.
+func sizeText(s *executor.SizeInfo) string {
+	switch least, most := strconv.FormatInt(s.Least, 10), strconv.FormatInt(s.Most, 10); {
+	case s.Derived != "":
+		return s.Derived
+	case s.Least == s.Most:
+		return least
+	case s.Most == math.MaxInt64 && s.Least == 0:
+		return "?"
+	case s.Most == math.MaxInt64:
+		return "≥" + least
+	case s.Least <= 1:
+		return "≤" + most
+	default:
+		return least + ".." + most
+	}
 }
 
 // readInputs reads the values of --input; the error lists all that are wrong.

@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -211,5 +214,42 @@ func TestParseBytes(t *testing.T) {
 		if got, err := parseBytes(s); !errors.Is(err, errBytes) {
 			t.Errorf("%q: got %d, %v, want %v", s, got, err, errBytes)
 		}
+	}
+}
+
+// TestSizeText is of what a dimension may be.
+func TestSizeText(t *testing.T) {
+	for want, s := range map[string]executor.SizeInfo{
+		"8": {Least: 8, Most: 8}, "≤100": {Least: 1, Most: 100}, "2..100": {Least: 2, Most: 100}, "≥2": {Least: 2, Most: math.MaxInt64},
+		"?": {Most: math.MaxInt64}, "2*s0 + 1": {Most: 9, Derived: "2*s0 + 1"},
+	} {
+		if got := sizeText(&s); got != want {
+			t.Errorf("%+v: %q, want %q", s, got, want)
+		}
+	}
+	in := executor.ValueInfo{Kind: executor.Tensor, Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{100, 8}}, Dynamism: pte.DynamicBound,
+		Sizes: []executor.SizeInfo{{Most: 100}, {Least: 8, Most: 8}}}
+	if got := inputText(&in); got != "float32[≤100, 8]" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestExternalHint says where the constants of a program are that lie apart.
+func TestExternalHint(t *testing.T) {
+	o := &BenchOptions{Options: Options{Program: testdata + "external/program.pte", MaxMemory: 1 << 30, Threads: 1}}
+	err := Bench(o, executor.LoadOptions{Kernels: op.Kernels}, io.Discard)
+	var e *diag.Error
+	if !errors.As(err, &e) || !strings.Contains(e.Hint, "--data FILE.ptd") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestMadeInputs says of inputs that a program refuses that nobody gave them.
+func TestMadeInputs(t *testing.T) {
+	o := &BenchOptions{Options: Options{Program: testdata + "asserts/portable.pte", MaxMemory: 1 << 30, Threads: 1}, Runs: 1}
+	err := Bench(o, executor.LoadOptions{Kernels: op.Kernels}, io.Discard)
+	var e *diag.Error
+	if !errors.As(err, &e) || !strings.Contains(e.Hint, "; these were made, ") || !strings.HasSuffix(e.Hint, ": give others by --input or --case") {
+		t.Errorf("got %v", err)
 	}
 }
