@@ -71,6 +71,9 @@ func measure(o options, other rival) (*result, error) {
 			fmt.Fprintln(os.Stderr, r.summary())
 		}
 	}
+	if len(res.Rows) == 0 {
+		return nil, fmt.Errorf("no call matches %s", o.match)
+	}
 	return res, nil
 }
 

@@ -74,8 +74,10 @@ func runInspect(e *env, args []string) error {
 	switch {
 	case len(rest) != 1:
 		return wantProgram(rest, "")
-	case *reportPath != "" && (*asJSON || !*delegation):
-		return usageError("--report goes with --delegation, and not with --json: it is JSON itself")
+	case *reportPath != "" && !*delegation:
+		return usageError("--report goes with --delegation")
+	case *reportPath != "" && *asJSON:
+		return usageError("--report is JSON itself; leave out --json")
 	case *delegation:
 		return runcmd.Delegation(rest[0], &runcmd.DelegationOptions{Backends: e.backends.AOT, SpecText: config.SpecTexts(e.backends.AOT),
 			Report: *reportPath, JSON: *asJSON}, e.stdout)

@@ -6,6 +6,7 @@ import (
 	"math/rand"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -214,9 +215,13 @@ func TestSweep(t *testing.T) {
 	if match == "" {
 		t.Skip("PTE_SWEEP=NAME sweeps a function")
 	}
+	named := regexp.MustCompile("^(" + match + ")$")
+	if !slices.ContainsFunc(mapCases, func(c mapCase) bool { return named.MatchString(c.name) }) {
+		t.Fatalf("mapCases has no function named %s", match)
+	}
 	for _, tier := range tiers() {
 		for i := range mapCases {
-			if c := &mapCases[i]; regexp.MustCompile("^(" + match + ")$").MatchString(c.name) {
+			if c := &mapCases[i]; named.MatchString(c.name) {
 				if worst, at := c.sweep(t, tier); worst > 0 {
 					t.Logf("%v: %s: within %.3f ulp, the worst at %v", tier, c.name, worst, at)
 				}

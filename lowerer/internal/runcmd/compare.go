@@ -105,9 +105,9 @@ func (c *comparison) print(w io.Writer, o *CompareOptions, handles bool) {
 	if !handles {
 		a, b := debugPath(o.DebugA, o.A), debugPath(o.DebugB, o.B)
 		if a == b {
-			fmt.Fprintf(w, "outputs only: %s is missing\n", a)
+			fmt.Fprintf(w, "outputs only: %s is missing; `pte lower --debug` makes it\n", a)
 		} else {
-			fmt.Fprintf(w, "outputs only: %s or %s is missing\n", a, b)
+			fmt.Fprintf(w, "outputs only: %s or %s is missing; `pte lower --debug` makes them\n", a, b)
 		}
 	}
 	var b strings.Builder
@@ -137,6 +137,9 @@ func (c *comparison) print(w io.Writer, o *CompareOptions, handles bool) {
 	t.Flush()
 	for line := range strings.Lines(b.String()) {
 		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
+	}
+	if !slices.ContainsFunc(c.Rows, func(r outcome) bool { return r.Differs }) {
+		fmt.Fprintf(w, "nothing differs by more than the limit, %v\n", o.Limit)
 	}
 }
 
