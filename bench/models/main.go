@@ -189,7 +189,7 @@ func (o *options) subjects() []side.Subject {
 	var picked []side.Subject
 	for _, s := range subjects {
 		usual = append(usual, s.In())
-		if o.models.MatchString(s.Name) {
+		if o.models.MatchString(s.Name) && slices.Contains(folders, s.In()) {
 			picked = append(picked, s)
 		}
 	}
