@@ -40,10 +40,10 @@ const (
 	segmentRow       = 112
 )
 
-// manyWeights and smallImage are how many weights are too many to stay in a cache between rectangles, and how many inputs
-// of an image stay there beside a panel.
+// manyWeights and smallImage are how many weights are so many that they are hardly in a cache when they are wanted, since those of the
+// other layers have been read since the last call, and how many inputs of an image stay there beside a panel.
 const (
-	manyWeights = 1 << 18
+	manyWeights = 1 << 14
 	smallImage  = 1 << 17
 )
 
