@@ -178,3 +178,23 @@ func TestSumsSideBySide(t *testing.T) {
 		}
 	}
 }
+
+// TestSumsOfDoubles sums float32 to float64, where lines of float32 would lose what is small.
+func TestSumsOfDoubles(t *testing.T) {
+	x := wave(64, 64)
+	for i := range elems[float32](x) {
+		elems[float32](x)[i] = 1
+		if i < 64 {
+			elems[float32](x)[i] = 1 << 25
+		}
+	}
+	outs, err := testRun(t, &SumIntList, tensor.Double, x, []int64{0}, false, int(tensor.Double))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range testValues(t, outs[0]) {
+		if got != 1<<25+63 {
+			t.Fatalf("sum %d is %v", i, got)
+		}
+	}
+}
