@@ -188,13 +188,15 @@ func TestSumsOfDoubles(t *testing.T) {
 			elems[float32](x)[i] = 1 << 25
 		}
 	}
-	outs, err := testRun(t, &SumIntList, tensor.Double, x, []int64{0}, false, int(tensor.Double))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, got := range testValues(t, outs[0]) {
-		if got != 1<<25+63 {
-			t.Fatalf("sum %d is %v", i, got)
+	for _, tier := range kernel.Tiers() {
+		outs, err := callOn(&SumIntListF32, 1, tier, nil, []any{x, dims{0}, false, int(tensor.Double)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, got := range testValues(t, outs[0]) {
+			if got != 1<<25+63 || outs[0].DType != tensor.Double {
+				t.Fatalf("%v: sum %d is %v, a %v", tier, i, got, outs[0].DType)
+			}
 		}
 	}
 }
