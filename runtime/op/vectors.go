@@ -151,7 +151,8 @@ func wordsOf[T any](x []T, n int) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), n)
 }
 
-// stepTile is how many elements are computed in two steps at a time where the first one may not overwrite what the second one reads.
+// stepTile is how many elements are computed in two steps at a time where the first one may not overwrite what the second one reads; the
+// last ones with what is left, which may be too few for kernels.
 const stepTile = 256
 
 // logits computes log(a/(1-a)), without bounds; it reports whether t has a kernel. o may be a.
@@ -160,9 +161,12 @@ func logits(t kernel.Tier, o, a []float32, eps float64) bool {
 		return false
 	}
 	one := [1]float32{1}
-	var tile [stepTile]float32
+	var tile [2 * stepTile]float32
 	for len(o) > 0 {
-		n := min(len(o), stepTile)
+		n := len(o)
+		if n >= len(tile) {
+			n = stepTile
+		}
 		if !kernel.SubF32(t, tile[:n], one[:], a[:n]) || !kernel.DivF32(t, o[:n], a[:n], tile[:n]) || !kernel.LogF32(t, o[:n], o[:n]) {
 			return false
 		}
@@ -173,10 +177,10 @@ func logits(t kernel.Tier, o, a []float32, eps float64) bool {
 
 // clamps computes o = min(max(x, low), high); it reports whether t has a kernel, and o is not high.
 func clamps(t kernel.Tier, o, x, low, high []float32) bool {
-	if len(o) == 0 || &o[0] != &high[0] {
-		return kernel.MaxF32(t, o, x, low) && kernel.MinF32(t, o, o, high)
+	if len(o) == 0 || &o[0] == &high[0] {
+		return false
 	}
-	return false // Max would overwrite what Min reads
+	return kernel.MaxF32(t, o, x, low) && kernel.MinF32(t, o, o, high)
 }
 
 // gates computes o = x·sigmoid(y); it reports whether t has a kernel.
