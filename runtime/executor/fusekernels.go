@@ -132,9 +132,7 @@ func (p *pairs) bound(i int) {
 	}
 	t := &p.steps[j]
 	low, high, ok := p.boundsOf(t)
-	from, to := p.vals[s.outs[0]].Tensor, p.vals[t.outs[0]].Tensor
-	if !ok || int(p.of[t.outs[0]].first) != j || p.of[t.outs[0]].stays || !p.moves(t.outs[0]) || to.DType != from.DType || !slices.Equal(to.DimOrder, from.DimOrder) ||
-		p.static(s.outs[0]) != p.static(t.outs[0]) || !slices.Equal(to.Sizes, from.Sizes) {
+	if !ok || int(p.of[t.outs[0]].first) != j || p.of[t.outs[0]].stays || !p.moves(t.outs[0]) || p.static(s.outs[0]) != p.static(t.outs[0]) || !p.alike(s.outs[0], t.outs[0]) {
 		return
 	}
 	plan := s.plan.Within(low, high)

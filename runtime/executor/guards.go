@@ -1,7 +1,6 @@
 package executor
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,20 +152,8 @@ func (m *method) describe(inputs []ValueInfo) {
 		g := &m.guards[i]
 		in := &inputs[g.input]
 		in.Name = g.name
-		if g.dim < 0 || in.Kind != Tensor || g.dim >= len(in.Meta.Sizes) {
+		if g.dim < 0 || g.dim >= len(in.Sizes) {
 			continue
-		}
-		if in.Sizes == nil {
-			for _, n := range in.Meta.Sizes {
-				s := SizeInfo{Least: int64(n), Most: int64(n)}
-				if in.Dynamism != pte.Static {
-					s.Least = 0
-				}
-				if in.Dynamism == pte.DynamicUnbound {
-					s.Most = math.MaxInt64
-				}
-				in.Sizes = append(in.Sizes, s)
-			}
 		}
 		s := &in.Sizes[g.dim]
 		if g.bounded[0] {

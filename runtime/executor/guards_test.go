@@ -57,7 +57,7 @@ func TestDescribe(t *testing.T) {
 		t.Fatal(err)
 	}
 	tensorOf := func(d pte.Dynamism, sizes ...tensor.Dim) ValueInfo {
-		return ValueInfo{Kind: Tensor, Meta: tensor.Meta{Sizes: sizes}, Dynamism: d}
+		return ValueInfo{Kind: Tensor, Meta: tensor.Meta{Sizes: sizes}, Dynamism: d, Sizes: sizeInfos(sizes, d)}
 	}
 	got := []ValueInfo{tensorOf(pte.DynamicBound, 9, 3, 5), tensorOf(pte.DynamicUnbound, 19), {Kind: Int}}
 	m.describe(got)

@@ -1,6 +1,8 @@
 package executor
 
 import (
+	"math"
+
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -16,9 +18,9 @@ type ValueInfo struct {
 	Planned bool
 	// Written reports an input that the method writes.
 	Written bool
-	// Name is an input's name, and Sizes what each of its dimensions may be, where the program's guards say that; else "" and nil.
-	Name  string
+	// Sizes are what each dimension of a tensor may be; of an input, as the program's guards say where there are any. They have its Name, too.
 	Sizes []SizeInfo
+	Name  string
 }
 
 // SizeInfo are the sizes that a dimension may have: from Least to Most or, if Derived is not empty, what it follows from, such as
@@ -81,8 +83,24 @@ func (m *method) infos(list []int32) []ValueInfo {
 		if t := m.vals[v].Tensor; t != nil {
 			infos[i].Meta = t.Meta.Clone()
 			infos[i].Dynamism = m.plan.Values[v].Tensor.Dynamism
+			infos[i].Sizes = sizeInfos(t.Sizes, infos[i].Dynamism)
 			infos[i].Planned = m.place[v] == planned
 		}
 	}
 	return infos
+}
+
+// sizeInfos are what sizes may be by themselves.
+func sizeInfos(sizes []tensor.Dim, d pte.Dynamism) (list []SizeInfo) {
+	for _, n := range sizes {
+		s := SizeInfo{Least: int64(n), Most: int64(n)}
+		if d != pte.Static {
+			s.Least = 0
+		}
+		if d == pte.DynamicUnbound {
+			s.Most = math.MaxInt64
+		}
+		list = append(list, s)
+	}
+	return list
 }

@@ -88,19 +88,14 @@ func pointwiseArgs(k *Kernel, sizes dims, broadcast bool) (args []Value, ok bool
 // checkInPlace calls k with a result apart, and then in the place of each operand.
 func checkInPlace(t *testing.T, k *Kernel, tier kernel.Tier, pool *threads.Pool, args []Value, checked map[string]bool) {
 	t.Helper()
-	sig := ParseSignature(k.Def.Schema)
 	name, _, _ := strings.Cut(k.Def.Schema, "(")
 	infer := Infer{Args: args, Out: make([]tensor.Meta, 1)}
 	if k.Def.Infer(&infer) != nil || KeyOf(k.Def, args, infer.Out) != k.DType {
 		return
 	}
 	run := func(args []Value, data []byte) bool {
-		plan, err := Prepare(k, &sig, args, infer.Out, Options{Tier: tier})
-		if err != nil {
-			return false
-		}
 		out := &tensor.Tensor{Meta: infer.Out[0].Clone(), Data: data}
-		return plan.Bind(args, []*tensor.Tensor{out}, &Env{Temp: &Temp{}, Parallel: pool.Run, Threads: 2}).Call() == nil
+		return callInto(k, tier, &Env{Temp: &Temp{}, Parallel: pool.Run, Threads: 2}, args, infer.Out, out) == nil
 	}
 	want := AlignedBytes(infer.Out[0].Nbytes())
 	if !run(args, want) {

@@ -213,13 +213,8 @@ func TestCatShared(t *testing.T) {
 
 // callOn calls k with a loop that divides its work, or none.
 func callOn(k *Kernel, n int, tier kernel.Tier, parallel func(n, grain int, f func(lo, hi int)), args []any) ([]*tensor.Tensor, error) {
-	sig := ParseSignature(k.Def.Schema)
 	infer := Infer{Args: vals(args...), Out: make([]tensor.Meta, n)}
 	if err := k.Def.Infer(&infer); err != nil {
-		return nil, err
-	}
-	plan, err := Prepare(k, &sig, infer.Args, infer.Out, Options{Tier: tier})
-	if err != nil {
 		return nil, err
 	}
 	var outs []*tensor.Tensor
@@ -230,7 +225,17 @@ func callOn(k *Kernel, n int, tier kernel.Tier, parallel func(n, grain int, f fu
 	if parallel != nil {
 		env.Threads = 3
 	}
-	return outs, plan.Bind(infer.Args, outs, env).Call()
+	return outs, callInto(k, tier, env, infer.Args, infer.Out, outs...)
+}
+
+// callInto calls k for results of these metas.
+func callInto(k *Kernel, tier kernel.Tier, env *Env, args []Value, metas []tensor.Meta, outs ...*tensor.Tensor) error {
+	sig := ParseSignature(k.Def.Schema)
+	plan, err := Prepare(k, &sig, args, metas, Options{Tier: tier})
+	if err != nil {
+		return err
+	}
+	return plan.Bind(args, outs, env).Call()
 }
 
 // TestReductionRoom gathers rows where there is room for one of them alone: fewer threads do it then.

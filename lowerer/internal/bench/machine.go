@@ -114,9 +114,9 @@ func (s *speed) best() float64 { return slices.Max(s.rounds) }
 
 // round measures s once more.
 func (mt meter) round(s *speed, threads int) {
-	for s.steps = max(s.steps, 1); len(s.rounds) == 0 && s.steps < 1<<40; s.steps *= 2 {
-		if elapsed(1, func(int) { s.run(0, s.steps) }) >= mt.least {
-			break
+	if s.steps == 0 {
+		for s.steps = 1; elapsed(1, func(int) { s.run(0, s.steps) }) < mt.least && s.steps < 1<<40; {
+			s.steps *= 2
 		}
 	}
 	best := time.Duration(math.MaxInt64)

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/rules-pte/rules_pte/lowerer/internal/bench"
 	"github.com/rules-pte/rules_pte/runtime/etdump"
-	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/executor/npy"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
@@ -283,7 +283,7 @@ func shapeText(v *op.Value) string {
 	if v.Kind != op.Tensor {
 		return kindNames[v.Kind]
 	}
-	return inputText(&executor.ValueInfo{Kind: v.Kind, Meta: v.Tensor.Meta})
+	return bench.Shape(v.Tensor)
 }
 
 // numbers are the elements of v in row-major order.

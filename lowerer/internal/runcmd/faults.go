@@ -136,17 +136,8 @@ func inputText(in *executor.ValueInfo) string {
 		return kindNames[in.Kind]
 	}
 	var sizes []string
-	for d, n := range in.Meta.Sizes {
-		switch {
-		case in.Sizes != nil:
-			sizes = append(sizes, sizeText(&in.Sizes[d]))
-		case in.Dynamism == pte.DynamicBound:
-			sizes = append(sizes, fmt.Sprintf("≤%d", n))
-		case in.Dynamism == pte.DynamicUnbound:
-			sizes = append(sizes, "?")
-		default:
-			sizes = append(sizes, strconv.FormatInt(n, 10))
-		}
+	for i := range in.Sizes {
+		sizes = append(sizes, sizeText(&in.Sizes[i]))
 	}
 	return in.Meta.DType.String() + "[" + strings.Join(sizes, ", ") + "]"
 }

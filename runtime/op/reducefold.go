@@ -1,0 +1,196 @@
+package op
+
+import (
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// fold is a reduction of elements of type T by an accumulator.
+type fold[T any, A int64 | float64] struct {
+	start A
+	// row reduces all elements that go into an out; line joins x[i] into acc[i].
+	row  func(t kernel.Tier, x []T) A
+	line func(t kernel.Tier, acc []A, x []T)
+	// mean divides by the number of elements.
+	mean bool
+	// add, unless nil, adds what lines of some rows gave to that of others: rows that lie side by side may be one line. Only folds that
+	// are sums, in float64, have it.
+	add func(acc, more []A)
+}
+
+// runFold reduces the dimensions of mask by the fold that of makes, which is kept.
+func runFold[T any, A int64 | float64](c *Call, of func() fold[T, A], mask uint32) error {
+	k := keep[foldJob[T, A]](c)
+	j := &k.job
+	if j.fold.row == nil {
+		j.fold = of()
+	}
+	var err error
+	if j.reduction, err = newReduction[T](c, mask, j.fold.line != nil); err != nil {
+		return err
+	}
+	if j.out = c.Out[0]; j.lines > 0 {
+		j.rows = 1
+		long, pooled := longLine, j.fold.add != nil && c.Args[0].Tensor.DType == tensor.Float && j.out.DType == tensor.Float && j.sums(sumsLine)
+		if pooled {
+			long = sumsLine
+		}
+		if j.fold.add != nil {
+			j.rows = j.sideBySide(long)
+		}
+		if j.acc, err = tempOf[A](c, j.workers*j.block*j.rows); err != nil {
+			return err
+		}
+		if pooled {
+			if j.part, err = tempOf[float32](c, len(j.acc)); err != nil {
+				return err
+			}
+		}
+	}
+	j.divide(c, k.run)
+	j.acc, j.part = nil, nil
+	return nil
+}
+
+// foldJob is a fold with its data.
+type foldJob[T any, A int64 | float64] struct {
+	reduction[T]
+	fold fold[T, A]
+	out  *tensor.Tensor
+	acc  []A       // of every worker: what it reduces side by side
+	part []float32 // of every worker: the sums of some lines of float32; nil if lines are added one by one
+	rows int       // how many rows of those are one line
+}
+
+// longLine is about how many elements a line should have.
+const longLine = 512
+
+const (
+	// sumsLine is longLine of lines that are added some at a time.
+	sumsLine = 64
+	// sumsMost is how many lines of float32 are added in float32; the sums of so many are added in float64. As torch's sums, which are of
+	// pairs of pairs, they are off by a few units in the last place of the sum of all magnitudes, and not by one for each element; and
+	// as there they are infinite where so many are beyond float32.
+	sumsMost = 32
+)
+
+// sideBySide is how many rows of what is reduced side by side may be one line, since they lie so: some of all rows, or a part of
+// each run of them. It is 1 if they do not, or if threads may cut lines into blocks: how many there are does not change a sum.
+func (j *foldJob[T, A]) sideBySide(long int) int {
+	if j.lines > lineShare {
+		return 1
+	}
+	run := j.run(j.lines)
+	rows := max(1, min(run, long/j.lines))
+	for run != j.width && run%rows != 0 {
+		rows--
+	}
+	return rows
+}
+
+// parts does the shares of workers lo to hi.
+func (j *foldJob[T, A]) parts(lo, hi int) {
+	for i := lo; i < hi; i++ {
+		r, f := j.of(i), &j.fold
+		for p, until := j.share(i); p < until; p++ {
+			if j.lines > 0 {
+				j.foldLines(&r, i, p)
+				continue
+			}
+			v := f.row(j.tier, r.row(p))
+			f.put(j.out, r.at, v, r.width)
+		}
+	}
+}
+
+// foldLines reduces outs that lie side by side.
+func (j *foldJob[T, A]) foldLines(r *reducer[T], worker, piece int) {
+	f := &j.fold
+	lo, n := j.seekBlock(r, piece)
+	room := j.block * j.rows
+	acc := j.acc[worker*room:][:n*j.rows]
+	for i := range acc {
+		acc[i] = f.start
+	}
+	l, left := r.lines(), r.width
+	if j.part != nil {
+		left = j.sumLines(floats(r.x[lo:]), &l, elementsAs[float64](acc), j.part[worker*room:][:n*j.rows], left)
+	}
+	for left > 0 {
+		rows := min(j.rows, left)
+		at := l.skip(rows) + lo
+		f.line(j.tier, acc[:n*rows], r.x[at:at+n*rows])
+		left -= rows
+	}
+	for more := acc[n:]; len(more) > 0; more = more[n:] {
+		f.add(acc[:n], more[:n])
+	}
+	f.putLine(j.out, r.at+lo, acc[:n], r.width)
+}
+
+// sums reports whether a kernel adds lines of n elements.
+func (j *foldJob[T, A]) sums(n int) bool { return kernel.HasPool(j.tier.Narrow(n), sumsMost, n) }
+
+// sumLines adds lines of x to acc, some at a time, whose sums go to part, and gives how many of the rows are left. How many elements a
+// line has, which depends on threads, changes no sum.
+func (j *foldJob[T, A]) sumLines(x []float32, l *lineWalk, acc []float64, part []float32, rows int) (left int) {
+	var at [sumsMost]*float32
+	wide := j.sums(len(part))
+	for rows >= 2*j.rows {
+		p := kernel.Pool{Inputs: &at[0], Count: uintptr(min(rows/j.rows, sumsMost)), Out: &part[0], Positions: 1, Scale: 1, Mean: true}
+		for i := range p.Count {
+			line := x[l.skip(j.rows):][:len(part)]
+			if at[i] = &line[0]; !wide {
+				addLine(part, line, i == 0)
+			}
+		}
+		if wide {
+			p.Run(j.tier.Narrow(len(part)), len(part))
+		}
+		sumLine(j.tier, acc, part)
+		rows -= int(p.Count) * j.rows
+	}
+	return rows
+}
+
+// addLine adds x to sum, or begins with it.
+func addLine(sum, x []float32, first bool) {
+	if first {
+		copy(sum, x)
+		return
+	}
+	for i, v := range x {
+		sum[i] += v
+	}
+}
+
+// putLine stores the results of n elements each as elements of t from i on.
+func (f *fold[T, A]) putLine(t *tensor.Tensor, i int, acc []A, n int) {
+	if t.DType != tensor.Float {
+		for k, v := range acc {
+			f.put(t, i+k, v, n)
+		}
+		return
+	}
+	by := 1.0
+	if f.mean {
+		by = float64(n)
+	}
+	o := elems[float32](t)[i:][:len(acc)]
+	for k, v := range acc {
+		o[k] = float32(float64(v) / by)
+	}
+}
+
+// put stores the result of n elements as element i of t.
+func (f *fold[T, A]) put(t *tensor.Tensor, i int, v A, n int) {
+	if f.mean {
+		v /= A(n)
+	}
+	switch v := any(v).(type) {
+	case float64:
+		putFloat(t, i, v)
+	case int64:
+		putInt(t, i, v)
+	}
+}
