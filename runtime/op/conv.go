@@ -51,6 +51,7 @@ type conv struct {
 	// channelsInner says that the taps are the outer part of a row of the unfolded input.
 	channelsInner bool
 	transformed   bool // the weights are packed by packWinograd
+	planes        bool // the input has its channels outermost, and is turned into a frame
 	tiling
 }
 
@@ -474,13 +475,17 @@ func runConvolution[T number](call *Call, s State) error {
 	meta := convOrder(call.Args, &call.Out[0].Meta, call.Tier)
 	c := newConv(call.Args, &meta, &call.Out[0].Meta)
 	c.tiling = tilingOf[T](call.Tier)
-	x, err := orderedOf[T](call, t, &meta)
+	p, constant := s.(*packed[T])
+	if constant {
+		c.transformed = p.winograd
+		c.planes = t.Contiguous() && !sameOrder(t, meta.DimOrder) && c.framesPlanes(w)
+	}
+	x, err := convSource[T](call, c.planes, &meta)
 	if err != nil {
 		return err
 	}
-	if s, ok := s.(*packed[T]); ok {
-		c.transformed = s.winograd
-		return convolve(call, &c, x, s.data)
+	if constant {
+		return convolve(call, &c, x, p.data)
 	}
 	if c.packed(w) {
 		return convolve(call, &c, x, elems[T](w))
@@ -491,6 +496,24 @@ func runConvolution[T number](call *Call, s State) error {
 	}
 	packConv(tmp, &c, w)
 	return convolve(call, &c, x, tmp)
+}
+
+// framedRow is how many positions a row has at least that is turned by itself.
+const framedRow = 16
+
+// framesPlanes reports whether a convolution of weights w, which turns its input, does so into a frame: that takes no more time than to
+// turn it as a whole.
+func (c *conv) framesPlanes(w *tensor.Tensor) bool {
+	return !c.transformed && c.segmented() && c.spatial == w.Rank()-2 && c.in.size[2] >= framedRow
+}
+
+// convSource are the elements of a convolution's input: in the order of want, or in planes, as they lie.
+func convSource[T number](call *Call, planes bool, want *tensor.Meta) ([]T, error) {
+	if t := call.Args[convInput].Tensor; !planes {
+		return orderedOf[T](call, t, want)
+	} else {
+		return elems[T](t), nil
+	}
 }
 
 // convAgain computes a convolution by vector kernels whose last call has left all but the places of its images, and reports whether it has.
@@ -522,7 +545,7 @@ type laidOut interface {
 func computeAgain(call *Call, j *convJob[float32], l laidOut, run func(lo, hi int)) (err error) {
 	meta := convOrder(call.Args, &call.Out[0].Meta, call.Tier)
 	j.y, j.bias = elems[float32](call.Out[0]), vectorOf[float32](call.Args[convBias].Tensor)
-	if j.x, err = orderedOf[float32](call, call.Args[convInput].Tensor, &meta); err != nil {
+	if j.x, err = convSource[float32](call, j.planes, &meta); err != nil {
 		return err
 	}
 	return l.compute(call, run)

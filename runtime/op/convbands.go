@@ -217,12 +217,12 @@ func (f *frame) produce(end int) {
 	if lo >= hi {
 		return
 	}
-	s := segments{convJob: f.first, rows: hi - lo, cols: f.first.out.size[2]}
+	s := segments{convJob: f.first}
 	s.pad[1] -= lo * s.stride[1]
 	s.out.size[1], s.out.step = hi-lo, triple{0, f.line, f.channels}
 	to := f.at(lo + pad)[f.then.pad[2]*f.channels:]
 	for k := 0; k < f.channels; k += s.tiling.cols {
-		s.panel(0, (f.from+k)/s.tiling.cols, s.x[f.image*s.in.sn:], to[k:], &rectangle{})
+		s.panel(0, (f.from+k)/s.tiling.cols, s.x[f.image*s.in.sn:], to[k:], &rectangle{bottom: hi - lo, right: s.out.size[2]})
 	}
 	if f.between != nil {
 		f.between(f.at(lo + pad)[:(hi-lo)*f.line])

@@ -5,6 +5,10 @@ import "github.com/rules-pte/rules_pte/runtime/kernel"
 // maxTaps is how many taps the vector kernels take; larger kernels run tap by tap.
 const maxTaps = kernel.WindowMost * kernel.WindowMost
 
+// linesParallelMin is the number of multiplications from which a depthwise convolution is divided among threads. Most of its time goes
+// into fetching its input, and what lies in the cache of another core takes longest.
+const linesParallelMin = 1 << 16
+
 // lines is a depthwise convolution of float32 whose sums a vector kernel makes.
 type lines struct {
 	convJob[float32]
@@ -29,7 +33,7 @@ func vectorLines(call *Call, j *convJob[float32]) (bool, error) {
 		return false, nil
 	}
 	l := lines{convJob: *j, workers: 1, tier: call.Tier}
-	if call.Parallel != nil && call.Threads > 1 && len(j.y)*j.taps() >= gemmParallelMin {
+	if call.Parallel != nil && call.Threads > 1 && len(j.y)*j.taps() >= linesParallelMin {
 		l.workers = convWorkers
 	}
 	fits := l.inner

@@ -12,20 +12,20 @@ func (c *conv) segmented() bool {
 // byTaps reports that the inputs which a row of the kernel sees do not lie one after another: those of a tap do.
 func (c *conv) byTaps() bool { return c.kernel[2] > 1 && (c.groups > 1 || c.dilation[2] > 1) }
 
-// fillsPanels reports whether tiles can go on with what they gave of n columns, and leave at most a quarter of their panels empty.
+// fillsPanels reports whether tiles can go on with what they gave of n columns, and leave at most half of their panels empty: groups of so
+// few columns then take as long as with the channels outermost, and what is around them less.
 func fillsPanels[N int | int64](g *kernel.Gemm, n N) bool {
 	width, rest := N(g.Cols), n%N(g.Cols)
 	if rest <= N(g.Narrow) {
 		width = N(g.Narrow)
 	}
-	return rest == 0 || (rest == width || g.Partial()) && 4*n >= 3*(n-rest+width)
+	return rest == 0 || (rest == width || g.Partial()) && 2*n >= n-rest+width
 }
 
 // segments is a convolution that is segmented. Its work is cut into pieces: for every image and group a rectangle of
 // output positions with a panel of the weights.
 type segments struct {
 	convJob[float32]
-	rows, cols   int  // output positions of a rectangle
 	down, across int  // rectangles of an image
 	shared       bool // among threads
 	bare         bool // it is one of several that read the input, which would each have a frame of it
@@ -50,13 +50,13 @@ const (
 // many reports whether the convolution has many weights.
 func (s *segments) many() bool { return s.outPer*s.depth() >= manyWeights }
 
-// positions is how many output positions a rectangle has about: all of a small image if there are many weights, so that they
-// are read once.
-func (s *segments) positions() int {
+// rows is how many rows a rectangle of so many columns has about: all of a small image if there are many weights, so that they are
+// read once.
+func (s *segments) rows(cols int) int {
 	if s.many() && s.in.size.product()*s.inPer <= smallImage {
-		return s.out.size[1] * s.cols
+		return s.out.size[1]
 	}
-	return segmentPositions
+	return max(1, segmentPositions/cols)
 }
 
 // convSegments computes a convolution that is segmented.
@@ -69,7 +69,14 @@ func convSegments(call *Call, j *convJob[float32]) error {
 
 // compute computes a convolution that is laid out; run does parts of it.
 func (s *segments) compute(call *Call, run func(lo, hi int)) error {
-	if err := fillFrame(call, &s.convJob, &s.framing); err != nil {
+	err := s.fillFrame(call, &s.convJob, func(rows int) {
+		if s.shared {
+			call.Parallel(rows, max(1, parallelGrain/s.within.step[1]), run)
+		} else {
+			s.parts(0, rows)
+		}
+	})
+	if err != nil {
 		return err
 	}
 	if !s.shared {
@@ -82,38 +89,58 @@ func (s *segments) compute(call *Call, run func(lo, hi int)) error {
 
 // layOut decides all that depends on sizes alone.
 func (s *segments) layOut(threads int) {
-	if s.pad != (triple{}) && !s.bare && s.framedCost() < s.borderCost() {
+	if s.planes || !s.bare && s.frames() {
 		s.widen(&s.conv)
 	}
 	if s.pointwise() && s.out.step[1] == s.out.size[2]*s.out.step[2] {
 		s.flatten()
 	}
 	if s.work() < gemmParallelMin {
-		s.cut(1)
+		s.cut(1, 1)
 		return
 	}
-	s.shared, s.byPanels = true, s.outPer*s.depth() > s.in.size.product()*s.inPer
-	s.cut(piecesLeast * threads)
+	weights, inputs := s.outPer*s.depth(), s.in.size.product()*s.inPer
+	if threads > 1 {
+		inputs *= fetchCost
+	}
+	s.shared, s.byPanels = true, weights > inputs
+	s.cut(piecesLeast*threads, threads)
 }
+
+// fetchCost is how much longer it takes to fetch an input that another thread has just written than a weight, which nobody writes.
+const fetchCost = 4
 
 // piecesLeast is how many pieces a thread has at least, if there are tiles for them.
 const piecesLeast = 8
 
-// cut divides images into rectangles, such that there are at least so many pieces if that leaves whole tiles.
-func (s *segments) cut(least int) {
+// cut divides images into rectangles, such that there are at least so many pieces if that leaves whole tiles. Of a single image each
+// thread has as many of them, so that it reads what it wrote itself: all operators divide images at the same places.
+func (s *segments) cut(least, threads int) {
 	h, w := s.out.size[1], s.out.size[2]
 	s.across = (w + segmentRow - 1) / segmentRow
-	s.cols = (w + s.across - 1) / s.across
-	s.rows = max(1, s.positions()/s.cols)
-	s.down = (h + s.rows - 1) / s.rows
+	rows := s.rows((w + s.across - 1) / s.across)
+	s.down = (h + rows - 1) / rows
 	if n := s.pieces(); n < least {
 		more := (least + n - 1) / n
 		down := min(h, s.down*more)
 		s.across = max(s.across, min(s.across*more*s.down/down, (w+s.micro.Rows-1)/s.micro.Rows))
 		s.down = down
 	}
-	s.cols, s.rows = (w+s.across-1)/s.across, (h+s.down-1)/s.down
-	s.across, s.down = (w+s.cols-1)/s.cols, (h+s.rows-1)/s.rows
+	s.down, s.across = parts(h, s.down), parts(w, s.across)
+	if threads <= 1 || s.byPanels || s.out.batch > 1 {
+		return
+	}
+	if whole := (s.down + threads - 1) / threads * threads; whole <= h {
+		s.down = whole
+	} else if h == 1 {
+		s.across = min(w, (s.across+threads-1)/threads*threads)
+	}
+}
+
+// parts is how many parts of n there are, of which most is the most, if each has as much as possible of what the largest has.
+func parts(n, most int) int {
+	size := (n + most - 1) / most
+	return (n + size - 1) / size
 }
 
 // pieces is how many pieces there are: a panel for each rectangle, group and image.
@@ -171,28 +198,40 @@ func (s *segments) flatten() {
 	}
 }
 
-// parts computes pieces lo to hi.
+// parts computes pieces lo to hi, or copies these rows into the frame.
 func (s *segments) parts(lo, hi int) {
-	panels, parts := s.panels(s.outPer), s.down*s.across
-	rectangles := s.out.batch * s.groups * parts
+	if s.frame != nil {
+		s.fillRows(lo, hi)
+		return
+	}
+	panels, n := s.panels(s.outPer), s.down*s.across
+	all, rectangles := s.groups*panels, s.out.batch*n // panels of all groups, rectangles of all images
 	for i := lo; i < hi; i++ {
-		k, p := i%panels, i/panels
+		k, p := i%all, i/all
 		if s.byPanels {
 			k, p = i/rectangles, i%rectangles
 		}
-		at := rectangle{h: p / s.across % s.down * s.rows, w: p % s.across * s.cols}
+		at := s.rectangle(p%n/s.across, p%s.across)
+		g := k / panels
+		k %= panels
 		if s.many() && k+1 < panels && (s.byPanels || i+1 < hi) {
-			at.part, at.parts = p%parts, parts
+			at.part, at.parts = p%n, n
 		}
-		p /= parts
-		s.piece(p/s.groups, p%s.groups, k, &at)
+		s.piece(p/n, g, k, &at)
 	}
 }
 
-// rectangle is where a rectangle of positions begins, and which part of the next panel it fetches; none if parts is 0.
+// rectangle are the output positions from top to bottom and from left to right, and which part of the next panel they fetch; none if
+// parts is 0.
 type rectangle struct {
-	h, w        int
-	part, parts int
+	top, bottom, left, right int
+	part, parts              int
+}
+
+// rectangle is the one in this row and this column of rectangles.
+func (s *segments) rectangle(row, col int) rectangle {
+	h, w := s.out.size[1], s.out.size[2]
+	return rectangle{top: h * row / s.down, bottom: h * (row + 1) / s.down, left: w * col / s.across, right: w * (col + 1) / s.across}
 }
 
 // piece computes panel k of group g of image n for the positions of r.
@@ -212,9 +251,9 @@ func (s *segments) panel(g, k int, x, y []float32, r *rectangle) {
 		next := weights[size:min(len(weights), 2*size)]
 		t.next = floats(next[len(next)*r.part/r.parts : len(next)*(r.part+1)/r.parts])
 	}
-	v := stretch{to: r.h, limit: min(r.h+s.rows, s.out.size[1])}
+	v := stretch{to: r.top, limit: r.bottom}
 	for s.next(1, &v) {
-		u := stretch{to: r.w, limit: min(r.w+s.cols, s.out.size[2])}
+		u := stretch{to: r.left, limit: r.right}
 		for s.next(2, &u) {
 			s.block(&t, x, y, weights, &v, &u)
 		}

@@ -117,7 +117,7 @@ func (w *winograd) compute(call *Call, run func(lo, hi int)) error {
 		return err
 	}
 	w.space, w.weights = space, call.Args[convWeight].Tensor
-	if err := fillFrame(call, &w.convJob, &w.framing); err != nil {
+	if err := w.fillFrame(call, &w.convJob, func(rows int) { w.fillRows(0, rows) }); err != nil {
 		return err
 	}
 	if w.slots.Count == 1 {

@@ -38,17 +38,24 @@ func runFold[T any, A int64 | float64](c *Call, of func() fold[T, A], mask uint3
 		if j.fold.add != nil {
 			j.rows = j.sideBySide(long)
 		}
+		if pooled {
+			j.gather()
+		}
 		if j.acc, err = tempOf[A](c, j.workers*j.block*j.rows); err != nil {
 			return err
 		}
 		if pooled {
-			if j.part, err = tempOf[float32](c, len(j.acc)); err != nil {
+			if j.part, err = tempOf[float32](c, max(1, j.groups)*len(j.acc)); err != nil {
 				return err
 			}
 		}
 	}
+	if j.groups > 0 {
+		c.Parallel(j.groups, 1, k.run)
+	}
+	j.gathered = j.groups > 0
 	j.divide(c, k.run)
-	j.acc, j.part = nil, nil
+	j.acc, j.part, j.gathered, j.groups = nil, nil, false, 0
 	return nil
 }
 
@@ -58,8 +65,19 @@ type foldJob[T any, A int64 | float64] struct {
 	fold fold[T, A]
 	out  *tensor.Tensor
 	acc  []A       // of every worker: what it reduces side by side
-	part []float32 // of every worker: the sums of some lines of float32; nil if lines are added one by one
+	part []float32 // of every worker, or of every group: the sums of some lines of float32; nil if lines are added one by one
 	rows int       // how many rows of those are one line
+	// groups is how many groups of lines the threads divide, whose sums gathered says are there; 0 if they divide the outs.
+	groups   int
+	gathered bool
+}
+
+// gather lets threads divide the lines, if all outs are one line: so each reads what it wrote itself.
+func (j *foldJob[T, A]) gather() {
+	most := sumsMost * j.rows
+	if n := (j.width + most - 1 - j.rows) / most; j.shared && j.outs == j.lines && j.lines <= lineMost && n > 1 {
+		j.groups, j.workers, j.pieces, j.block = n, 1, 1, j.lines
+	}
 }
 
 // longLine is about how many elements a line should have.
@@ -90,6 +108,10 @@ func (j *foldJob[T, A]) sideBySide(long int) int {
 
 // parts does the shares of workers lo to hi.
 func (j *foldJob[T, A]) parts(lo, hi int) {
+	if j.groups > 0 && !j.gathered {
+		j.gatherSums(lo, hi)
+		return
+	}
 	for i := lo; i < hi; i++ {
 		r, f := j.of(i), &j.fold
 		for p, until := j.share(i); p < until; p++ {
@@ -115,6 +137,9 @@ func (j *foldJob[T, A]) foldLines(r *reducer[T], worker, piece int) {
 	l, left := r.lines(), r.width
 	if j.part != nil {
 		left = j.sumLines(floats(r.x[lo:]), &l, elementsAs[float64](acc), j.part[worker*room:][:n*j.rows], left)
+		if j.gathered {
+			l = r.linesFrom(r.width - left)
+		}
 	}
 	for left > 0 {
 		rows := min(j.rows, left)
@@ -134,23 +159,43 @@ func (j *foldJob[T, A]) sums(n int) bool { return kernel.HasPool(j.tier.Narrow(n
 // sumLines adds lines of x to acc, some at a time, whose sums go to part, and gives how many of the rows are left. How many elements a
 // line has, which depends on threads, changes no sum.
 func (j *foldJob[T, A]) sumLines(x []float32, l *lineWalk, acc []float64, part []float32, rows int) (left int) {
-	var at [sumsMost]*float32
-	wide := j.sums(len(part))
-	for rows >= 2*j.rows {
-		p := kernel.Pool{Inputs: &at[0], Count: uintptr(min(rows/j.rows, sumsMost)), Out: &part[0], Positions: 1, Scale: 1, Mean: true}
-		for i := range p.Count {
-			line := x[l.skip(j.rows):][:len(part)]
-			if at[i] = &line[0]; !wide {
-				addLine(part, line, i == 0)
-			}
-		}
-		if wide {
-			p.Run(j.tier.Narrow(len(part)), len(part))
+	for g := 0; rows >= 2*j.rows; g++ {
+		n := min(rows/j.rows, sumsMost)
+		if j.gathered {
+			part = j.part[g*len(acc):][:len(acc)]
+		} else {
+			j.sumGroup(part, x, l, n)
 		}
 		sumLine(j.tier, acc, part)
-		rows -= int(p.Count) * j.rows
+		rows -= n * j.rows
 	}
 	return rows
+}
+
+// sumGroup sets part to the sum of n lines of x.
+func (j *foldJob[T, A]) sumGroup(part, x []float32, l *lineWalk, n int) {
+	var at [sumsMost]*float32
+	wide := j.sums(len(part))
+	for i := range n {
+		line := x[l.skip(j.rows):][:len(part)]
+		if at[i] = &line[0]; !wide {
+			addLine(part, line, i == 0)
+		}
+	}
+	if wide {
+		p := kernel.Pool{Inputs: &at[0], Count: uintptr(n), Out: &part[0], Positions: 1, Scale: 1, Mean: true}
+		p.Run(j.tier.Narrow(len(part)), len(part))
+	}
+}
+
+// gatherSums sets the sums of groups lo to hi.
+func (j *foldJob[T, A]) gatherSums(lo, hi int) {
+	r, n := j.reducer, len(j.acc)
+	for g := lo; g < hi; g++ {
+		from := g * sumsMost * j.rows
+		l := r.linesFrom(from)
+		j.sumGroup(j.part[g*n:][:n], floats(r.x), &l, min((j.width-from)/j.rows, sumsMost))
+	}
 }
 
 // addLine adds x to sum, or begins with it.

@@ -10,8 +10,9 @@ import (
 type reduction[T any] struct {
 	reducer[T]
 	tier    kernel.Tier
-	lines   int // how many outs lie side by side; 0 if they are reduced one by one
-	block   int // how many of them are reduced together
+	shared  bool // among threads
+	lines   int  // how many outs lie side by side; 0 if they are reduced one by one
+	block   int  // how many of them are reduced together
 	pieces  int
 	workers int
 	room    []T // of every worker, for the elements of an out that are gathered
@@ -30,16 +31,16 @@ const (
 func newReduction[T any](c *Call, mask uint32, beside bool) (j reduction[T], err error) {
 	j.reducer = newReducer[T](c.Args[0].Tensor, mask, &c.Out[0].Meta)
 	j.tier, j.pieces, j.workers = c.Tier, j.outs, 1
-	shared := c.Threads > 1 && parallel(c, j.outs*j.width)
+	j.shared = c.Threads > 1 && parallel(c, j.outs*j.width)
 	if w := j.lineWidth(); beside && j.gathers && w >= lineLeast {
-		shared = shared && parallel(c, j.outs*j.width/lineGain)
+		j.shared = j.shared && parallel(c, j.outs*j.width/lineGain)
 		j.lines, j.block = w, min(w, lineMost)
-		if shared {
+		if j.shared {
 			j.block = min(j.block, max(lineShare, j.outs/(2*c.Threads)))
 		}
 		j.pieces = j.outs / w * j.blocks()
 	}
-	if shared {
+	if j.shared {
 		j.workers = max(1, min(4*c.Threads, j.pieces))
 	}
 	if j.gathers && j.lines == 0 {
@@ -118,6 +119,17 @@ type lineWalk struct {
 }
 
 func (r *reducer[T]) lines() lineWalk { return lineWalk{gone: &r.gone, at: r.base} }
+
+// linesFrom is lines from element n on.
+func (r *reducer[T]) linesFrom(n int) lineWalk {
+	l := r.lines()
+	for d := r.gone.n - 1; d >= 0; d-- {
+		l.index[d] = n % r.gone.size[d]
+		n /= r.gone.size[d]
+		l.at += l.index[d] * r.gone.step[d]
+	}
+	return l
+}
 
 // next is the place of the next element.
 func (l *lineWalk) next() int {
