@@ -162,8 +162,9 @@ func (g *gemm[T]) clamp() {
 	}
 }
 
-// byPanels reports whether threads divide the panels of g, not its rows.
-func (g *gemm[T]) byPanels() bool { return g.m < 16 }
+// byPanels reports whether threads divide the panels of g, not its rows: if rows are few, and weights so many more than what they are
+// multiplied with that it takes longest to fetch them.
+func (g *gemm[T]) byPanels() bool { return g.m < 16 || g.n > fetchCost*g.m }
 
 // small reports whether one thread computes g.
 func (g *gemm[T]) small(c *Call) bool { return c.Parallel == nil || g.m*g.n*g.k < gemmParallelMin }
@@ -177,7 +178,7 @@ func (g *gemm[T]) pieces(threads int) (n, grain int) {
 		}
 		return n, grain
 	}
-	return g.m, max(8, gemmParallelMin/4/max(1, g.n*g.k))
+	return g.m, max(8, (g.m-1)/(2*max(1, threads))+1, gemmParallelMin/4/max(1, g.n*g.k)) // each piece reads all weights
 }
 
 // area is what pieces lo to hi are: rows, and panels from one to another.

@@ -131,6 +131,8 @@ func TestSharedAsAlone(t *testing.T) {
 		{"channels last", &ConvolutionF32, 1, conv(dims{1, 16, 40, 41}, dims{40, 16, 3, 3}, 1, 1, true)},
 		{"weights larger than the image", &ConvolutionF32, 1, conv(dims{2, 320, 7, 7}, dims{200, 320, 1, 1}, 1, 0, true)},
 		{"positions in a line", &ConvolutionF32, 1, conv(dims{1, 96, 14, 14}, dims{40, 96, 1, 1}, 1, 0, true)},
+		{"product of many columns", &LinearF32, 1, []any{wave(21, 97), wave(301, 97), wave(301)}},
+		{"product of many rows", &LinearF32, 1, []any{wave(171, 97), wave(101, 97), wave(101)}},
 		{"moves of channels", &PermuteCopyF32, 1, []any{wave(1, 3, 120, 130), dims{0, 2, 3, 1}}},
 		{"moves of planes", &PermuteCopyF32, 1, []any{wave(4, 90, 7, 33), dims{2, 0, 3, 1}}},
 		{"sums", &AddF32, 1, []any{wave(3, 130, 120), wave(3, 130, 120), 1}},
