@@ -111,10 +111,10 @@ func runCat[T word](c *Call, _ State) error {
 		if legacyEmpty(t) {
 			continue
 		}
-		shared := c.Threads > 1 && parallel(c, t.Numel()) // one thread copies sections sooner than it divides a move
-		if shared || !copySection[T](out, t, section{dim, at, int(t.Sizes[dim])}, true) {
+		threads := sharers(c, t.Numel())
+		if threads > 1 || !copySection[T](out, t, section{dim, at, int(t.Sizes[dim])}, true) { // one thread copies sections sooner than it divides a move
 			k := keep[moved[T]](c)
-			k.job.layOut(placeMove(&t.Meta, &out.Meta, dim, at), shared)
+			k.job.layOut(placeMove(&t.Meta, &out.Meta, dim, at), threads)
 			runMoved(c, k, elems[T](out), elems[T](t))
 		}
 		at += int(t.Sizes[dim])

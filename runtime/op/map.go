@@ -32,6 +32,14 @@ type (
 // parallel reports whether a tensor of n elements is worth threads.
 func parallel(c *Call, n int) bool { return n >= parallelMin && c.Parallel != nil }
 
+// sharers is how many threads a tensor of n elements is worth.
+func sharers(c *Call, n int) int {
+	if parallel(c, n) {
+		return c.Threads
+	}
+	return 1
+}
+
 // flat reports whether an operand of n elements lies as the out does, or has one element for all.
 func flat(out, in *tensor.Meta, n int) bool {
 	return n == 1 && len(in.Sizes) <= len(out.Sizes) || slices.Equal(in.Sizes, out.Sizes) && slices.Equal(in.DimOrder, out.DimOrder)

@@ -12,7 +12,7 @@ func runMove[T word](c *Call, move func(in, out *tensor.Meta, args []Value) (str
 			return err
 		}
 		k = keep[moved[T]](c)
-		k.job.layOut(v, parallel(c, out.Numel()))
+		k.job.layOut(v, sharers(c, out.Numel()))
 	}
 	runMoved(c, k, elems[T](out), elems[T](in))
 	return nil
@@ -29,7 +29,7 @@ func runMoved[T word](c *Call, k *kept[moved[T]], dst, src []T) {
 	}
 }
 
-// moved is a move between calls: one that is ready, or one whose longest dimension threads divide.
+// moved is a move between calls: one that is ready, or one of which threads divide a dimension.
 type moved[T word] struct {
 	strided
 	rows     rows
@@ -39,22 +39,38 @@ type moved[T word] struct {
 }
 
 // layOut decides all that depends on sizes alone.
-func (j *moved[T]) layOut(v strided, parallel bool) {
+func (j *moved[T]) layOut(v strided, threads int) {
 	j.strided, j.grain = v, 0
-	if j.empty() || !parallel {
+	if j.empty() || threads <= 1 {
 		j.rows = j.ready()
 		return
 	}
 	j.normalize()
+	j.axis = j.divided(threads)
 	count := 1
-	for i, n := range j.size[:j.n] {
+	for _, n := range j.size[:j.n] {
 		count *= n
-		if i == 0 || n > j.size[j.axis] {
-			j.axis = i
-		}
 	}
 	j.grain = max(1, parallelGrain*j.size[j.axis]/count)
 }
+
+// divided is the dimension that threads divide: the outermost one of the result that has as much for each of them, so that none writes
+// beside what another one does, or else the longest.
+func (j *moved[T]) divided(threads int) int {
+	axis := 0
+	for i, n := range j.size[:j.n] {
+		if n%threads == 0 || n >= dividedLeast*threads {
+			return i
+		}
+		if n > j.size[axis] {
+			axis = i
+		}
+	}
+	return axis
+}
+
+// dividedLeast is how many indexes for each thread are so many that it does not matter if one has one more.
+const dividedLeast = 4
 
 // parts moves what has the indexes lo to hi of the axis.
 func (j *moved[T]) parts(lo, hi int) {
