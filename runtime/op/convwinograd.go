@@ -13,6 +13,7 @@ type winograd struct {
 	weights      *tensor.Tensor // as they are
 	down, across int            // tiles of an image
 	piece        int            // tiles of a piece
+	shares       int            // into how many shares the results of a piece are divided, by panels
 	slots        Slots
 	space        []float32 // of each slot: the planes of inputs, those of products, a tile of inputs, and one of results
 	framing
@@ -90,14 +91,28 @@ func (w *winograd) layOut(threads int) {
 	}
 	tiles := w.tiles()
 	n := (tiles + winogradTiles - 1) / winogradTiles
-	w.slots = Slots{Count: 1}
+	w.slots, w.shares = Slots{Count: 1}, 1
 	if w.work() >= gemmParallelMin && threads > 1 {
 		w.slots.Count = min(threads, MaxSlots)
-		n = (n + threads - 1) / threads * threads
+		if w.sharesPanels() {
+			w.shares = min(threads, w.panels(w.outPer))
+		} else {
+			n = (n + threads - 1) / threads * threads
+		}
 	}
 	w.piece = (tiles + n - 1) / n
-	w.slots.Items = (tiles + w.piece - 1) / w.piece
+	w.slots.Items = (tiles + w.piece - 1) / w.piece * w.shares
 }
+
+// sharesPanels reports whether threads divide the panels of weights, which are so many that it takes longest to fetch them, and not the
+// tiles. Then each thread transforms all inputs.
+func (w *winograd) sharesPanels() bool {
+	last := (w.outPer-1)%w.cols + 1
+	return last >= winogradLeast && kernel.WinogradPlanes*w.outPer > winogradShared*w.out.batch*w.in.size.product()
+}
+
+// winogradShared is how many weights for each input are so many.
+const winogradShared = 4 * fetchCost
 
 func (w *winograd) tiles() int { return w.out.batch * w.down * w.across }
 
@@ -139,8 +154,12 @@ func (w *winograd) parts(lo, hi int) {
 	p.planesIn, rest = cutOff(w.space[mine*size:][:size], kernel.WinogradPlanes*in)
 	p.planesOut, rest = cutOff(rest, kernel.WinogradPlanes*out)
 	p.patch, p.edge = cutOff(rest, kernel.WinogradPlanes*w.inPer)
+	panels := w.panels(w.outPer)
 	for i := lo; i < hi; i++ {
-		p.lo, p.hi = i*w.piece, min((i+1)*w.piece, w.tiles())
+		at, share := i/w.shares*w.piece, i%w.shares
+		p.lo, p.hi = at, min(at+w.piece, w.tiles())
+		p.first = panels * share / w.shares * w.cols
+		p.channels = min(panels*(share+1)/w.shares*w.cols, w.outPer) - p.first
 		p.inputs()
 		p.products()
 		p.results()
@@ -150,10 +169,11 @@ func (w *winograd) parts(lo, hi int) {
 // cutOff is the first n elements of x, and the rest.
 func cutOff(x []float32, n int) (first, rest []float32) { return x[:n:n], x[n:] }
 
-// winogradPiece are tiles lo to hi, and the space for them.
+// winogradPiece are tiles lo to hi, of which some channels of results are made, and the space for them.
 type winogradPiece struct {
 	*winograd
 	lo, hi              int
+	first, channels     int
 	planesIn, planesOut []float32 // of inputs and of products
 	patch, edge         []float32 // the inputs of a tile, and the results of one
 }
@@ -201,11 +221,11 @@ func (p *winogradPiece) fill(n, y, x int) {
 func (p *winogradPiece) products() {
 	in, out := p.planes()
 	size := p.len(p.inPer, p.outPer)
-	g := gemm[float32]{tiling: p.tiling, m: p.hi - p.lo, n: p.outPer, k: p.inPer, lda: p.inPer, rs: p.outPer, cs: 1, bounds: kernel.Unclamped}
+	g := gemm[float32]{tiling: p.tiling, m: p.hi - p.lo, n: p.channels, k: p.inPer, lda: p.inPer, rs: p.channels, cs: 1, bounds: kernel.Unclamped}
 	for f := range kernel.WinogradPlanes {
-		g.a, g.b, g.c, g.bias = p.planesIn[f*in:], p.w[f*size:], p.planesOut[f*out:], nil
+		g.a, g.b, g.c, g.bias = p.planesIn[f*in:], p.w[f*size+p.first*p.inPer:], p.planesOut[f*out:], nil
 		if f == kernel.WinogradBias {
-			g.bias = p.bias
+			g.bias = part32(p.bias, p.first, p.channels)
 		}
 		g.block(0, g.m, 0, g.panels(g.n))
 	}
@@ -236,13 +256,13 @@ func (p *winogradPiece) result(i, n int) bool {
 	_, plane := p.planes()
 	o := &p.out
 	image, y, x := p.tile(i)
-	k := kernel.Winograd{Tiles: n, Channels: p.outPer, Plane: plane, Planes: at32(p.planesOut, (i-p.lo)*p.outPer)}
-	at := image*o.sn + y*o.step[1] + x*o.step[2]
+	k := kernel.Winograd{Tiles: n, Channels: p.channels, Plane: plane, Planes: at32(p.planesOut, (i-p.lo)*p.channels)}
+	at := image*o.sn + y*o.step[1] + x*o.step[2] + p.first
 	if h, w := min(2, o.size[1]-y), min(2, o.size[2]-x); h < 2 || w < 2 {
-		finite := k.Out(p.tier, at32(p.edge, 0), 2*p.outPer, p.outPer, p.bounds[0], p.bounds[1])
+		finite := k.Out(p.tier, at32(p.edge, 0), 2*p.channels, p.channels, p.bounds[0], p.bounds[1])
 		for r := range h {
 			for c := range w {
-				copy(p.y[at+r*o.step[1]+c*o.step[2]:], p.edge[(2*r+c)*p.outPer:][:p.outPer])
+				copy(p.y[at+r*o.step[1]+c*o.step[2]:], p.edge[(2*r+c)*p.channels:][:p.channels])
 			}
 		}
 		return finite
@@ -250,16 +270,16 @@ func (p *winogradPiece) result(i, n int) bool {
 	return k.Out(p.tier, at32(p.y, at), o.step[1], o.step[2], p.bounds[0], p.bounds[1])
 }
 
-// define computes the results of tile i by their definition: where an input is infinite or NaN, or sums are infinite, the
+// define computes results of tile i by their definition: where an input is infinite or NaN, or sums are infinite, the
 // algorithm spoils all results of its tile.
 func (p *winogradPiece) define(i int) {
 	o := &p.out
 	n, y, x := p.tile(i)
 	for h := y; h < min(y+2, o.size[1]); h++ {
 		for w := x; w < min(x+2, o.size[2]); w++ {
-			to := p.y[n*o.sn+h*o.step[1]+w*o.step[2]:][:p.outPer]
+			to := p.y[n*o.sn+h*o.step[1]+w*o.step[2]+p.first:][:p.channels]
 			for c := range to {
-				to[c] = clampOf(p.sum(n, h, w, c), p.bounds[0], p.bounds[1])
+				to[c] = clampOf(p.sum(n, h, w, p.first+c), p.bounds[0], p.bounds[1])
 			}
 		}
 	}

@@ -27,6 +27,8 @@ var winogradCases = []struct {
 	{"many tiles", dims{2, 33, 31, 33}, 41, 1, nil},
 	{"wide padding", dims{1, 24, 8, 7}, 24, 5, &[2]float32{0, 6}},
 	{"one image less than a tile", dims{1, 48, 3, 3}, 48, 6, nil},
+	{"few tiles", dims{2, 80, 5, 5}, 240, 1, &[2]float32{-40, 50}},
+	{"few tiles, a panel that is not full", dims{1, 80, 5, 4}, 112, 1, nil},
 	{"one line", dims{1, 40, 4, 90}, 40, 0, nil},
 }
 
@@ -145,17 +147,23 @@ func checkWinograd(t *testing.T, tier kernel.Tier, v *Invoker, huge bool) {
 
 // TestConvWinogradOdd holds that numbers which are not finite spoil no results but those that see them.
 func TestConvWinogradOdd(t *testing.T) {
-	for _, bounds := range []*[2]float32{nil, {-1, 3}} {
+	pool := threads.New(2)
+	defer pool.Close()
+	for _, c := range []struct {
+		in     dims
+		out    tensor.Dim
+		bounds *[2]float32
+	}{{dims{1, 20, 11, 14}, 30, nil}, {dims{1, 20, 11, 14}, 30, &[2]float32{-1, 3}}, {dims{1, 80, 5, 9}, 160, nil}} {
 		for _, odd := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 3e38} {
 			r := rand.New(rand.NewSource(1))
-			x := ordered(gauss(r, 1, 20, 11, 14), lastOrder(4, true)...)
-			w := gauss(r, 30, 20, 3, 3)
+			x := ordered(gauss(r, c.in...), lastOrder(4, true)...)
+			w := gauss(r, c.out, c.in[1], 3, 3)
 			for _, at := range []int{0, len(elems[float32](x)) / 2, len(elems[float32](x)) - 1} {
 				elems[float32](x)[at] = float32(odd)
 			}
-			args := vals(x, w, gauss(r, 30), dims{1, 1}, dims{1, 1}, dims{1, 1}, false, dims{0, 0}, 1)
+			args := vals(x, w, gauss(r, c.out), dims{1, 1}, dims{1, 1}, dims{1, 1}, false, dims{0, 0}, 1)
 			for _, tier := range kernel.Tiers()[1:] {
-				v := boundConv(t, tier, &Env{Temp: new(Temp)}, args, bounds)
+				v := boundConv(t, tier, &Env{Temp: new(Temp), Parallel: pool.Run, Threads: 2}, args, c.bounds)
 				if err := v.Call(); err != nil {
 					t.Fatal(err)
 				}
