@@ -20,7 +20,7 @@ func meanRows[T number](c *Call, p *planes, windows, counts [3][]extent) error {
 		j.workers = min(convWorkers, p.n*p.c)
 	}
 	var err error
-	if j.sums, err = tempOf[float64](c, j.workers*p.size[2]); err != nil {
+	if j.sums, err = tempOf[float64](c, j.workers*j.apart()); err != nil {
 		return err
 	}
 	if j.workers == 1 {
@@ -31,11 +31,14 @@ func meanRows[T number](c *Call, p *planes, windows, counts [3][]extent) error {
 	return nil
 }
 
+// apart is from the sums of a worker to the next's.
+func (j *rowMeans[T]) apart() int { return j.size[2] + SlotGap/wordBytes }
+
 // parts does the shares of workers lo to hi.
 func (j *rowMeans[T]) parts(lo, hi int) {
 	all := j.n * j.c
 	for w := lo; w < hi; w++ {
-		sums := j.sums[w*j.size[2]:][:j.size[2]]
+		sums := j.sums[w*j.apart():][:j.size[2]]
 		for i := all * w / j.workers; i < all*(w+1)/j.workers; i++ {
 			n, c := i/j.c, i%j.c
 			j.plane(sums, n*j.in[0]+c*j.in[1], n*j.out[0]+c*j.out[1])
