@@ -131,7 +131,7 @@ func plainOrder(m *tensor.Meta, spatial int) tensor.Meta {
 const leastInner = 8
 
 // innerConvolution is Def.Inner of convolutions: vectors run along the channels of those without groups, and of
-// depthwise ones, of groups that fill vectors, and of transposed ones that have phases. It looks at no size but those of the weights.
+// depthwise ones, of groups that fill half of their vectors, and of transposed ones that have phases. It looks at no size but those of the weights.
 func innerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 	w := args[convWeight].Tensor
 	if !hasVectors(w, out, t) {
@@ -452,13 +452,13 @@ func prepareConvolution[T number](p *Prep) (State, error) {
 	}
 	if c.winograd() {
 		s := packOf(p, w, "winograd", c.winogradPacked(), func(dst []T) { packWinograd(floats(dst), &c, p.Tier, w) })
-		s.winograd = true
+		s.winograd, s.order = true, in.DimOrder
 		return s, nil
 	}
 	p.Packed = 1 << convWeight
 	layout := c.convLayout() + " of " + strconv.Itoa(c.groups) + " groups of " + strconv.Itoa(c.outPer)
 	s := packOf(p, w, layout, c.convPacked(), func(dst []T) { packConv(dst, &c, w) })
-	s.depthwise = c.depthwise()
+	s.depthwise, s.order = c.depthwise(), in.DimOrder
 	return s, nil
 }
 
@@ -472,10 +472,10 @@ func runConvolution[T number](call *Call, s State) error {
 		return err
 	}
 	t, w := call.Args[convInput].Tensor, call.Args[convWeight].Tensor
-	meta := convOrder(call.Args, &call.Out[0].Meta, call.Tier)
+	p, constant := s.(*packed[T])
+	meta := convSees(call, p)
 	c := newConv(call.Args, &meta, &call.Out[0].Meta)
 	c.tiling = tilingOf[T](call.Tier)
-	p, constant := s.(*packed[T])
 	if constant {
 		c.transformed = p.winograd
 		c.planes = t.Contiguous() && !sameOrder(t, meta.DimOrder) && c.framesPlanes(w)
@@ -504,33 +504,44 @@ const framedRow = 16
 // framesPlanes reports whether a convolution of weights w, which turns its input, does so into a frame: that takes no more time than to
 // turn it as a whole.
 func (c *conv) framesPlanes(w *tensor.Tensor) bool {
-	return !c.transformed && c.segmented() && c.spatial == w.Rank()-2 && c.in.size[2] >= framedRow
+	return !c.transformed && !c.depthwise() && c.segmented() && c.spatial == w.Rank()-2 && c.in.size[2] >= framedRow
 }
 
 // convSource are the elements of a convolution's input: in the order of want, or in planes, as they lie.
 func convSource[T number](call *Call, planes bool, want *tensor.Meta) ([]T, error) {
-	if t := call.Args[convInput].Tensor; !planes {
-		return orderedOf[T](call, t, want)
-	} else {
+	t := call.Args[convInput].Tensor
+	if planes {
 		return elems[T](t), nil
 	}
+	return orderedOf[T](call, t, want)
+}
+
+// convSees is the input as a convolution sees it: as its weights p are packed for, or without such as it runs best. Results of one
+// position have any order, so that the order of those of a call may be another one than what the weights are packed for.
+func convSees[T number](call *Call, p *packed[T]) tensor.Meta {
+	if p == nil {
+		return convOrder(call.Args, &call.Out[0].Meta, call.Tier)
+	}
+	in := &call.Args[convInput].Tensor.Meta
+	return tensor.Meta{DType: in.DType, Sizes: in.Sizes, DimOrder: p.order}
 }
 
 // convAgain computes a convolution by vector kernels whose last call has left all but the places of its images, and reports whether it has.
 func convAgain(call *Call, s State) (bool, error) {
-	if _, constant := s.(*packed[float32]); !constant || !call.same {
+	p, constant := s.(*packed[float32])
+	if !constant || !call.same {
 		return false, nil
 	}
 	switch k := call.kept.(type) {
 	case *kept[segments]:
-		return true, computeAgain(call, &k.job.convJob, &k.job, k.run)
+		return true, computeAgain(call, p, &k.job.convJob, &k.job, k.run)
 	case *kept[winograd]:
-		return true, computeAgain(call, &k.job.convJob, &k.job, k.run)
+		return true, computeAgain(call, p, &k.job.convJob, &k.job, k.run)
 	case *kept[transposedJob]:
-		return true, computeAgain(call, &k.job.convJob, &k.job, k.run)
+		return true, computeAgain(call, p, &k.job.convJob, &k.job, k.run)
 	case *kept[lines]:
 		if k.job.channelsInner {
-			return true, computeAgain(call, &k.job.convJob, &k.job, k.run)
+			return true, computeAgain(call, p, &k.job.convJob, &k.job, k.run)
 		}
 	}
 	return false, nil
@@ -542,8 +553,8 @@ type laidOut interface {
 }
 
 // computeAgain computes l, whose numbers are j, with the images and the bias of a call, which lie as those of the last one.
-func computeAgain(call *Call, j *convJob[float32], l laidOut, run func(lo, hi int)) (err error) {
-	meta := convOrder(call.Args, &call.Out[0].Meta, call.Tier)
+func computeAgain(call *Call, p *packed[float32], j *convJob[float32], l laidOut, run func(lo, hi int)) (err error) {
+	meta := convSees(call, p)
 	j.y, j.bias = elems[float32](call.Out[0]), vectorOf[float32](call.Args[convBias].Tensor)
 	if j.x, err = convSource[float32](call, j.planes, &meta); err != nil {
 		return err

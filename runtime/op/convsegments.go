@@ -12,8 +12,8 @@ func (c *conv) segmented() bool {
 // byTaps reports that the inputs which a row of the kernel sees do not lie one after another: those of a tap do.
 func (c *conv) byTaps() bool { return c.kernel[2] > 1 && (c.groups > 1 || c.dilation[2] > 1) }
 
-// fillsPanels reports whether tiles can go on with what they gave of n columns, and leave at most half of their panels empty: groups of so
-// few columns then take as long as with the channels outermost, and what is around them less.
+// fillsPanels reports whether tiles can go on with what they gave of n columns, and leave at most half of their panels empty. Groups
+// of so few columns take up to a third longer than with the channels outermost, and what is around them takes less.
 func fillsPanels[N int | int64](g *kernel.Gemm, n N) bool {
 	width, rest := N(g.Cols), n%N(g.Cols)
 	if rest <= N(g.Narrow) {
@@ -126,19 +126,19 @@ func (s *segments) cut(least, threads int) {
 		s.across = max(s.across, min(s.across*more*s.down/down, (w+s.micro.Rows-1)/s.micro.Rows))
 		s.down = down
 	}
-	s.down, s.across = parts(h, s.down), parts(w, s.across)
+	s.down, s.across = partsOf(h, s.down), partsOf(w, s.across)
 	if threads <= 1 || s.byPanels || s.out.batch > 1 {
 		return
 	}
 	if whole := (s.down + threads - 1) / threads * threads; whole <= h {
 		s.down = whole
-	} else if h == 1 {
-		s.across = min(w, (s.across+threads-1)/threads*threads)
+	} else if across := (s.across + threads - 1) / threads * threads; h == 1 && w >= tileLeast*across {
+		s.across = across
 	}
 }
 
-// parts is how many parts of n there are, of which most is the most, if each has as much as possible of what the largest has.
-func parts(n, most int) int {
+// partsOf is how many parts of n there are, of which most is the most, if each has as much as possible of what the largest has.
+func partsOf(n, most int) int {
 	size := (n + most - 1) / most
 	return (n + size - 1) / size
 }

@@ -1,6 +1,8 @@
 package op
 
 import (
+	"sync/atomic"
+
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -14,6 +16,7 @@ type winograd struct {
 	down, across int            // tiles of an image
 	piece        int            // tiles of a piece
 	shares       int            // into how many shares the results of a piece are divided, by panels
+	odd          uint32         // not 0: a share has results that are not finite
 	slots        Slots
 	space        []float32 // of each slot: the planes of inputs, those of products, a tile of inputs, and one of results
 	framing
@@ -94,7 +97,7 @@ func (w *winograd) layOut(threads int) {
 	w.slots, w.shares = Slots{Count: 1}, 1
 	if w.work() >= gemmParallelMin && threads > 1 {
 		w.slots.Count = min(threads, MaxSlots)
-		if w.sharesPanels() {
+		if w.sharesPanels(threads) {
 			w.shares = min(threads, w.panels(w.outPer))
 		} else {
 			n = (n + threads - 1) / threads * threads
@@ -106,9 +109,9 @@ func (w *winograd) layOut(threads int) {
 
 // sharesPanels reports whether threads divide the panels of weights, which are so many that it takes longest to fetch them, and not the
 // tiles. Then each thread transforms all inputs.
-func (w *winograd) sharesPanels() bool {
-	last := (w.outPer-1)%w.cols + 1
-	return last >= winogradLeast && kernel.WinogradPlanes*w.outPer > winogradShared*w.out.batch*w.in.size.product()
+func (w *winograd) sharesPanels(threads int) bool {
+	last, panels := (w.outPer-1)%w.cols+1, w.panels(w.outPer)
+	return last >= min(winogradLeast, w.cols) && even(panels, threads) && kernel.WinogradPlanes*w.outPer > winogradShared*w.out.batch*w.in.size.product()
 }
 
 // winogradShared is how many weights for each input are so many.
@@ -139,7 +142,14 @@ func (w *winograd) compute(call *Call, run func(lo, hi int)) error {
 		w.parts(0, w.slots.Items)
 		return nil
 	}
+	w.odd = 0
 	call.Parallel(w.slots.Items, 1, run)
+	if w.odd != 0 { // which tiles are computed by their definition must not depend on shares
+		shares := w.shares
+		w.shares = 1
+		w.parts(0, w.slots.Items/shares)
+		w.shares = shares
+	}
 	return nil
 }
 
@@ -241,7 +251,11 @@ func (p *winogradPiece) results() {
 		}
 		if !p.result(i, n) {
 			for k := i; k < i+n; k++ {
-				if !p.result(k, 1) {
+				switch {
+				case p.result(k, 1):
+				case p.shares > 1:
+					atomic.StoreUint32(&p.odd, 1)
+				default:
 					p.define(k)
 				}
 			}

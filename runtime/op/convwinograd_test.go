@@ -27,7 +27,7 @@ var winogradCases = []struct {
 	{"many tiles", dims{2, 33, 31, 33}, 41, 1, nil},
 	{"wide padding", dims{1, 24, 8, 7}, 24, 5, &[2]float32{0, 6}},
 	{"one image less than a tile", dims{1, 48, 3, 3}, 48, 6, nil},
-	{"few tiles", dims{2, 80, 5, 5}, 240, 1, &[2]float32{-40, 50}},
+	{"few tiles", dims{2, 80, 5, 5}, 192, 1, &[2]float32{-40, 50}},
 	{"few tiles, a panel that is not full", dims{1, 80, 5, 4}, 112, 1, nil},
 	{"one line", dims{1, 40, 4, 90}, 40, 0, nil},
 }
@@ -153,7 +153,7 @@ func TestConvWinogradOdd(t *testing.T) {
 		in     dims
 		out    tensor.Dim
 		bounds *[2]float32
-	}{{dims{1, 20, 11, 14}, 30, nil}, {dims{1, 20, 11, 14}, 30, &[2]float32{-1, 3}}, {dims{1, 80, 5, 9}, 160, nil}} {
+	}{{dims{1, 20, 11, 14}, 30, nil}, {dims{1, 20, 11, 14}, 30, &[2]float32{-1, 3}}, {dims{1, 80, 5, 9}, 192, nil}} {
 		for _, odd := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 3e38} {
 			r := rand.New(rand.NewSource(1))
 			x := ordered(gauss(r, c.in...), lastOrder(4, true)...)
@@ -168,6 +168,39 @@ func TestConvWinogradOdd(t *testing.T) {
 					t.Fatal(err)
 				}
 				checkWinograd(t, tier, v, odd == 3e38)
+			}
+		}
+	}
+}
+
+// TestConvWinogradHuge has a channel whose sums are infinite: whatever the number of threads, which divide the channels, all of them are
+// those of the definition.
+func TestConvWinogradHuge(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	x, w := ordered(gauss(r, 1, 80, 5, 9), lastOrder(4, true)...), gauss(r, 192, 80, 3, 3)
+	for i := range 80 * 9 {
+		elems[float32](w)[i] = 3e38
+	}
+	args := vals(x, w, nil, dims{1, 1}, dims{1, 1}, dims{1, 1}, false, dims{0, 0}, 1)
+	for _, tier := range kernel.Tiers()[1:] {
+		var one []float32
+		for _, n := range []int{1, 2, 3} {
+			v := boundConv(t, tier, &Env{Temp: new(Temp), Parallel: shuffled(n), Threads: n}, args, nil)
+			if err := v.Call(); err != nil {
+				t.Fatal(err)
+			}
+			y := elems[float32](v.Outs[0])
+			if n == 1 {
+				one = y
+				continue
+			}
+			if k, _ := v.call.kept.(*kept[winograd]); k == nil || k.job.shares != n {
+				t.Errorf("%v: %d threads share no channels", tier, n)
+			}
+			for i := range y {
+				if math.Float32bits(y[i]) != math.Float32bits(one[i]) && (y[i] == y[i] || one[i] == one[i]) {
+					t.Fatalf("%v, %d threads: result %d is %v, of one thread %v", tier, n, i, y[i], one[i])
+				}
 			}
 		}
 	}

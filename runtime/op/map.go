@@ -10,7 +10,7 @@ import (
 // parallelMin is how many elements make an elementwise operator run on
 // several threads, and parallelGrain how many a thread takes at least.
 const (
-	parallelMin   = 1 << 13
+	parallelMin   = 1 << 14
 	parallelGrain = 1 << 12
 )
 

@@ -113,8 +113,9 @@ func matrixOf[T number](t *tensor.Tensor, transposed bool) matrix[T] {
 // packed is the State of an instruction whose right factor is constant.
 type packed[T number] struct {
 	data      []T
-	depthwise bool // they are the weights of a depthwise convolution
-	winograd  bool // they are the weights of one by Winograd's algorithm
+	depthwise bool    // they are the weights of a depthwise convolution
+	winograd  bool    // they are the weights of one by Winograd's algorithm
+	order     []uint8 // as which a convolution with them sees its input
 }
 
 // preparePacked packs argument i, if it is a constant.

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -197,6 +198,34 @@ func TestSumsOfDoubles(t *testing.T) {
 			if got != 1<<25+63 || outs[0].DType != tensor.Double {
 				t.Fatalf("%v: sum %d is %v, a %v", tier, i, got, outs[0].DType)
 			}
+		}
+	}
+}
+
+// TestSumWithoutRoom adds lines where there is no room at all, then others, and then as many where there is none for the sums of groups that
+// threads would divide.
+func TestSumWithoutRoom(t *testing.T) {
+	large, small := wave(4000, 40), wave(40, 40)
+	sum := func(x *tensor.Tensor, env *Env) *Invoker {
+		v := invokerOf(t, &SumIntListF32, env, vals(x, dims{0}, false, nil), Options{Tier: kernel.Best()}, 0)
+		v.Stable = true
+		return v
+	}
+	alone := &Env{Temp: new(Temp), Threads: 1}
+	temp := &Temp{Limit: 256}
+	v := sum(ordered(large), &Env{Temp: temp, Parallel: shuffled(2), Threads: 2})
+	if v.Call() == nil {
+		t.Fatal("there is room in 256 bytes")
+	}
+	temp.Limit = 8 << 10
+	for _, x := range []*tensor.Tensor{small, large, small} {
+		*v.Args[0].Tensor = *x
+		want := sum(x, alone)
+		if err := errors.Join(v.Call(), want.Call()); err != nil {
+			t.Fatal(err)
+		}
+		if err := sameResults(want.Outs[0], v.Outs[0]); err != nil {
+			t.Errorf("%v: %v", x.Sizes, err)
 		}
 	}
 }

@@ -22,6 +22,7 @@ type fold[T any, A int64 | float64] struct {
 func runFold[T any, A int64 | float64](c *Call, of func() fold[T, A], mask uint32) error {
 	k := keep[foldJob[T, A]](c)
 	j := &k.job
+	j.part, j.groups, j.gathered = nil, 0, false // an error may have left them
 	if j.fold.row == nil {
 		j.fold = of()
 	}
@@ -39,13 +40,17 @@ func runFold[T any, A int64 | float64](c *Call, of func() fold[T, A], mask uint3
 			j.rows = j.sideBySide(long)
 		}
 		if pooled {
-			j.gather()
+			j.gather(c.Threads)
 		}
 		if j.acc, err = tempOf[A](c, j.workers*j.block*j.rows); err != nil {
 			return err
 		}
 		if pooled {
-			if j.part, err = tempOf[float32](c, max(1, j.groups)*len(j.acc)); err != nil {
+			if j.part, err = tempOf[float32](c, max(1, j.groups)*len(j.acc)); err != nil && j.groups > 0 {
+				j.groups = 0 // one thread alone has room
+				j.part, err = tempOf[float32](c, len(j.acc))
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -72,10 +77,13 @@ type foldJob[T any, A int64 | float64] struct {
 	gathered bool
 }
 
+// groupsLeast is how many groups of lines each thread has at least.
+const groupsLeast = 2
+
 // gather lets threads divide the lines, if all outs are one line: so each reads what it wrote itself.
-func (j *foldJob[T, A]) gather() {
+func (j *foldJob[T, A]) gather(threads int) {
 	most := sumsMost * j.rows
-	if n := (j.width + most - 1 - j.rows) / most; j.shared && j.outs == j.lines && j.lines <= lineMost && n > 1 {
+	if n := (j.width + most - 2*j.rows) / most; j.shared && j.outs == j.lines && j.lines <= lineMost && n >= groupsLeast*threads {
 		j.groups, j.workers, j.pieces, j.block = n, 1, 1, j.lines
 	}
 }

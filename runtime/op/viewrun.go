@@ -59,7 +59,7 @@ func (j *moved[T]) layOut(v strided, threads int) {
 func (j *moved[T]) divided(threads int) int {
 	axis := 0
 	for i, n := range j.size[:j.n] {
-		if n%threads == 0 || n >= dividedLeast*threads {
+		if even(n, threads) {
 			return i
 		}
 		if n > j.size[axis] {
@@ -69,7 +69,10 @@ func (j *moved[T]) divided(threads int) int {
 	return axis
 }
 
-// dividedLeast is how many indexes for each thread are so many that it does not matter if one has one more.
+// even reports whether n pieces give about as many to each thread.
+func even(n, threads int) bool { return n%threads == 0 || n >= dividedLeast*threads }
+
+// dividedLeast is how many pieces for each thread are so many that it does not matter if one has one more.
 const dividedLeast = 4
 
 // parts moves what has the indexes lo to hi of the axis.

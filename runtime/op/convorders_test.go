@@ -1,0 +1,121 @@
+package op
+
+import (
+	"fmt"
+	"math"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// shuffled runs the chunks that this many threads would, in random order.
+func shuffled(threads int) func(n, grain int, f func(lo, hi int)) {
+	r := rand.New(rand.NewSource(int64(threads)))
+	return func(n, grain int, f func(lo, hi int)) {
+		grain = max(grain, 1, (n+16*threads-1)/(16*threads))
+		var chunks [][2]int
+		for i := 0; i < n; i += grain {
+			chunks = append(chunks, [2]int{i, min(n, i+grain)})
+		}
+		r.Shuffle(len(chunks), func(i, j int) { chunks[i], chunks[j] = chunks[j], chunks[i] })
+		for _, c := range chunks {
+			f(c[0], c[1])
+		}
+	}
+}
+
+// TestConvolutionOrders holds convolutions of all tiers, with images and results in both orders, on any number of threads, and in further
+// calls, against those of the scalar tier.
+func TestConvolutionOrders(t *testing.T) {
+	for _, cc := range []convCase{
+		{name: "depthwise, one column", in: dims{1, 16, 20, 32}, weight: dims{16, 1, 3, 1}, stride: dims{1, 1}, pad: dims{1, 0}, groups: 16},
+		{name: "depthwise, one tap", in: dims{1, 16, 20, 32}, weight: dims{16, 1, 1, 1}, stride: dims{1, 1}, pad: dims{0, 0}, groups: 16},
+		{name: "depthwise of one dimension", in: dims{2, 16, 32}, weight: dims{16, 1, 1}, stride: dims{1}, pad: dims{0}, groups: 16},
+		{name: "depthwise of few positions", in: dims{1, 16, 16}, weight: dims{16, 1, 1}, stride: dims{2}, pad: dims{0}, groups: 16},
+		{name: "one position of groups", in: dims{2, 10, 3}, weight: dims{165, 2, 3}, stride: dims{3}, pad: dims{0}, groups: 5},
+		{name: "many more results than positions", in: dims{1, 96, 7, 7}, weight: dims{160, 96, 1, 1}, stride: dims{1, 1}, pad: dims{0, 0}, groups: 1},
+	} {
+		cc.dilation, cc.more = dims{1, 1}[:len(cc.pad)], dims{0, 0}[:len(cc.pad)]
+		t.Run(cc.name, func(t *testing.T) { checkOrders(t, &cc) })
+	}
+	r := rand.New(rand.NewSource(1))
+	for range 60 {
+		if cc := randomConv(r); cc != nil {
+			t.Run(fmt.Sprint(*cc), func(t *testing.T) { checkOrders(t, cc) })
+		}
+	}
+}
+
+// randomConv is a convolution, or nil where it is a large one.
+func randomConv(r *rand.Rand) *convCase {
+	pick := func(v ...int64) int64 { return v[r.Intn(len(v))] }
+	g := pick(1, 1, 1, 2, 3, 5)
+	in, out := pick(1, 2, 3, 8, 16, 17, 40, 80), pick(1, 4, 8, 9, 12, 16, 17, 24, 33, 64, 100)
+	cc := &convCase{in: dims{pick(1, 1, 1, 2, 3), g * in}, weight: dims{g * out, in}, groups: int(g), transposed: r.Intn(6) == 0}
+	if cc.transposed {
+		cc.weight = dims{g * in, out}
+	}
+	work := cc.in[0] * g * in * out
+	for range pick(1, 2, 2, 2) {
+		size, taps := pick(1, 2, 3, 5, 7, 8, 14, 16, 20, 28, 33, 40, 57), pick(1, 2, 3, 3, 3, 5)
+		cc.in, cc.weight = append(cc.in, size), append(cc.weight, taps)
+		cc.stride, cc.pad = append(cc.stride, pick(1, 1, 1, 2, 3)), append(cc.pad, pick(0, 0, 1, 1, 2, 4))
+		cc.dilation, cc.more = append(cc.dilation, pick(1, 1, 1, 2)), append(cc.more, 0)
+		work *= size * taps
+	}
+	if work > 1<<22 {
+		return nil
+	}
+	return cc
+}
+
+func checkOrders(t *testing.T, cc *convCase) {
+	x, w := wave(cc.in...), wave(cc.weight...)
+	infer := Infer{Args: vals(cc.args(x, w, nil)...), Out: make([]tensor.Meta, 1)}
+	if err := ConvolutionF32.Def.Infer(&infer); err != nil {
+		return // the kernel is larger than the image
+	}
+	sig := ParseSignature(Convolution.Schema)
+	last := lastOrder(x.Rank(), true)
+	run := func(tier kernel.Tier, threads int, x *tensor.Tensor, order []uint8) []float32 {
+		out := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: slices.Clone(infer.Out[0].Sizes), DimOrder: order}}
+		args := vals(cc.args(x, w, nil)...)
+		plan, err := Prepare(&ConvolutionF32, &sig, args, []tensor.Meta{out.Meta}, Options{Tier: tier})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := plan.Bind(args, []*tensor.Tensor{out}, &Env{Temp: new(Temp), Parallel: shuffled(threads), Threads: threads})
+		v.Stable = true
+		var results []float32
+		for round := range 2 {
+			out.Data = AlignedBytes(out.Nbytes())
+			for i := range elems[float32](out) {
+				elems[float32](out)[i] = float32(math.NaN())
+			}
+			if err := v.Call(); err != nil {
+				t.Fatal(err)
+			}
+			if got := slices.Clone(plain[float32](out)); round == 0 {
+				results = got
+			} else if !slices.Equal(got, results) {
+				t.Fatal("another call gives other results")
+			}
+		}
+		return results
+	}
+	want := run(kernel.Scalar, 1, x, nil)
+	for _, tier := range kernel.Tiers()[1:] {
+		for _, from := range [][]uint8{nil, last} {
+			for _, to := range [][]uint8{nil, last} {
+				for _, threads := range []int{1, 2, 3, 16} {
+					if got := run(tier, threads, ordered(x, from...), to); !slices.Equal(got, want) {
+						t.Errorf("%v, from order %v to %v, %d threads: results differ from the scalar tier's", tier, from, to, threads)
+					}
+				}
+			}
+		}
+	}
+}
