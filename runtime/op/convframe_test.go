@@ -14,7 +14,7 @@ import (
 func TestConvolutionTurnsInput(t *testing.T) {
 	pool := threads.New(2)
 	defer pool.Close()
-	last := lastOrder(4, true)
+	last, sig := lastOrder(4, true), ParseSignature(Convolution.Schema)
 	for _, cc := range []convCase{
 		{in: dims{2, 3, 21, 40}, weight: dims{16, 3, 3, 3}, stride: dims{2, 2}, pad: dims{1, 1}},
 		{in: dims{1, 3, 64, 64}, weight: dims{40, 3, 4, 4}, stride: dims{4, 4}, pad: dims{0, 0}},
@@ -35,9 +35,18 @@ func TestConvolutionTurnsInput(t *testing.T) {
 			for _, order := range [][]uint8{nil, {1, 0, 2, 3}, {0, 1, 3, 2}, last} {
 				for _, env := range []*Env{{Temp: new(Temp)}, {Temp: new(Temp), Parallel: pool.Run, Threads: 2}} {
 					name := fmt.Sprint(cc.in, tier, order, env.Threads)
-					out := &tensor.Tensor{Meta: meta.Clone(), Data: make([]byte, meta.Nbytes())}
-					if err := callInto(&ConvolutionF32, tier, env, args(ordered(x, order...)), infer.Out, out); err != nil {
+					out, in := &tensor.Tensor{Meta: meta.Clone(), Data: make([]byte, meta.Nbytes())}, ordered(x, order...)
+					plan, err := Prepare(&ConvolutionF32, &sig, args(in), infer.Out, Options{Tier: tier})
+					if err != nil {
 						t.Fatalf("%s: %v", name, err)
+					}
+					v := plan.Bind(args(in), []*tensor.Tensor{out}, env)
+					if err := v.Call(); err != nil {
+						t.Fatalf("%s: %v", name, err)
+					}
+					k, _ := v.call.kept.(*kept[segments])
+					if got, want := k != nil && k.job.planes, tier != kernel.Scalar && cc.in[3] >= framedRow && in.Contiguous(); got != want {
+						t.Errorf("%s: planes are turned into a frame: %v, want %v", name, got, want)
 					}
 					t.Run(name, func(t *testing.T) { wantOut(t, out, out.Sizes, want...) })
 				}

@@ -117,30 +117,29 @@ const piecesLeast = 8
 // thread has as many of them, so that it reads what it wrote itself: all operators divide images at the same places.
 func (s *segments) cut(least, threads int) {
 	h, w := s.out.size[1], s.out.size[2]
-	s.across = (w + segmentRow - 1) / segmentRow
-	rows := s.rows((w + s.across - 1) / s.across)
-	s.down = (h + rows - 1) / rows
+	s.across = ceil(w, segmentRow)
+	rows := s.rows(ceil(w, s.across))
+	s.down = ceil(h, rows)
 	if n := s.pieces(); n < least {
-		more := (least + n - 1) / n
+		more := ceil(least, n)
 		down := min(h, s.down*more)
-		s.across = max(s.across, min(s.across*more*s.down/down, (w+s.micro.Rows-1)/s.micro.Rows))
+		s.across = max(s.across, min(s.across*more*s.down/down, ceil(w, s.micro.Rows)))
 		s.down = down
 	}
 	s.down, s.across = partsOf(h, s.down), partsOf(w, s.across)
 	if threads <= 1 || s.byPanels || s.out.batch > 1 {
 		return
 	}
-	if whole := (s.down + threads - 1) / threads * threads; whole <= h {
+	if whole := ceil(s.down, threads) * threads; whole <= h {
 		s.down = whole
-	} else if across := (s.across + threads - 1) / threads * threads; h == 1 && w >= tileLeast*across {
+	} else if across := ceil(s.across, threads) * threads; h == 1 && w >= tileLeast*across {
 		s.across = across
 	}
 }
 
 // partsOf is how many parts of n there are, of which most is the most, if each has as much as possible of what the largest has.
 func partsOf(n, most int) int {
-	size := (n + most - 1) / most
-	return (n + size - 1) / size
+	return ceil(n, ceil(n, most))
 }
 
 // pieces is how many pieces there are: a panel for each rectangle, group and image.

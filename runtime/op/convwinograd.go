@@ -93,18 +93,18 @@ func (w *winograd) layOut(threads int) {
 		w.widen(&w.conv)
 	}
 	tiles := w.tiles()
-	n := (tiles + winogradTiles - 1) / winogradTiles
+	n := ceil(tiles, winogradTiles)
 	w.slots, w.shares = Slots{Count: 1}, 1
 	if w.work() >= gemmParallelMin && threads > 1 {
 		w.slots.Count = min(threads, MaxSlots)
 		if w.sharesPanels(threads) {
 			w.shares = min(threads, w.panels(w.outPer))
 		} else {
-			n = (n + threads - 1) / threads * threads
+			n = ceil(n, threads) * threads
 		}
 	}
-	w.piece = (tiles + n - 1) / n
-	w.slots.Items = (tiles + w.piece - 1) / w.piece * w.shares
+	w.piece = ceil(tiles, n)
+	w.slots.Items = ceil(tiles, w.piece) * w.shares
 }
 
 // sharesPanels reports whether threads divide the panels of weights, which are so many that it takes longest to fetch them, and not the

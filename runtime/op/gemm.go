@@ -178,7 +178,7 @@ func (g *gemm[T]) pieces(threads int) (n, grain int) {
 		}
 		return n, grain
 	}
-	return g.m, max(8, (g.m-1)/(2*max(1, threads))+1, gemmParallelMin/4/max(1, g.n*g.k)) // each piece reads all weights
+	return g.m, max(8, ceil(g.m, 2*max(1, threads)), gemmParallelMin/4/max(1, g.n*g.k)) // each piece reads all weights
 }
 
 // area is what pieces lo to hi are: rows, and panels from one to another.

@@ -40,6 +40,12 @@ func sharers(c *Call, n int) int {
 	return 1
 }
 
+// even reports whether n pieces give about as many to each thread.
+func even(n, threads int) bool { return n%threads == 0 || n >= dividedLeast*threads }
+
+// dividedLeast is how many pieces for each thread are so many that it does not matter if one has one more.
+const dividedLeast = 4
+
 // flat reports whether an operand of n elements lies as the out does, or has one element for all.
 func flat(out, in *tensor.Meta, n int) bool {
 	return n == 1 && len(in.Sizes) <= len(out.Sizes) || slices.Equal(in.Sizes, out.Sizes) && slices.Equal(in.DimOrder, out.DimOrder)

@@ -217,8 +217,10 @@ func TestSumWithoutRoom(t *testing.T) {
 	if v.Call() == nil {
 		t.Fatal("there is room in 256 bytes")
 	}
-	temp.Limit = 8 << 10
-	for _, x := range []*tensor.Tensor{small, large, small} {
+	for i, x := range []*tensor.Tensor{small, large, small} {
+		if temp.Limit = 0; i > 0 {
+			temp.Limit = 8 << 10
+		}
 		*v.Args[0].Tensor = *x
 		want := sum(x, alone)
 		if err := errors.Join(v.Call(), want.Call()); err != nil {

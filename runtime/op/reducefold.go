@@ -22,7 +22,6 @@ type fold[T any, A int64 | float64] struct {
 func runFold[T any, A int64 | float64](c *Call, of func() fold[T, A], mask uint32) error {
 	k := keep[foldJob[T, A]](c)
 	j := &k.job
-	j.part, j.groups, j.gathered = nil, 0, false // an error may have left them
 	if j.fold.row == nil {
 		j.fold = of()
 	}
@@ -30,38 +29,41 @@ func runFold[T any, A int64 | float64](c *Call, of func() fold[T, A], mask uint3
 	if j.reduction, err = newReduction[T](c, mask, j.fold.line != nil); err != nil {
 		return err
 	}
-	if j.out = c.Out[0]; j.lines > 0 {
-		j.rows = 1
-		long, pooled := longLine, j.fold.add != nil && c.Args[0].Tensor.DType == tensor.Float && j.out.DType == tensor.Float && j.sums(sumsLine)
-		if pooled {
-			long = sumsLine
-		}
-		if j.fold.add != nil {
-			j.rows = j.sideBySide(long)
-		}
-		if pooled {
-			j.gather(c.Threads)
-		}
-		if j.acc, err = tempOf[A](c, j.workers*j.block*j.rows); err != nil {
+	j.out, j.groups, j.gathered = c.Out[0], 0, false
+	if j.lines > 0 {
+		if err := j.layOutLines(c); err != nil {
 			return err
-		}
-		if pooled {
-			if j.part, err = tempOf[float32](c, max(1, j.groups)*len(j.acc)); err != nil && j.groups > 0 {
-				j.groups = 0 // one thread alone has room
-				j.part, err = tempOf[float32](c, len(j.acc))
-			}
-			if err != nil {
-				return err
-			}
 		}
 	}
 	if j.groups > 0 {
 		c.Parallel(j.groups, 1, k.run)
+		j.gathered = true
 	}
-	j.gathered = j.groups > 0
 	j.divide(c, k.run)
-	j.acc, j.part, j.gathered, j.groups = nil, nil, false, 0
+	j.acc, j.part = nil, nil
 	return nil
+}
+
+// layOutLines decides what is a line, and makes room for what the workers reduce side by side.
+func (j *foldJob[T, A]) layOutLines(c *Call) (err error) {
+	sums := j.fold.add != nil
+	pooled := sums && c.Args[0].Tensor.DType == tensor.Float && j.out.DType == tensor.Float && j.sums(sumsLine)
+	j.rows, j.part = 1, nil
+	switch {
+	case pooled:
+		j.rows = j.sideBySide(sumsLine)
+		j.gather(c.Threads)
+	case sums:
+		j.rows = j.sideBySide(longLine)
+	}
+	if j.acc, err = tempOf[A](c, j.workers*j.block*j.rows); err != nil || !pooled {
+		return err
+	}
+	if j.part, err = tempOf[float32](c, max(1, j.groups)*len(j.acc)); err != nil && j.groups > 0 {
+		j.groups = 0 // one thread alone has room
+		j.part, err = tempOf[float32](c, len(j.acc))
+	}
+	return err
 }
 
 // foldJob is a fold with its data.

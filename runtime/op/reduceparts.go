@@ -31,7 +31,7 @@ const (
 func newReduction[T any](c *Call, mask uint32, beside bool) (j reduction[T], err error) {
 	j.reducer = newReducer[T](c.Args[0].Tensor, mask, &c.Out[0].Meta)
 	j.tier, j.pieces, j.workers = c.Tier, j.outs, 1
-	j.shared = c.Threads > 1 && parallel(c, j.outs*j.width)
+	j.shared = sharers(c, j.outs*j.width) > 1
 	if w := j.lineWidth(); beside && j.gathers && w >= lineLeast {
 		j.shared = j.shared && parallel(c, j.outs*j.width/lineGain)
 		j.lines, j.block = w, min(w, lineMost)

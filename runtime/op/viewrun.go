@@ -69,12 +69,6 @@ func (j *moved[T]) divided(threads int) int {
 	return axis
 }
 
-// even reports whether n pieces give about as many to each thread.
-func even(n, threads int) bool { return n%threads == 0 || n >= dividedLeast*threads }
-
-// dividedLeast is how many pieces for each thread are so many that it does not matter if one has one more.
-const dividedLeast = 4
-
 // parts moves what has the indexes lo to hi of the axis.
 func (j *moved[T]) parts(lo, hi int) {
 	v := j.strided
