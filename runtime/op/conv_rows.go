@@ -10,7 +10,7 @@ var (
 	errConvGroups = errors.New("check convolution: channels do not agree with groups")
 	errConvSize   = errors.New("check convolution: the kernel is larger than the padded input")
 	errConvParam  = errors.New("check convolution: bad stride, padding, dilation or output padding")
-	errConvEmpty  = errors.New("check convolution: a spatial dimension of the input is empty")
+	errConvEmpty  = errors.New("check convolution: channels or a spatial dimension of the input are empty")
 	errConvBias   = errors.New("check convolution: the bias must have one element an output channel")
 )
 
@@ -96,6 +96,9 @@ func convChannels(c *Infer, t, w *tensor.Tensor) (tensor.Dim, error) {
 	}
 	if s.Equal(in, wantIn) == tensor.No || s.Equal(s.Mod(w.Sizes[0], groups), 0) == tensor.No {
 		return 0, errConvGroups
+	}
+	if s.Equal(in, 0) == tensor.Yes || s.Equal(out, 0) == tensor.Yes {
+		return 0, errConvEmpty
 	}
 	if b := c.Args[convBias].Tensor; b != nil && (b.Rank() != 1 || s.Equal(b.Sizes[0], out) == tensor.No) {
 		return 0, errConvBias
