@@ -2,6 +2,7 @@
 package cases
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func Read(path string) (*File, error) {
 	}
 	f := &File{dir: filepath.Dir(path)}
 	if err := json.Unmarshal(b, f); err != nil {
-		return nil, fmt.Errorf("read cases: %w", err)
+		return nil, placed(b, err)
 	}
 	for _, c := range f.Cases {
 		if len(c.Calls) > 0 {
@@ -64,6 +65,23 @@ func Read(path string) (*File, error) {
 		}
 	}
 	return nil, errors.New("the file has no call; want {\"cases\": [{\"calls\": [...]}]}")
+}
+
+// placed says in which line and column of b, counted in bytes, err of package json is.
+func placed(b []byte, err error) error {
+	var at int64 // how many bytes were read before the error was seen
+	var syntax *json.SyntaxError
+	var value *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		at = syntax.Offset
+	case errors.As(err, &value):
+		at = value.Offset
+	default:
+		return fmt.Errorf("read cases: %w", err)
+	}
+	before := b[:max(0, at-1)]
+	return fmt.Errorf("read cases: line %d, column %d: %w", bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n'), err)
 }
 
 // kind is what a value is called in a message.

@@ -71,6 +71,27 @@ func TestChecked(t *testing.T) {
 	}
 }
 
+// TestNoCases says where a case file is wrong.
+func TestNoCases(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "case.json")
+	for text, want := range map[string]string{
+		"{\"cases\": [\n  {\"calls\": [}\n]}": "read cases: line 2, column 14: invalid character '}' looking for beginning of value",
+		"{\"cases\": [\n":                     "read cases: line 1, column 12: unexpected end of JSON input",
+		"":                                    "read cases: line 1, column 1: unexpected end of JSON input",
+		"{\n \"name\": 3}":                    "read cases: line 2, column 10: json: cannot unmarshal number into Go struct field File.name of type string",
+		"{\"cases\": []}":                     "the file has no call; want {\"cases\": [{\"calls\": [...]}]}",
+		"{\"cases\": [{\"calls\": [{\"x\": 1}]}]}x": "read cases: line 1, column 35: invalid character 'x' after top-level value",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := runWith(Options{Program: testdata + "add/portable.pte", Cases: file})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v\nwant %s", text, err, want)
+		}
+	}
+}
+
 // TestNoProgram says of files that are no programs what they are.
 func TestNoProgram(t *testing.T) {
 	dir := t.TempDir()
