@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // TestRegisters takes the last register of each kind, and one more, which no machine may write.
 func TestRegisters(t *testing.T) {
@@ -28,8 +32,26 @@ func TestRegisters(t *testing.T) {
 	}
 }
 
-func panics(f func()) (yes bool) {
-	defer func() { yes = recover() != nil }()
+// TestMistakes says of a row that gives its steps too few registers, or more than a machine has, whose it is.
+func TestMistakes(t *testing.T) {
+	for want, f := range map[string]*mapped{
+		"gen: Few, whose row has 2 registers, on AVX2: runtime error: index out of range [2] with length 2": {name: "Few", operands: 1, registers: 2, emit: func(g *maps, r []vec) {
+			g.copy(r[1], r[2])
+		}},
+		"gen: Many, whose row has 17 registers, on AVX2: gen: register 16 of a machine that has 16": {name: "Many", operands: 1, registers: 17, emit: func(g *maps, r []vec) {
+			g.copy(r[1], r[16])
+		}},
+	} {
+		if got := panicOf(func() { (&maps{&x86{}}).function(f, 1) }); !strings.HasPrefix(fmt.Sprint(got), want) {
+			t.Errorf("%v\nwant %s", got, want)
+		}
+	}
+}
+
+func panics(f func()) bool { return panicOf(f) != nil }
+
+func panicOf(f func()) (text any) {
+	defer func() { text = recover() }()
 	f()
-	return false
+	return nil
 }

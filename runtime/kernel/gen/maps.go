@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"log"
 	"math"
 	"slices"
 )
@@ -125,7 +126,13 @@ func sideBySide(m machine, registers, each, constants int) int {
 	return min(4, registers/each)
 }
 
+// function writes f for blocks of nv vectors. Steps that take other registers than f's row gives them are a mistake, which it names.
 func (g *maps) function(f *mapped, nv int) {
+	defer func() {
+		if mistake := recover(); mistake != nil {
+			log.Panicf("gen: %s, whose row has %d registers, on %s: %v", f.name, f.registers, g.tier(), mistake)
+		}
+	}()
 	g.begin(kernelName(f, nv > 1, g), "line")
 	g.get(lineX, args, atX)
 	g.get(lineOut, args, atOut)

@@ -1,0 +1,107 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"math"
+	"math/rand"
+	"testing"
+)
+
+// bitCases are the functions of the bits of two lines.
+var bitCases = []struct {
+	name string
+	run  func(t Tier, o, x, y []float32) bool
+	want func(x, y uint32) uint32
+}{
+	{"and", AndF32, func(x, y uint32) uint32 { return x & y }},
+	{"or", OrF32, func(x, y uint32) uint32 { return x | y }},
+	{"xor", XorF32, func(x, y uint32) uint32 { return x ^ y }},
+	{"add bytes", AddBytesF32, eachByte(func(x, y byte) byte { return x + y })},
+	{"sub bytes", SubBytesF32, eachByte(func(x, y byte) byte { return x - y })},
+}
+
+func eachByte(f func(x, y byte) byte) func(x, y uint32) uint32 {
+	return func(x, y uint32) (z uint32) {
+		for at := 0; at < 32; at += 8 {
+			z |= uint32(f(byte(x>>at), byte(y>>at))) << at
+		}
+		return z
+	}
+}
+
+// TestBits runs them on all bits that there are, NaN of both kinds among them, beside guards and in place.
+func TestBits(t *testing.T) {
+	for _, tier := range tiers() {
+		for _, c := range bitCases {
+			for _, n := range []int{16, 17, 31, 64, 65, 1000, mapMost + 77} {
+				t.Run(fmt.Sprintf("%v/%s/%d", tier, c.name, n), func(t *testing.T) {
+					r := rand.New(rand.NewSource(int64(n)))
+					x, y, want := guarded(r, n), guarded(r, n), make([]uint32, n)
+					for i := range want {
+						a, b := r.Uint32(), r.Uint32()
+						x[i], y[i], want[i] = math.Float32frombits(a), math.Float32frombits(b), c.want(a, b)
+					}
+					for _, o := range [][]float32{guarded(r, n), x} {
+						if !c.run(tier, o, x, y) {
+							t.Fatal("no kernel")
+						}
+						if !intact(o) {
+							t.Fatal("a value beside the output is changed")
+						}
+						for i, w := range want {
+							if got := math.Float32bits(o[i]); got != w {
+								t.Fatalf("element %d: %#x, want %#x", i, got, w)
+							}
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestEveryMapIsTested holds that mapCases or bitCases have each function of lines that the generator writes.
+func TestEveryMapIsTested(t *testing.T) {
+	tested := map[string]bool{} // the names in the lists
+	for _, file := range []string{"maps_test.go", "bits_test.go"} {
+		for _, d := range declarations(t, file) {
+			if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.VAR {
+				ast.Inspect(d, func(n ast.Node) bool {
+					if id, ok := n.(*ast.Ident); ok {
+						tested[id.Name] = true
+					}
+					return true
+				})
+			}
+		}
+	}
+	written := 0
+	for _, d := range declarations(t, "zmaps_other.go") {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Name.IsExported() {
+			written++
+			if !tested[f.Name.Name] {
+				t.Errorf("%s has no row in mapCases, nor in bitCases", f.Name.Name)
+			}
+		}
+	}
+	if written < len(bitCases) {
+		t.Errorf("zmaps_other.go has %d functions", written)
+	}
+}
+
+// declarations are those of a file of the package.
+func declarations(t *testing.T, file string) []ast.Decl {
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("the sources are not there")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.Decls
+}
