@@ -1,12 +1,9 @@
 package kernel
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"math"
 	"math/rand"
 	"testing"
@@ -69,7 +66,7 @@ func TestBits(t *testing.T) {
 func TestEveryMapIsTested(t *testing.T) {
 	tested := map[string]bool{} // the names in the lists
 	for _, file := range []string{"maps_test.go", "bits_test.go"} {
-		for _, d := range declarations(t, file) {
+		for _, d := range source(t, file).Decls {
 			if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.VAR {
 				ast.Inspect(d, func(n ast.Node) bool {
 					if id, ok := n.(*ast.Ident); ok {
@@ -81,27 +78,16 @@ func TestEveryMapIsTested(t *testing.T) {
 		}
 	}
 	written := 0
-	for _, d := range declarations(t, "zmaps_other.go") {
-		if f, ok := d.(*ast.FuncDecl); ok && f.Name.IsExported() {
-			written++
-			if !tested[f.Name.Name] {
-				t.Errorf("%s has no row in mapCases, nor in bitCases", f.Name.Name)
-			}
+	for _, f := range functionsOf([]*ast.File{source(t, "zmaps_other.go")}) {
+		if !f.Name.IsExported() {
+			continue
+		}
+		written++
+		if !tested[f.Name.Name] {
+			t.Errorf("%s has no row in mapCases, nor in bitCases", f.Name.Name)
 		}
 	}
 	if written < len(bitCases) {
 		t.Errorf("zmaps_other.go has %d functions", written)
 	}
-}
-
-// declarations are those of a file of the package.
-func declarations(t *testing.T, file string) []ast.Decl {
-	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the sources are not there")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f.Decls
 }

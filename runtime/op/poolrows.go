@@ -95,11 +95,8 @@ func (j *rowMeans[T]) plane(sums []float64, base, to int) {
 // ends computes windows lo to hi of a row, each by itself.
 func (j *rowMeans[T]) ends(sums []float64, row, count, lo, hi int) {
 	for w := lo; w < hi; w++ {
-		wide, sum := j.windows[2][w], 0.0
-		for _, s := range sums[min(wide.low, wide.high):wide.high] {
-			sum += s
-		}
-		j.o[row+w*j.out[4]] = T(sum / float64(count*j.counts[2][w].length()))
+		wide := j.windows[2][w]
+		j.o[row+w*j.out[4]] = T(total(sums[min(wide.low, wide.high):wide.high]) / float64(count*j.counts[2][w].length()))
 	}
 }
 
@@ -121,11 +118,14 @@ func (j *rowMeans[T]) even(sums []float64, row, count int) {
 		return
 	}
 	for range hi - lo {
-		sum := 0.0
-		for _, s := range sums[at:][:length] {
-			sum += s
-		}
-		j.o[to] = T(sum / by)
+		j.o[to] = T(total(sums[at:][:length]) / by)
 		at, to = at+step, to+next
 	}
+}
+
+func total(x []float64) (sum float64) {
+	for _, v := range x {
+		sum += v
+	}
+	return sum
 }
