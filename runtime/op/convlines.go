@@ -136,7 +136,7 @@ func (l *lines) takes(n int) bool {
 	return n >= l.sums.Lanes
 }
 
-// line is how many sums a channel has: those of all positions, with the ends of the planes' rows between them.
+// line is how many sums a frame of a channel has: those of all positions, with the ends of the planes' rows between them.
 func (l *lines) line() int { return (l.out.size[1]-1)*l.planes.width + l.out.size[2] }
 
 // space is how many elements of scratch a slot has.
@@ -292,16 +292,18 @@ func (l *lines) channel(t kernel.Taps, see *sight, n, c int, scratch []float32, 
 	if first || c%l.outPer == 0 {
 		spreadChannel(&l.planes, scratch, l.x[n*l.in.sn+c/l.outPer*l.in.sc:])
 	}
-	for k := range l.taps() {
-		see.inputs[k] = at32(scratch, l.planes.tap(k))
-	}
 	t.Inputs, t.Weights, t.Out = &see.inputs[0], at32(l.w, c), at32(out, 0)
 	if l.bias != nil {
 		t.Start = at32(l.bias, c)
 	}
-	l.sums.Line(&t, l.line())
-	y := l.y[n*o.sn+c*o.sc:]
-	for h := range o.size[1] {
-		copy(y[h*o.size[2]:(h+1)*o.size[2]], out[h*l.planes.width:])
+	for d := range o.size[0] {
+		for k := range l.taps() {
+			see.inputs[k] = at32(scratch, l.planes.first(d)+l.planes.tap(k))
+		}
+		l.sums.Line(&t, l.line())
+		y := l.y[n*o.sn+c*o.sc+d*o.step[0]:]
+		for h := range o.size[1] {
+			copy(y[h*o.size[2]:(h+1)*o.size[2]], out[h*l.planes.width:])
+		}
 	}
 }

@@ -42,7 +42,7 @@ func TestConvolutionOrders(t *testing.T) {
 		t.Run(cc.name, func(t *testing.T) { checkOrders(t, &cc) })
 	}
 	r := rand.New(rand.NewSource(1))
-	for range 60 {
+	for range 80 {
 		if cc := randomConv(r); cc != nil {
 			t.Run(fmt.Sprint(*cc), func(t *testing.T) { checkOrders(t, cc) })
 		}
@@ -59,7 +59,7 @@ func randomConv(r *rand.Rand) *convCase {
 		cc.weight = dims{g * in, out}
 	}
 	work := cc.in[0] * g * in * out
-	for range pick(1, 2, 2, 2) {
+	for range pick(1, 2, 2, 2, 3) {
 		size, taps := pick(1, 2, 3, 5, 7, 8, 14, 16, 20, 28, 33, 40, 57), pick(1, 2, 3, 3, 3, 5)
 		cc.in, cc.weight = append(cc.in, size), append(cc.weight, taps)
 		cc.stride, cc.pad = append(cc.stride, pick(1, 1, 1, 2, 3)), append(cc.pad, pick(0, 0, 1, 1, 2, 4))

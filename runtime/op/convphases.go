@@ -1,33 +1,45 @@
 package op
 
-// phases is where the inputs of a 2-dimensional convolution lie for each channel once they are padded: for each
-// remainder of a position by the stride those positions, row by row. So the outputs of a row see their inputs through
+// phases is where the inputs of a convolution lie for each channel once they are padded, frame by frame: for each
+// remainder of a position of a frame by the stride those positions, row by row. So the outputs of a row see their inputs through
 // a tap one after another, from one place on.
 type phases struct {
 	conv
-	height, width int
+	depth, height, width int // depth is how many frames there are
 }
 
 // phasesOf are the planes of c, and whether it has any.
 func phasesOf(c *conv) (phases, bool) {
-	reach := func(i int) int { return (c.kernel[i] - 1) * c.dilation[i] / c.stride[i] }
-	p := phases{*c, c.out.size[1] + reach(1), c.out.size[2] + reach(2)}
-	return p, !c.transposed && c.kernel[0] == 1 && c.in.size[0] == 1 && c.out.size[0] == 1
+	reach := func(i int) int { return (c.kernel[i] - 1) * c.dilation[i] }
+	p := phases{*c, (c.out.size[0]-1)*c.stride[0] + reach(0) + 1, c.out.size[1] + reach(1)/c.stride[1], c.out.size[2] + reach(2)/c.stride[2]}
+	return p, !c.transposed
 }
 
-// size is how many elements one plane has, space how many all planes of a channel have.
+// size is how many elements one plane has, frame how many all planes of a frame have, and space how many those of a channel.
 func (p *phases) size() int  { return p.height * p.width }
-func (p *phases) space() int { return p.stride[1] * p.stride[2] * p.size() }
+func (p *phases) frame() int { return p.stride[1] * p.stride[2] * p.size() }
+func (p *phases) space() int { return p.depth * p.frame() }
+
+// first is where the inputs of output frame d begin.
+func (p *phases) first(d int) int { return d * p.stride[0] * p.frame() }
 
 // tap is where the first output's input through tap k lies.
 func (p *phases) tap(k int) int {
-	h, w := k/p.kernel[2]*p.dilation[1], k%p.kernel[2]*p.dilation[2]
+	rows := k / p.kernel[2]
+	d, h, w := rows/p.kernel[1]*p.dilation[0], rows%p.kernel[1]*p.dilation[1], k%p.kernel[2]*p.dilation[2]
 	phase := h%p.stride[1]*p.stride[2] + w%p.stride[2]
-	return phase*p.size() + h/p.stride[1]*p.width + w/p.stride[2]
+	return d*p.frame() + phase*p.size() + h/p.stride[1]*p.width + w/p.stride[2]
 }
 
 // spreadChannel writes a channel's inputs x into its planes dst, whose padding is zero already.
 func spreadChannel[T number](p *phases, dst, x []T) {
+	for d := range min(p.in.size[0], p.depth-p.pad[0]) {
+		spreadFrame(p, dst[(d+p.pad[0])*p.frame():], x[d*p.in.step[0]:])
+	}
+}
+
+// spreadFrame writes a frame's inputs x into its planes dst.
+func spreadFrame[T number](p *phases, dst, x []T) {
 	for h := range p.in.size[1] {
 		at := h + p.pad[1]
 		phase, row := at%p.stride[1]*p.stride[2], at/p.stride[1]

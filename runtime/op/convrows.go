@@ -189,16 +189,26 @@ func (j *rowsJob) unfoldPanel(dst []float32, cols, g, pos, m int) {
 	}
 }
 
-// copyTap writes what output positions from at on see of a plane.
-func (j *rowsJob) copyTap(row, plane []float32, at triple) {
-	from, w := at[1]*j.planes.width+at[2], at[2]
-	if len(row) == 1 { // a call of copy takes longer
-		row[0] = plane[from]
-		return
+// copyTap writes what output positions from at on see of the planes of a channel.
+func (j *rowsJob) copyTap(row, planes []float32, at triple) {
+	for {
+		from := j.planes.first(at[0]) + at[1]*j.planes.width + at[2]
+		if len(row) == 1 { // a call of copy takes longer
+			row[0] = planes[from]
+			return
+		}
+		if row = row[copy(row[:min(len(row), j.out.size[2]-at[2])], planes[from:]):]; len(row) == 0 {
+			return
+		}
+		j.nextRow(&at)
 	}
-	for len(row) > 0 {
-		n := copy(row[:min(len(row), j.out.size[2]-w)], plane[from:])
-		row, from, w = row[n:], from+n+j.planes.width-j.out.size[2], 0
+}
+
+// nextRow makes at the first position of the next row of the output.
+func (j *rowsJob) nextRow(at *triple) {
+	at[2] = 0
+	if at[1]++; at[1] == j.out.size[1] {
+		at[0], at[1] = at[0]+1, 0
 	}
 }
 
@@ -214,10 +224,7 @@ func (j *rowsJob) unfoldTap(row, plane []float32, at, tap triple) {
 			j.unfoldLine(row[:n], plane[d*in.step[0]+h*in.step[1]:][:in.size[2]], at[2], tap[2])
 		}
 		row = row[n:]
-		at[2] = 0
-		if at[1]++; at[1] == j.out.size[1] {
-			at[0], at[1] = at[0]+1, 0
-		}
+		j.nextRow(&at)
 	}
 }
 

@@ -10,11 +10,11 @@ import (
 // lies side by side, so that the tap's place is all that a tile has to know.
 type scatter struct {
 	offsets []int64 // for each channel and tap, in bytes from the first position
-	// The positions are cut into lines of length elements, pitch apart in a plane; a line has so many tiles of most columns.
+	// The positions of a frame are cut into lines of length elements, pitch apart in a plane; a line has so many tiles of most columns.
 	lines, length, pitch int
 	most, tiles          int
 	straight             bool // a line is one of the output, too
-	bands, split         int  // how the tiles are divided into units, and the channels
+	frames, bands, split int  // how the frames, their tiles and the channels are divided into units
 }
 
 // bandTiles is how many tiles of positions are computed with the same weights, one after the other.
@@ -46,10 +46,10 @@ func (j *rowsJob) scatters() bool {
 		s.most = j.micro.Narrow
 	}
 	s.tiles = (s.length + s.most - 1) / s.most
-	s.bands = (s.lines*s.tiles + bandTiles - 1) / bandTiles
+	s.frames, s.bands = j.out.size[0], (s.lines*s.tiles+bandTiles-1)/bandTiles
 	s.split = 1
 	if j.workers > 1 {
-		s.split = min((4*j.workers+s.bands*j.groups-1)/(s.bands*j.groups), (j.outPer+j.micro.Rows-1)/j.micro.Rows)
+		s.split = min(ceil(4*j.workers, s.frames*s.bands*j.groups), (j.outPer+j.micro.Rows-1)/j.micro.Rows)
 	}
 	j.scatter = s
 	return s.length >= s.most && (s.straight || j.copies())
@@ -67,11 +67,11 @@ func (j *rowsJob) fillOffsets() {
 }
 
 // units is into how many units an image is divided.
-func (j *rowsJob) units() int { return j.groups * j.bands * j.split }
+func (j *rowsJob) units() int { return j.groups * j.frames * j.bands * j.split }
 
-// unit computes a band of positions for a share of a group's channels.
+// unit computes a band of positions of a frame for a share of a group's channels.
 func (j *rowsJob) unit(i int) {
-	part, band, g := i%j.split, i/j.split%j.bands, i/(j.split*j.bands)
+	part, band, frame, g := i%j.split, i/j.split%j.bands, i/(j.split*j.bands)%j.frames, i/(j.split*j.bands*j.frames)
 	step := balanced(j.outPer, j.micro.Rows)
 	blocks := (j.outPer + step - 1) / step
 	last := min((band+1)*bandTiles, j.lines*j.tiles)
@@ -84,13 +84,13 @@ func (j *rowsJob) unit(i int) {
 			t.RowStart = at32(j.bias, c)
 		}
 		for k := band * bandTiles; k < last; k++ {
-			j.tile(&t, c, min(step, (g+1)*j.outPer-c), k)
+			j.tile(&t, frame, c, min(step, (g+1)*j.outPer-c), k)
 		}
 	}
 }
 
-// tile computes tile k of positions for channels from c on, one for each row.
-func (j *rowsJob) tile(t *kernel.Tile, c, rows, k int) {
+// tile computes tile k of the positions of a frame for channels from c on, one for each row.
+func (j *rowsJob) tile(t *kernel.Tile, frame, c, rows, k int) {
 	line, at, cols := k/j.tiles, k%j.tiles*j.most, j.most
 	if rest := j.length - at; rest < cols { // it ends with the line
 		if rest <= j.micro.Narrow {
@@ -99,9 +99,10 @@ func (j *rowsJob) tile(t *kernel.Tile, c, rows, k int) {
 		at = j.length - cols
 	}
 	from := line*j.pitch + at
-	t.Panel = at32(j.x, c/j.outPer*j.inPer*j.planeStep()+from)
+	y := j.y[frame*j.out.step[0]:]
+	t.Panel = at32(j.x, c/j.outPer*j.inPer*j.planeStep()+j.planes.first(frame)+from)
 	if j.straight {
-		t.Out, t.OutStride = at32(j.y, c*j.out.sc+line*j.length+at), uintptr(j.out.sc*f32Size)
+		t.Out, t.OutStride = at32(y, c*j.out.sc+line*j.length+at), uintptr(j.out.sc*f32Size)
 		j.run(t, rows, cols)
 		return
 	}
@@ -113,7 +114,7 @@ func (j *rowsJob) tile(t *kernel.Tile, c, rows, k int) {
 	for h := from / width; h*width < from+cols; h++ { // what a row of the output has of it
 		lo, hi := max(from, h*width), min(from+cols, h*width+w)
 		for r := 0; r < rows && lo < hi; r++ {
-			copy(unsafe.Slice(at32(j.y, (c+r)*j.out.sc+h*w+lo-h*width), hi-lo), sums[r*cols+lo-from:])
+			copy(unsafe.Slice(at32(y, (c+r)*j.out.sc+h*w+lo-h*width), hi-lo), sums[r*cols+lo-from:])
 		}
 	}
 }

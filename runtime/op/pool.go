@@ -43,27 +43,26 @@ type extent struct{ low, high, step int }
 // box is a window over the three spatial dimensions.
 type box [3]extent
 
-// extents are the windows of each output index in each dimension; at gives that of output i in spatial dimension d.
-func (p *planes) extents(c *Call, spatial int, at func(d, i int) extent) (e [3][]extent, err error) {
+// extents are the windows of each output index in each dimension; at gives that of output i in dimension d.
+func (p *planes) extents(c *Call, at func(d, i int) extent) (e [3][]extent, err error) {
 	for d := range e {
 		if e[d], err = tempOf[extent](c, p.to[d]); err != nil {
 			return e, err
 		}
 		for i := range e[d] {
-			if k := d - (3 - spatial); k >= 0 {
-				e[d][i] = at(k, i)
-			} else {
-				e[d][i] = extent{0, 1, 1}
-			}
+			e[d][i] = at(d, i)
 		}
 	}
 	return e, nil
 }
 
-// windowsOf reads the windows of a call.
+// windowsOf reads the windows of a call; dimensions that it lacks come first, and have windows of one element.
 func windowsOf(c *Call, spatial int, dilation, ceil *Value) (w [3]window, err error) {
+	for i := range 3 - spatial {
+		w[i] = window{size: 1, stride: 1, dilation: 1}
+	}
 	for i := range spatial {
-		if w[i], err = poolWindow(c.Args, i, dilation, ceil); err != nil {
+		if w[3-spatial+i], err = poolWindow(c.Args, i, dilation, ceil); err != nil {
 			return w, err
 		}
 	}
@@ -86,8 +85,11 @@ func (w *window) padded(i, n int) int {
 	return min(low+int(w.size), n+int(w.pad)) - low
 }
 
-// adaptiveExtent is the part of n elements that goes into output i of m.
-func adaptiveExtent(i, n, m int) extent { return extent{i * n / m, ((i+1)*n + m - 1) / m, 1} }
+// adaptive is the part of the elements of dimension d that goes into output i.
+func (p *planes) adaptive(d, i int) extent {
+	n, m := p.size[d], p.to[d]
+	return extent{i * n / m, ((i+1)*n + m - 1) / m, 1}
+}
 
 func runMaxPool2d[T number](c *Call, _ State) error { return runMaxPool[T](c, 2) }
 func runMaxPool3d[T number](c *Call, _ State) error { return runMaxPool[T](c, 3) }
@@ -104,12 +106,10 @@ func runMaxPool[T number](c *Call, spatial int) error {
 		return err
 	}
 	p := newPlanes(&c.Args[0].Tensor.Meta, &c.Out[0].Meta, spatial)
-	if spatial == 2 {
-		if done, err := vectorMax[T](c, &p, windows); done || err != nil {
-			return err
-		}
+	if done, err := vectorMax[T](c, &p, windows); done || err != nil {
+		return err
 	}
-	return maxOver[T](c, &p, spatial, func(d, i int) extent { return windows[d].extent(i, p.size[3-spatial+d]) })
+	return maxOver[T](c, &p, func(d, i int) extent { return windows[d].extent(i, p.size[d]) })
 }
 
 func runAdaptiveMaxPool2d[T number](c *Call, _ State) error { return runAdaptiveMaxPool[T](c, 2) }
@@ -120,14 +120,12 @@ func runAdaptiveMaxPool[T number](c *Call, spatial int) error {
 		return nil
 	}
 	p := newPlanes(&c.Args[0].Tensor.Meta, &c.Out[0].Meta, spatial)
-	return maxOver[T](c, &p, spatial, func(d, i int) extent {
-		return adaptiveExtent(i, p.size[3-spatial+d], p.to[3-spatial+d])
-	})
+	return maxOver[T](c, &p, p.adaptive)
 }
 
 // maxOver sets Out[0] to the largest element of each window and Out[1] to its index in the plane.
-func maxOver[T number](c *Call, p *planes, spatial int, at func(d, i int) extent) error {
-	windows, err := p.extents(c, spatial, at)
+func maxOver[T number](c *Call, p *planes, at func(d, i int) extent) error {
+	windows, err := p.extents(c, at)
 	if err != nil {
 		return err
 	}
@@ -208,16 +206,15 @@ func runAvgPool[T number](c *Call, spatial int) error {
 		return errDivisor
 	}
 	p := newPlanes(&c.Args[0].Tensor.Meta, &c.Out[0].Meta, spatial)
-	first := 3 - spatial
-	inside := func(d, i int) extent { return windows[d].extent(i, p.size[first+d]) }
+	inside := func(d, i int) extent { return windows[d].extent(i, p.size[d]) }
 	counted := inside
 	switch {
 	case divisor.Kind == Int: // every window counts as one of divisor elements
 		counted = func(d, _ int) extent { return extent{0, 1 + (int(divisor.Int)-1)*max(1-d, 0), 1} }
 	case c.Args[5].Int != 0:
-		counted = func(d, i int) extent { return extent{0, windows[d].padded(i, p.size[first+d]), 1} }
+		counted = func(d, i int) extent { return extent{0, windows[d].padded(i, p.size[d]), 1} }
 	}
-	return average[T](c, &p, spatial, inside, counted)
+	return average[T](c, &p, inside, counted)
 }
 
 func runAdaptiveAvgPool2d[T number](c *Call, _ State) error { return runAdaptiveAvgPool[T](c, 2) }
@@ -228,17 +225,16 @@ func runAdaptiveAvgPool[T number](c *Call, spatial int) error {
 		return nil
 	}
 	p := newPlanes(&c.Args[0].Tensor.Meta, &c.Out[0].Meta, spatial)
-	at := func(d, i int) extent { return adaptiveExtent(i, p.size[3-spatial+d], p.to[3-spatial+d]) }
-	return average[T](c, &p, spatial, at, at)
+	return average[T](c, &p, p.adaptive, p.adaptive)
 }
 
 // average sets every output to the sum over inside divided by the product of the lengths of counted.
-func average[T number](c *Call, p *planes, spatial int, inside, counted func(d, i int) extent) error {
-	windows, err := p.extents(c, spatial, inside)
+func average[T number](c *Call, p *planes, inside, counted func(d, i int) extent) error {
+	windows, err := p.extents(c, inside)
 	if err != nil {
 		return err
 	}
-	counts, err := p.extents(c, spatial, counted)
+	counts, err := p.extents(c, counted)
 	if err != nil {
 		return err
 	}

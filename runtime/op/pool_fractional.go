@@ -42,7 +42,7 @@ func runFractional[T float](c *Call, spatial int) error {
 	if len(samples) < p.n*p.c*spatial {
 		return errSizes
 	}
-	windows, err := p.extents(c, spatial, func(_, _ int) extent { return extent{} })
+	windows, err := p.extents(c, func(_, _ int) extent { return extent{0, 1, 1} })
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ const maxBand = 4096
 // right are computed one by one.
 type maxLines[T number] struct {
 	planes
-	windows [2]window // of the last two dimensions
+	windows [3]window
 	x, o    []T
 	index   []int64
 	unread  bool // nobody reads index
@@ -29,17 +29,18 @@ const exactPlaces = 1 << 24
 // vectorMax computes a pooling by a vector kernel, if there is one for it.
 func vectorMax[T number](c *Call, p *planes, windows [3]window) (bool, error) {
 	sums := kernel.TapsKernels(c.Tier)
-	if !isFloat32[T]() || sums == nil || p.size[0] != 1 || windows[0].size*windows[1].size > maxTaps {
+	if !isFloat32[T]() || sums == nil || windows[0].size*windows[1].size*windows[2].size > maxTaps {
 		return false, nil
 	}
-	m := maxLines[T]{planes: *p, windows: [2]window(windows[:2]), x: elems[T](c.Args[0].Tensor), o: elems[T](c.Out[0]),
+	m := maxLines[T]{planes: *p, windows: windows, x: elems[T](c.Args[0].Tensor), o: elems[T](c.Out[0]),
 		index: elems[int64](c.Out[1]), unread: c.Unread&indices != 0, tier: c.Tier, lanes: sums.Lanes, workers: 1}
 	m.turn()
-	if (m.windows[0].size-1)*m.windows[0].dilation*int64(m.size[2])+(m.windows[1].size-1)*m.windows[1].dilation >= exactPlaces {
+	reach := func(d int) int64 { return (m.windows[d].size - 1) * m.windows[d].dilation }
+	if (reach(0)*int64(m.size[1])+reach(1))*int64(m.size[2])+reach(2) >= exactPlaces {
 		return false, nil
 	}
 	rows := m.in[4] == 1 && m.out[4] == 1 && (m.size[1] == 1 || m.in[3] == m.size[2])
-	if !rows || !m.columns() {
+	if frames := m.size[0] == 1 || m.in[2] == m.size[1]*m.size[2]; !frames || !rows || !m.columns() {
 		return false, nil
 	}
 	m.half = maxBand + m.places() + m.span
@@ -61,17 +62,17 @@ func vectorMax[T number](c *Call, p *planes, windows [3]window) (bool, error) {
 // turn makes a row of a column.
 func (m *maxLines[T]) turn() {
 	p := &m.planes
-	if p.size[2] != 1 || p.to[2] != 1 || m.windows[1].size != 1 {
+	if p.size[0] != 1 || p.size[2] != 1 || p.to[2] != 1 || m.windows[2].size != 1 {
 		return
 	}
 	p.size[1], p.size[2], p.to[1], p.to[2] = 1, p.size[1], 1, p.to[1]
 	p.in[3], p.in[4], p.out[3], p.out[4] = p.size[2], p.in[3], p.to[2], p.out[3]
-	m.windows[0], m.windows[1] = m.windows[1], m.windows[0]
+	m.windows[1], m.windows[2] = m.windows[2], m.windows[1]
 }
 
 // columns finds the columns of windows that lie inside, and reports whether there are any.
 func (m *maxLines[T]) columns() bool {
-	w := &m.windows[1]
+	w := &m.windows[2]
 	m.first = int((w.pad + w.stride - 1) / w.stride)
 	m.last = min(m.to[2], inside(w, m.size[2]))
 	m.span = (m.last-m.first-1)*int(w.stride) + 1
@@ -88,7 +89,7 @@ func inside(w *window, n int) int {
 }
 
 // places is how many elements a row of windows is away from the next.
-func (m *maxLines[T]) places() int { return int(m.windows[0].stride) * m.size[2] }
+func (m *maxLines[T]) places() int { return int(m.windows[1].stride) * m.size[2] }
 
 // parts does the shares of workers lo to hi.
 func (m *maxLines[T]) parts(lo, hi int) {
@@ -104,31 +105,34 @@ func (m *maxLines[T]) part(i int) {
 	for q := total * i / m.workers; q < total*(i+1)/m.workers; q++ {
 		n, ch := q/m.c, q%m.c
 		x, to := m.x[n*m.in[0]+ch*m.in[1]:], n*m.out[0]+ch*m.out[1]
-		for j := 0; j < m.to[1]; {
-			rows := m.band(j)
-			m.rows(x, to, j, rows, scratch)
-			j += rows
+		for d := range m.to[0] {
+			deep := m.windows[0].extent(d, m.size[0])
+			for j := 0; j < m.to[1]; {
+				rows := m.band(j)
+				m.rows(x, to+d*m.out[2], &deep, j, rows, scratch)
+				j += rows
+			}
 		}
 	}
 }
 
 // band is how many rows of windows from row j on are computed together: such that have all their rows inside.
 func (m *maxLines[T]) band(j int) int {
-	w := &m.windows[0]
+	w := &m.windows[1]
 	if m.span >= 4*m.lanes || j*int(w.stride) < int(w.pad) {
 		return 1
 	}
 	return max(1, min(inside(w, m.size[1])-j, m.to[1]-j, 1+maxBand/m.places()))
 }
 
-// rows computes rows of windows from row j on, of the plane x, whose results begin at to.
-func (m *maxLines[T]) rows(x []T, to, j, rows int, scratch []T) {
-	e := m.windows[0].extent(j, m.size[1])
+// rows computes rows of windows from row j on, of the frames deep of the plane x, whose results begin at to.
+func (m *maxLines[T]) rows(x []T, to int, deep *extent, j, rows int, scratch []T) {
+	e := m.windows[1].extent(j, m.size[1])
 	n := (rows-1)*m.places() + m.span
 	first := m.first
-	if e.low < e.high && n >= m.lanes {
-		from := e.low*m.size[2] + m.first*int(m.windows[1].stride) - int(m.windows[1].pad)
-		m.line(x[from:], n, &e, scratch)
+	if deep.low < deep.high && e.low < e.high && n >= m.lanes {
+		from := (deep.low*m.size[1]+e.low)*m.size[2] + m.first*int(m.windows[2].stride) - int(m.windows[2].pad)
+		m.line(x[from:], n, deep, &e, scratch)
 		m.take(to+j*m.out[3], rows, from, scratch)
 	} else {
 		first = m.last
@@ -137,23 +141,25 @@ func (m *maxLines[T]) rows(x []T, to, j, rows int, scratch []T) {
 		for w := range m.to[2] {
 			if w < first || w >= m.last {
 				at := to + r*m.out[3] + w
-				b := box{{0, 1, 1}, m.windows[0].extent(r, m.size[1]), m.windows[1].extent(w, m.size[2])}
+				b := box{*deep, m.windows[1].extent(r, m.size[1]), m.windows[2].extent(w, m.size[2])}
 				m.o[at], m.index[at] = maxWindow(x, &m.planes, &b)
 			}
 		}
 	}
 }
 
-// line computes the windows at n places, the first one with its first element at x and rows as e has them.
-func (m *maxLines[T]) line(x []T, n int, e *extent, scratch []T) {
+// line computes the windows at n places, the first one with its first element at x, and frames and rows as deep and e have them.
+func (m *maxLines[T]) line(x []T, n int, deep, e *extent, scratch []T) {
 	var inputs [maxTaps]*float32
 	var places [maxTaps]float32
 	k := 0
-	for h := e.low; h < e.high; h += e.step {
-		for t := range int(m.windows[1].size) {
-			place := (h-e.low)*m.size[2] + t*int(m.windows[1].dilation)
-			inputs[k], places[k] = at32(x, place), float32(place)
-			k++
+	for d := deep.low; d < deep.high; d += deep.step {
+		for h := e.low; h < e.high; h += e.step {
+			for t := range int(m.windows[2].size) {
+				place := ((d-deep.low)*m.size[1]+h-e.low)*m.size[2] + t*int(m.windows[2].dilation)
+				inputs[k], places[k] = at32(x, place), float32(place)
+				k++
+			}
 		}
 	}
 	l := kernel.Largest{Inputs: &inputs[0], Places: &places[0], Count: uintptr(k), Out: at32(scratch, 0), Where: at32(scratch, m.half)}
@@ -162,7 +168,7 @@ func (m *maxLines[T]) line(x []T, n int, e *extent, scratch []T) {
 
 // take writes the results at to of rows of windows, whose first place in the plane is from.
 func (m *maxLines[T]) take(to, rows, from int, scratch []T) {
-	step, half := int(m.windows[1].stride), m.half
+	step, half := int(m.windows[2].stride), m.half
 	for r := range rows {
 		at := to + r*m.out[3] + m.first
 		o, k := m.o[at:][:m.last-m.first], r*m.places()

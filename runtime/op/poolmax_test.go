@@ -44,6 +44,32 @@ func TestMaxPoolTiers(t *testing.T) {
 	}
 }
 
+// TestMaxPool3dTiers is TestMaxPoolTiers for volumes.
+func TestMaxPool3dTiers(t *testing.T) {
+	for _, c := range []struct {
+		size                          dims
+		kernel, stride, pad, dilation dims
+		ceil                          bool
+	}{
+		{dims{1, 3, 8, 32, 32}, dims{2, 2, 2}, dims{2, 2, 2}, dims{0, 0, 0}, dims{1, 1, 1}, false},
+		{dims{2, 3, 5, 20, 37}, dims{3, 3, 3}, dims{2, 2, 2}, dims{1, 1, 1}, dims{1, 1, 1}, true},
+		{dims{4, 9, 18, 7}, dims{2, 3, 2}, dims{1, 1, 1}, dims{0, 1, 1}, dims{3, 2, 1}, false},
+		{dims{1, 18, 4, 6, 35}, dims{1, 3, 3}, dims{1, 2, 2}, dims{0, 1, 1}, dims{1, 1, 1}, false},
+		{dims{1, 2, 7, 1, 40}, dims{3, 1, 3}, dims{2, 1, 1}, dims{0, 0, 1}, dims{1, 1, 1}, true},
+		{dims{1, 2, 1, 40, 1}, dims{1, 3, 1}, dims{1, 1, 1}, dims{0, 0, 0}, dims{1, 1, 1}, false},
+		{dims{1, 2, 6, 8, 20}, dims{5, 5, 5}, dims{1, 1, 1}, dims{2, 2, 2}, dims{1, 1, 1}, false}, // more elements than kernels take
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			special := mixed(tensor.Float, 7, c.size...)
+			for _, x := range []*tensor.Tensor{special, finite(c.size...), ordered(special, lastOrder(len(c.size), len(c.size) == 5)...)} {
+				if _, err := call(&MaxPool3dWithIndicesF32, 2, true, x, c.kernel, c.stride, c.pad, c.dilation, c.ceil); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
 // TestMaxPoolFar has windows whose elements lie so far from each other that float32 does not have every distance between.
 func TestMaxPoolFar(t *testing.T) {
 	if testing.Short() {
