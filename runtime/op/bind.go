@@ -643,7 +643,7 @@ func (v *Invoker) takeOuts() error {
 // takeReordered moves got into t, which lie in different orders.
 func (v *Invoker) takeReordered(t, got *tensor.Tensor) error {
 	if t.DType == got.DType {
-		Reorder(t, got)
+		v.reorder(t, got)
 		return nil
 	}
 	b, err := v.env.Temp.Alloc(t.Nbytes())
@@ -651,8 +651,17 @@ func (v *Invoker) takeReordered(t, got *tensor.Tensor) error {
 		return err
 	}
 	CastBytes(b, t.DType, got.Data, got.DType, got.Numel())
-	Reorder(t, &tensor.Tensor{Meta: tensor.Meta{DType: t.DType, Sizes: got.Sizes, DimOrder: got.DimOrder}, Data: b})
+	v.reorder(t, &tensor.Tensor{Meta: tensor.Meta{DType: t.DType, Sizes: got.Sizes, DimOrder: got.DimOrder}, Data: b})
 	return nil
+}
+
+// reorder is Reorder by the threads of the call.
+func (v *Invoker) reorder(dst, src *tensor.Tensor) {
+	if dst.DType.Size() != wordOf32 || dst.Numel() == 0 {
+		Reorder(dst, src)
+		return
+	}
+	reorder(&v.call, elems[uint32](dst), elems[uint32](src), sameMove(&src.Meta, &dst.Meta))
 }
 
 // Resize gives t these sizes, in place. grow, if not nil, is asked for more bytes than t has room for.
@@ -684,17 +693,17 @@ func Resize(t *tensor.Tensor, sizes []tensor.Dim, grow func(*tensor.Tensor, int)
 func Reorder(dst, src *tensor.Tensor) {
 	switch dst.DType.Size() {
 	case 1:
-		reorder[uint8](dst, src)
+		reorderOf[uint8](dst, src)
 	case 2:
-		reorder[uint16](dst, src)
+		reorderOf[uint16](dst, src)
 	case 4:
-		reorder[uint32](dst, src)
+		reorderOf[uint32](dst, src)
 	case 8:
-		reorder[uint64](dst, src)
+		reorderOf[uint64](dst, src)
 	}
 }
 
-func reorder[T word](dst, src *tensor.Tensor) {
+func reorderOf[T word](dst, src *tensor.Tensor) {
 	if dst.Numel() == 0 {
 		return
 	}

@@ -147,20 +147,46 @@ func innerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 }
 
 // turnsConvolution is Def.Turns of convolutions. Groups whose windows are wider than a position want the channels outermost, since
-// a group has few of them side by side; transposed ones, and those of few positions, want them innermost.
+// a group has few of them side by side; others want them innermost where the multiplications are so many that turning pays.
 func turnsConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 	if channelsInner(out, out.Rank()-2) {
 		return outerConvolution(args, out, t)
 	}
-	positions := 1
+	return innerConvolution(args, out, t) && (args[convTransposed].Int != 0 || turningPays(args, out))
+}
+
+// When contiguous images are turned, as measured with AVX-512: those of few positions, since there are too few for vectors along
+// them; those of depthwise convolutions that have few for each tap, since rows are short; and others that have so many multiplications
+// for each element of the input and the result: with several taps and steps, which are spread, with several taps, where Winograd's algorithm saves
+// multiplications, and with one.
+const (
+	fewPositions  = 8
+	depthwiseTurn = 64
+	stepsTurn     = 40
+	tapsTurn      = 100
+	pointTurn     = 200
+)
+
+// turningPays reports whether a convolution takes less time by way of images with their channels innermost than with contiguous ones.
+func turningPays(args []Value, out *tensor.Meta) bool {
+	in, w := &args[convInput].Tensor.Meta, &args[convWeight].Tensor.Meta
+	k, stride, positions := kernelOf(w), axesOf(&args[convStride], w.Rank()-2, 1), 1
 	for _, n := range out.Sizes[2:] {
 		positions *= int(n)
 	}
-	return (positions <= fewPositions || args[convTransposed].Int != 0) && innerConvolution(args, out, t)
+	least := pointTurn
+	switch {
+	case positions <= fewPositions:
+		return true
+	case args[convGroups].Int > 1:
+		return w.Sizes[1] == 1 && positions <= depthwiseTurn*k.product()
+	case stride.product() > 1 && k.product() > 1:
+		least = stepsTurn
+	case k.product() > 1:
+		least = tapsTurn
+	}
+	return out.Numel()*int(w.Sizes[1])*k.product() >= least*(in.Numel()+out.Numel())
 }
-
-// fewPositions is how many positions an image has at most that are too few for vectors along them.
-const fewPositions = 8
 
 // outerConvolution reports a convolution by vector kernels that wants the channels outermost: of groups with windows along positions, or
 // transposed and without phases.

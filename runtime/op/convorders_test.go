@@ -36,6 +36,7 @@ func TestConvolutionOrders(t *testing.T) {
 		{name: "depthwise of one dimension", in: dims{2, 16, 32}, weight: dims{16, 1, 1}, stride: dims{1}, pad: dims{0}, groups: 16},
 		{name: "depthwise of few positions", in: dims{1, 16, 16}, weight: dims{16, 1, 1}, stride: dims{2}, pad: dims{0}, groups: 16},
 		{name: "one position of groups", in: dims{2, 10, 3}, weight: dims{165, 2, 3}, stride: dims{3}, pad: dims{0}, groups: 5},
+		{name: "a large image that many results read", in: dims{1, 1024, 24, 24}, weight: dims{96, 1024, 1, 1}, stride: dims{1, 1}, pad: dims{0, 0}, groups: 1},
 		{name: "many more results than positions", in: dims{1, 96, 7, 7}, weight: dims{160, 96, 1, 1}, stride: dims{1, 1}, pad: dims{0, 0}, groups: 1},
 	} {
 		cc.dilation, cc.more = dims{1, 1}[:len(cc.pad)], dims{0, 0}[:len(cc.pad)]
@@ -117,5 +118,28 @@ func checkOrders(t *testing.T, cc *convCase) {
 				}
 			}
 		}
+	}
+}
+
+// TestReorder holds moves by several threads against those by one.
+func TestReorder(t *testing.T) {
+	r := rand.New(rand.NewSource(3))
+	c := Call{Threads: 3, Parallel: shuffled(3)}
+	for range 40 {
+		x := wave(int64(1+r.Intn(3)), int64(1+r.Intn(40)), int64(1+r.Intn(60)), int64(1+r.Intn(60)))
+		order := []uint8{0, 1, 2, 3}
+		r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		want, got := ordered(x, order...), testTensor(tensor.Float, x.Sizes)
+		reorder(&c, elems[float32](got), elems[float32](x), sameMove(&x.Meta, &want.Meta))
+		if !slices.Equal(elems[float32](got), elems[float32](want)) {
+			t.Errorf("%v in order %v: the threads give other elements", x.Sizes, order)
+		}
+	}
+	x, got := wave(2, 32, 20, 20), testTensor(tensor.Float, dims{2, 32, 20, 20})
+	inner := tensor.Meta{DType: tensor.Float, Sizes: x.Sizes, DimOrder: lastOrder(4, true)}
+	c.Parallel = func(n, _ int, f func(lo, hi int)) { f(0, n/2); f(n/2, n) }
+	move := func() { reorder(&c, elems[float32](got), elems[float32](x), sameMove(&x.Meta, &inner)) }
+	if n := testing.AllocsPerRun(5, move); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }

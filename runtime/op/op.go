@@ -246,7 +246,8 @@ type Call struct {
 	// later calls, so that steady state allocates nothing.
 	Alloc func(n int) ([]byte, error)
 
-	kept any // what keep keeps
+	kept  any                  // what keep keeps
+	mover *kept[moved[uint32]] // the last move of reorder
 	// same says that since the last call of this kernel nothing has changed but bytes of tensors, and where they lie; and that kept is
 	// of a call with these sizes.
 	same bool

@@ -25,9 +25,14 @@ func keep[J any, P part[J]](c *Call) *kept[J] {
 	c.left = true
 	k, ok := c.kept.(*kept[J])
 	if !ok {
-		k = new(kept[J])
-		k.run = func(lo, hi int) { P(&k.job).parts(lo, hi) }
+		k = newKept[J, P]()
 		c.kept = k
 	}
+	return k
+}
+
+func newKept[J any, P part[J]]() *kept[J] {
+	k := new(kept[J])
+	k.run = func(lo, hi int) { P(&k.job).parts(lo, hi) }
 	return k
 }

@@ -256,9 +256,29 @@ func orderedOf[T any](c *Call, t *tensor.Tensor, want *tensor.Meta) ([]T, error)
 	if err != nil {
 		return nil, err
 	}
-	v := sameMove(&t.Meta, want)
-	moveStrided(tmp, elems[T](t), &v)
+	reorder(c, tmp, elems[T](t), sameMove(&t.Meta, want))
 	return tmp, nil
+}
+
+// reorder is moveStrided by the threads of c, if elements have 4 bytes and are many.
+func reorder[T any](c *Call, dst, src []T, v strided) {
+	if unsafe.Sizeof(*new(T)) != wordOf32 || sharers(c, len(dst)) == 1 {
+		moveStrided(dst, src, &v)
+		return
+	}
+	if c.mover == nil {
+		c.mover = newKept[moved[uint32]]()
+	}
+	c.mover.job.layOut(v, c.Threads)
+	runMoved(c, c.mover, words(dst), words(src))
+}
+
+// wordOf32 is the size of the elements that threads reorder.
+const wordOf32 = 4
+
+// words are the elements of x, of 4 bytes each, as words.
+func words[T any](x []T) []uint32 {
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
 // copyOrdered copies src, which is in row-major order, to out in out's order.

@@ -12,33 +12,46 @@ import (
 func TestTurned(t *testing.T) {
 	for _, c := range []struct {
 		in, weight dims
+		stride     int64
 		last       bool // whether the result has its channels innermost anyway
 		turned     bool
 	}{
-		{dims{1, 129, 6}, dims{128, 129, 3}, false, true},
-		{dims{2, 16, 1, 1}, dims{24, 16, 1, 1}, false, true},
-		{dims{2, 16, 4, 2}, dims{24, 16, 1, 1}, false, true},
-		{dims{2, 16, 4, 2}, dims{24, 16, 1, 1}, true, false},
-		{dims{2, 16, 1, 1}, dims{24, 16, 1, 1}, true, false},
-		{dims{2, 16, 3, 3}, dims{24, 16, 1, 1}, false, false},
-		{dims{2, 16, 4, 2}, dims{4, 16, 1, 1}, false, false},
-		{dims{2, 16, 9, 7}, dims{24, 4, 3, 3}, true, true}, // groups want the channels outermost
-		{dims{2, 16, 9, 7}, dims{24, 4, 3, 3}, false, false},
-		{dims{1, 12, 40}, dims{6, 4, 5}, true, true},
-		{dims{2, 16, 9, 7}, dims{24, 4, 3, 1}, true, false},
-		{dims{2, 16, 9, 7}, dims{16, 1, 3, 3}, true, false}, // of one channel each
+		{dims{1, 129, 6}, dims{128, 129, 3}, 1, false, true},
+		{dims{2, 16, 1, 1}, dims{24, 16, 1, 1}, 1, false, true},
+		{dims{2, 16, 4, 2}, dims{24, 16, 1, 1}, 1, false, true},
+		{dims{2, 16, 4, 2}, dims{24, 16, 1, 1}, 1, true, false},
+		{dims{2, 16, 1, 1}, dims{24, 16, 1, 1}, 1, true, false},
+		{dims{2, 16, 3, 3}, dims{24, 16, 1, 1}, 1, false, false},
+		{dims{2, 16, 4, 2}, dims{4, 16, 1, 1}, 1, false, false},
+		{dims{2, 16, 9, 7}, dims{24, 4, 3, 3}, 1, true, true}, // groups want the channels outermost
+		{dims{2, 16, 9, 7}, dims{24, 4, 3, 3}, 1, false, false},
+		{dims{1, 12, 40}, dims{6, 4, 5}, 1, true, true},
+		{dims{2, 16, 9, 7}, dims{24, 4, 3, 1}, 1, true, false},
+		{dims{2, 16, 9, 7}, dims{16, 1, 3, 3}, 1, true, false}, // of one channel each
+		{dims{1, 32, 6, 6}, dims{32, 1, 3, 3}, 1, false, true}, // short rows
+		{dims{1, 32, 26, 26}, dims{32, 1, 3, 3}, 1, false, true},
+		{dims{1, 32, 27, 27}, dims{32, 1, 3, 3}, 1, false, false},
+		{dims{1, 32, 46, 46}, dims{32, 1, 7, 7}, 1, false, true},
+		{dims{1, 16, 30, 30}, dims{16, 16, 3, 3}, 1, false, false}, // too few multiplications for each element
+		{dims{1, 64, 30, 30}, dims{64, 64, 3, 3}, 1, false, true},
+		{dims{1, 3, 64, 64}, dims{32, 3, 7, 7}, 4, false, true},
+		{dims{1, 3, 64, 64}, dims{32, 3, 3, 3}, 2, false, false},
+		{dims{1, 128, 14, 14}, dims{128, 128, 1, 1}, 1, false, false},
+		{dims{1, 512, 7, 7}, dims{512, 512, 1, 1}, 1, false, true},
+		{dims{1, 64, 5, 5, 5}, dims{64, 64, 3, 3, 3}, 1, false, false}, // volumes stay
 	} {
 		var want *tensor.Tensor
 		for _, tier := range []kernel.Tier{kernel.Scalar, kernel.Best()} {
-			one, zero := make(dims, len(c.in)-2), make(dims, len(c.in)-2)
+			n := len(c.in) - 2
+			one, zero, stride := make(dims, n), make(dims, n), make(dims, n)
 			for i := range one {
-				one[i] = 1
+				one[i], stride[i] = 1, c.stride
 			}
 			x := wave(c.in...)
 			if c.last {
 				x = ordered(x, lastOrder(len(c.in), true)...)
 			}
-			args := vals(x, wave(c.weight...), wave(c.weight[0]), one, zero, one, false, zero, int(c.in[1]/c.weight[1]))
+			args := vals(x, wave(c.weight...), wave(c.weight[0]), stride, zero, one, false, zero, int(c.in[1]/c.weight[1]))
 			infer := Infer{Args: args, Out: make([]tensor.Meta, 1)}
 			if err := Convolution.Infer(&infer); err != nil {
 				t.Fatal(err)
