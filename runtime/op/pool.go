@@ -98,8 +98,8 @@ func runMaxPool3d[T number](c *Call, _ State) error { return runMaxPool[T](c, 3)
 const indices = 1 << 1
 
 func runMaxPool[T number](c *Call, spatial int) error {
-	if poolAgain[T](c) {
-		return nil
+	if done, err := poolAgain[T](c); done {
+		return err
 	}
 	windows, err := windowsOf(c, spatial, &c.Args[4], &c.Args[5])
 	if err != nil {
@@ -116,8 +116,8 @@ func runAdaptiveMaxPool2d[T number](c *Call, _ State) error { return runAdaptive
 func runAdaptiveMaxPool3d[T number](c *Call, _ State) error { return runAdaptiveMaxPool[T](c, 3) }
 
 func runAdaptiveMaxPool[T number](c *Call, spatial int) error {
-	if poolAgain[T](c) {
-		return nil
+	if done, err := poolAgain[T](c); done {
+		return err
 	}
 	p := newPlanes(&c.Args[0].Tensor.Meta, &c.Out[0].Meta, spatial)
 	return maxOver[T](c, &p, p.adaptive)
@@ -194,8 +194,8 @@ func runAvgPool2d[T number](c *Call, _ State) error { return runAvgPool[T](c, 2)
 func runAvgPool3d[T number](c *Call, _ State) error { return runAvgPool[T](c, 3) }
 
 func runAvgPool[T number](c *Call, spatial int) error {
-	if poolAgain[T](c) {
-		return nil
+	if done, err := poolAgain[T](c); done {
+		return err
 	}
 	windows, err := windowsOf(c, spatial, nil, &c.Args[4])
 	if err != nil {
@@ -214,22 +214,22 @@ func runAvgPool[T number](c *Call, spatial int) error {
 	case c.Args[5].Int != 0:
 		counted = func(d, i int) extent { return extent{0, windows[d].padded(i, p.size[d]), 1} }
 	}
-	return average[T](c, &p, inside, counted)
+	return average[T](c, &p, &windows, inside, counted)
 }
 
 func runAdaptiveAvgPool2d[T number](c *Call, _ State) error { return runAdaptiveAvgPool[T](c, 2) }
 func runAdaptiveAvgPool3d[T number](c *Call, _ State) error { return runAdaptiveAvgPool[T](c, 3) }
 
 func runAdaptiveAvgPool[T number](c *Call, spatial int) error {
-	if poolAgain[T](c) {
-		return nil
+	if done, err := poolAgain[T](c); done {
+		return err
 	}
 	p := newPlanes(&c.Args[0].Tensor.Meta, &c.Out[0].Meta, spatial)
-	return average[T](c, &p, p.adaptive, p.adaptive)
+	return average[T](c, &p, nil, p.adaptive, p.adaptive)
 }
 
-// average sets every output to the sum over inside divided by the product of the lengths of counted.
-func average[T number](c *Call, p *planes, inside, counted func(d, i int) extent) error {
+// average sets every output to the sum over inside, the windows even if that is not nil, divided by the product of the lengths of counted.
+func average[T number](c *Call, p *planes, even *[3]window, inside, counted func(d, i int) extent) error {
 	windows, err := p.extents(c, inside)
 	if err != nil {
 		return err
@@ -240,6 +240,11 @@ func average[T number](c *Call, p *planes, inside, counted func(d, i int) extent
 	}
 	if innerMean[T](c, p, windows, counts) {
 		return nil
+	}
+	if even != nil {
+		if done, err := vectorMean[T](c, p, even, counts); done {
+			return err
+		}
 	}
 	if p.in[4] == 1 {
 		return meanRows[T](c, p, windows, counts)

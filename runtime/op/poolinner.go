@@ -70,9 +70,17 @@ func (j *innerPool[T]) compute(c *Call) bool {
 }
 
 // poolAgain computes a pooling by a vector kernel whose last call has left all but the places of its images, and reports whether it has.
-func poolAgain[T number](c *Call) bool {
-	k, ok := c.kept.(*kept[innerPool[T]])
-	return ok && c.same && innerAgain(c, k)
+func poolAgain[T number](c *Call) (bool, error) {
+	if !c.same {
+		return false, nil
+	}
+	switch k := c.kept.(type) {
+	case *kept[innerPool[T]]:
+		return innerAgain(c, k), nil
+	case *kept[planeMeans]:
+		return true, k.job.compute(c, k.run)
+	}
+	return false, nil
 }
 
 // innerAgain computes a pooling that lacks nothing but the places of its images.

@@ -11,38 +11,11 @@ type rowMeans[T number] struct {
 	sums            []float64 // of every worker
 	workers         int
 	tier            kernel.Tier
-	inner           evenRow
-}
-
-// evenRow are windows lo to hi of a row that have the same length and count, each step elements behind the one before.
-type evenRow struct{ lo, hi, step int }
-
-// evenWindows finds the windows of a row that are like the one in its middle; there are none if that sees nothing.
-func evenWindows(windows, counts []extent) (e evenRow) {
-	mid := len(windows) / 2
-	if len(windows) == 0 || windows[mid].length() <= 0 {
-		return e
-	}
-	e.lo, e.hi = mid, mid+1
-	like := func(w int) bool {
-		return windows[w].length() == windows[mid].length() && counts[w].length() == counts[mid].length()
-	}
-	if e.hi < len(windows) {
-		e.step = windows[e.hi].low - windows[mid].low
-	}
-	for e.hi < len(windows) && like(e.hi) && windows[e.hi].low-windows[e.hi-1].low == e.step {
-		e.hi++
-	}
-	for e.lo > 0 && like(e.lo-1) && windows[e.lo].low-windows[e.lo-1].low == e.step {
-		e.lo--
-	}
-	return e
 }
 
 // meanRows computes means over windows, divided by the product of the lengths of counts.
 func meanRows[T number](c *Call, p *planes, windows, counts [3][]extent) error {
 	j := rowMeans[T]{planes: *p, windows: windows, counts: counts, x: elems[T](c.Args[0].Tensor), o: elems[T](c.Out[0]), workers: 1, tier: c.Tier}
-	j.inner = evenWindows(windows[2], counts[2])
 	if c.Parallel != nil && c.Threads > 1 && len(j.x) >= parallelGrain {
 		j.workers = min(convWorkers, p.n*p.c)
 	}
@@ -85,41 +58,10 @@ func (j *rowMeans[T]) plane(sums []float64, base, to int) {
 				}
 			}
 			count, row := j.counts[0][d].length()*j.counts[1][h].length(), to+d*j.out[2]+h*j.out[3]
-			j.ends(sums, row, count, 0, j.inner.lo)
-			j.even(sums, row, count)
-			j.ends(sums, row, count, j.inner.hi, len(j.windows[2]))
+			for w, wide := range j.windows[2] {
+				j.o[row+w*j.out[4]] = T(total(sums[min(wide.low, wide.high):wide.high]) / float64(count*j.counts[2][w].length()))
+			}
 		}
-	}
-}
-
-// ends computes windows lo to hi of a row, each by itself.
-func (j *rowMeans[T]) ends(sums []float64, row, count, lo, hi int) {
-	for w := lo; w < hi; w++ {
-		wide := j.windows[2][w]
-		j.o[row+w*j.out[4]] = T(total(sums[min(wide.low, wide.high):wide.high]) / float64(count*j.counts[2][w].length()))
-	}
-}
-
-// even computes the even windows of a row.
-func (j *rowMeans[T]) even(sums []float64, row, count int) {
-	lo, hi, step, next := j.inner.lo, j.inner.hi, j.inner.step, j.out[4]
-	if lo == hi {
-		return
-	}
-	first := j.windows[2][lo]
-	length, by := first.length(), float64(count*j.counts[2][lo].length())
-	at, to := first.low, row+lo*next
-	if length == 3 {
-		for range hi - lo {
-			s := sums[at:][:3]
-			j.o[to] = T((s[0] + s[1] + s[2]) / by)
-			at, to = at+step, to+next
-		}
-		return
-	}
-	for range hi - lo {
-		j.o[to] = T(total(sums[at:][:length]) / by)
-		at, to = at+step, to+next
 	}
 }
 

@@ -68,3 +68,44 @@ func BenchmarkMeanRows(b *testing.B) {
 		})
 	}
 }
+
+// TestMeansAgain holds means of images and volumes by several threads, and those of further calls, against the scalar tier's.
+func TestMeansAgain(t *testing.T) {
+	for _, c := range []struct {
+		kernel                     *Kernel
+		size, windows, stride, pad dims
+		padded                     bool
+	}{
+		{&AvgPool2dF32, dims{2, 40, 20, 22}, dims{3, 3}, dims{1, 1}, dims{1, 1}, false},
+		{&AvgPool2dF32, dims{2, 40, 20, 22}, dims{3, 2}, dims{2, 1}, dims{1, 0}, true},
+		{&AvgPool3dF32, dims{1, 12, 7, 20, 22}, dims{3, 3, 2}, dims{2, 1, 2}, dims{1, 1, 1}, false},
+		{&AvgPool3dF32, dims{1, 12, 7, 20, 22}, dims{2, 2, 2}, dims{2, 2, 2}, dims{0, 1, 1}, true},
+	} {
+		x := finite(c.size...)
+		args := func() []any { return []any{x, c.windows, c.stride, c.pad, true, c.padded, nil} }
+		env := &Env{Temp: &Temp{}, Threads: 3, Parallel: shuffled(3)}
+		v := invokerOf(t, c.kernel, env, vals(args()...), Options{Tier: kernel.Best()}, 0)
+		v.Fixed = true
+		for round := range 3 {
+			for i := range elems[float32](x) {
+				elems[float32](x)[i] += float32(i % 7 * round)
+			}
+			want, err := callIn(kernel.Scalar, c.kernel, 1, false, args()...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := v.Call(); err != nil {
+				t.Fatal(err)
+			}
+			if err := sameResults(want[0], v.Outs[0]); err != nil {
+				t.Errorf("%v, windows %v, call %d: %v", c.size, c.windows, round, err)
+			}
+		}
+		env.Parallel = func(n, _ int, f func(lo, hi int)) { f(0, n/2); f(n/2, n) }
+		v = invokerOf(t, c.kernel, env, vals(args()...), Options{Tier: kernel.Best()}, 0)
+		v.Fixed = true
+		if n := testing.AllocsPerRun(5, func() { _ = v.Call() }); n != 0 {
+			t.Errorf("%v, windows %v: %v allocations", c.size, c.windows, n)
+		}
+	}
+}
