@@ -167,6 +167,9 @@ const (
 	pointTurn     = 200
 )
 
+// mostTurned is how many elements, of the input and of the result, are turned at most: more take much memory, and would not lie in a cache.
+const mostTurned = 1 << 22
+
 // turningPays reports whether a convolution takes less time by way of images with their channels innermost than with contiguous ones.
 func turningPays(args []Value, out *tensor.Meta) bool {
 	in, w := &args[convInput].Tensor.Meta, &args[convWeight].Tensor.Meta
@@ -174,18 +177,20 @@ func turningPays(args []Value, out *tensor.Meta) bool {
 	for _, n := range out.Sizes[2:] {
 		positions *= int(n)
 	}
-	least := pointTurn
+	least, elements := pointTurn, in.Numel()+out.Numel()
 	switch {
 	case positions <= fewPositions:
 		return true
+	case elements > mostTurned:
+		return false
 	case args[convGroups].Int > 1:
-		return w.Sizes[1] == 1 && positions <= depthwiseTurn*k.product()
+		return w.Sizes[1] == 1 && w.Rank() == 4 && positions <= depthwiseTurn*k.product()
 	case stride.product() > 1 && k.product() > 1:
 		least = stepsTurn
 	case k.product() > 1:
 		least = tapsTurn
 	}
-	return out.Numel()*int(w.Sizes[1])*k.product() >= least*(in.Numel()+out.Numel())
+	return out.Numel()*int(w.Sizes[1])*k.product() >= least*elements
 }
 
 // outerConvolution reports a convolution by vector kernels that wants the channels outermost: of groups with windows along positions, or

@@ -124,9 +124,8 @@ func (l *lines) inner() bool {
 
 // outer reports whether the positions of a channel make a line.
 func (l *lines) outer() bool {
-	p, ok := phasesOf(&l.conv)
-	l.planes = p
-	return ok && l.takes(l.line())
+	l.planes = phasesOf(&l.conv)
+	return l.takes(l.planes.line())
 }
 
 // takes chooses the kernel of lines of n elements, and reports whether there is one.
@@ -135,9 +134,6 @@ func (l *lines) takes(n int) bool {
 	l.sums = kernel.TapsKernels(l.tier)
 	return n >= l.sums.Lanes
 }
-
-// line is how many sums a frame of a channel has: those of all positions, with the ends of the planes' rows between them.
-func (l *lines) line() int { return (l.out.size[1]-1)*l.planes.width + l.out.size[2] }
 
 // space is how many elements of scratch a slot has.
 func (l *lines) space() int {
@@ -300,7 +296,7 @@ func (l *lines) channel(t kernel.Taps, see *sight, n, c int, scratch []float32, 
 		for k := range l.taps() {
 			see.inputs[k] = at32(scratch, l.planes.first(d)+l.planes.tap(k))
 		}
-		l.sums.Line(&t, l.line())
+		l.sums.Line(&t, l.planes.line())
 		y := l.y[n*o.sn+c*o.sc+d*o.step[0]:]
 		for h := range o.size[1] {
 			copy(y[h*o.size[2]:(h+1)*o.size[2]], out[h*l.planes.width:])

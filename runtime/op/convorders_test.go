@@ -38,10 +38,18 @@ func TestConvolutionOrders(t *testing.T) {
 		{name: "one position of groups", in: dims{2, 10, 3}, weight: dims{165, 2, 3}, stride: dims{3}, pad: dims{0}, groups: 5},
 		{name: "depthwise volumes", in: dims{2, 16, 6, 10, 12}, weight: dims{16, 1, 3, 3, 3}, stride: dims{2, 1, 1}, pad: dims{1, 1, 0}, groups: 16},
 		{name: "volumes", in: dims{2, 20, 5, 9, 17}, weight: dims{24, 20, 3, 2, 3}, stride: dims{1, 1, 2}, pad: dims{2, 1, 1}, groups: 1},
+		{name: "far frames", in: dims{1, 18, 7, 8, 13}, weight: dims{16, 18, 3, 3, 3}, stride: dims{1, 1, 1}, pad: dims{1, 1, 1}, dilation: dims{2, 1, 2}, groups: 1},
+		{name: "depthwise, far frames", in: dims{1, 18, 7, 8, 13}, weight: dims{18, 1, 3, 3, 3}, stride: dims{1, 1, 1}, pad: dims{1, 1, 1}, dilation: dims{2, 1, 2}, groups: 18},
+		{name: "frames around", in: dims{1, 18, 4, 8, 13}, weight: dims{16, 18, 3, 1, 1}, stride: dims{1, 1, 1}, pad: dims{1, 0, 0}, groups: 1},
+		{name: "some frames", in: dims{1, 18, 5, 8, 13}, weight: dims{16, 18, 1, 1, 1}, stride: dims{2, 1, 1}, pad: dims{0, 0, 0}, groups: 1},
+		{name: "one of many positions", in: dims{1, 18, 5, 28, 33}, weight: dims{16, 18, 1, 1, 1}, stride: dims{2, 3, 2}, pad: dims{0, 0, 0}, groups: 1},
+		{name: "some of many positions", in: dims{1, 6, 40, 50}, weight: dims{9, 6, 2, 3}, stride: dims{5, 4}, pad: dims{1, 1}, groups: 1},
 		{name: "a large image that many results read", in: dims{1, 1024, 24, 24}, weight: dims{96, 1024, 1, 1}, stride: dims{1, 1}, pad: dims{0, 0}, groups: 1},
 		{name: "many more results than positions", in: dims{1, 96, 7, 7}, weight: dims{160, 96, 1, 1}, stride: dims{1, 1}, pad: dims{0, 0}, groups: 1},
 	} {
-		cc.dilation, cc.more = dims{1, 1, 1}[:len(cc.pad)], dims{0, 0, 0}[:len(cc.pad)]
+		if cc.more = (dims{0, 0, 0})[:len(cc.pad)]; cc.dilation == nil {
+			cc.dilation = dims{1, 1, 1}[:len(cc.pad)]
+		}
 		t.Run(cc.name, func(t *testing.T) { checkOrders(t, &cc) })
 	}
 	r := rand.New(rand.NewSource(1))

@@ -6,28 +6,32 @@ package op
 type phases struct {
 	conv
 	depth, height, width int // depth is how many frames there are
+	rows, columns        int // how many remainders of rows and of columns taps see
 }
 
-// phasesOf are the planes of c, and whether it has any.
-func phasesOf(c *conv) (phases, bool) {
+// phasesOf are the planes of c, which is not transposed.
+func phasesOf(c *conv) phases {
 	reach := func(i int) int { return (c.kernel[i] - 1) * c.dilation[i] }
-	p := phases{*c, (c.out.size[0]-1)*c.stride[0] + reach(0) + 1, c.out.size[1] + reach(1)/c.stride[1], c.out.size[2] + reach(2)/c.stride[2]}
-	return p, !c.transposed
+	return phases{*c, (c.out.size[0]-1)*c.stride[0] + reach(0) + 1, c.out.size[1] + reach(1)/c.stride[1], c.out.size[2] + reach(2)/c.stride[2],
+		min(c.stride[1], reach(1)+1), min(c.stride[2], reach(2)+1)}
 }
 
 // size is how many elements one plane has, frame how many all planes of a frame have, and space how many those of a channel.
 func (p *phases) size() int  { return p.height * p.width }
-func (p *phases) frame() int { return p.stride[1] * p.stride[2] * p.size() }
+func (p *phases) frame() int { return p.rows * p.columns * p.size() }
 func (p *phases) space() int { return p.depth * p.frame() }
+
+// line is how many results a line along the planes has: those of a frame, with the ends of the planes' rows between them.
+func (p *phases) line() int { return (p.out.size[1]-1)*p.width + p.out.size[2] }
 
 // first is where the inputs of output frame d begin.
 func (p *phases) first(d int) int { return d * p.stride[0] * p.frame() }
 
 // tap is where the first output's input through tap k lies.
 func (p *phases) tap(k int) int {
-	rows := k / p.kernel[2]
-	d, h, w := rows/p.kernel[1]*p.dilation[0], rows%p.kernel[1]*p.dilation[1], k%p.kernel[2]*p.dilation[2]
-	phase := h%p.stride[1]*p.stride[2] + w%p.stride[2]
+	row := k / p.kernel[2]
+	d, h, w := row/p.kernel[1]*p.dilation[0], row%p.kernel[1]*p.dilation[1], k%p.kernel[2]*p.dilation[2]
+	phase := h%p.stride[1]*p.columns + w%p.stride[2]
 	return d*p.frame() + phase*p.size() + h/p.stride[1]*p.width + w/p.stride[2]
 }
 
@@ -42,11 +46,13 @@ func spreadChannel[T number](p *phases, dst, x []T) {
 func spreadFrame[T number](p *phases, dst, x []T) {
 	for h := range p.in.size[1] {
 		at := h + p.pad[1]
-		phase, row := at%p.stride[1]*p.stride[2], at/p.stride[1]
+		phase, row := at%p.stride[1], at/p.stride[1]
 		if row >= p.height {
 			return
 		}
-		spreadLine(p, dst[(phase*p.height+row)*p.width:], x[h*p.in.step[1]:][:p.in.size[2]])
+		if phase < p.rows {
+			spreadLine(p, dst[(phase*p.columns*p.height+row)*p.width:], x[h*p.in.step[1]:][:p.in.size[2]])
+		}
 	}
 }
 
@@ -63,11 +69,14 @@ func spreadLine[T number](p *phases, rows, x []T) {
 		at := first + pad
 		return rows[at%stride*p.size():][min(at/stride, p.width):p.width]
 	}
-	if stride == 2 && len(x) > 1 {
+	if p.columns == 2 && stride == 2 && len(x) > 1 {
 		spreadPairs(lines(0), lines(1), x)
 		return
 	}
 	for first := range min(stride, len(x)) {
+		if (first+pad)%stride >= p.columns {
+			continue
+		}
 		row := lines(first)
 		for i, k := 0, first; k < len(x) && i < len(row); k += stride {
 			row[i] = x[k]

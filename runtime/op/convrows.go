@@ -40,8 +40,8 @@ func (j *rowsJob) layOut(call *Call) (err error) {
 	if call.Parallel != nil && j.work()/max(1, j.out.batch) >= gemmParallelMin {
 		j.workers = convWorkers
 	}
-	j.planes, j.padded = phasesOf(&j.conv)
-	if j.padded && j.scatters() {
+	j.planes = phasesOf(&j.conv)
+	if j.scatters() {
 		if j.offsets, err = tempOf[int64](call, j.depth()); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (j *rowsJob) layOut(call *Call) (err error) {
 	for k := range j.taps {
 		j.taps[k] = int64(j.planes.tap(k))
 	}
-	if j.padded && !j.asItLies() {
+	if !j.asItLies() {
 		if j.space, err = tempOf[float32](call, j.in.channels*j.planes.space()); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (j *rowsJob) product(call *Call, x, y []float32, run func(lo, hi int)) {
 
 // asItLies reports that the planes are those of the input.
 func (j *rowsJob) asItLies() bool {
-	return j.pad == triple{} && j.stride == triple{1, 1, 1} && j.planes.width == j.in.size[2]
+	return j.pad == triple{} && j.stride[1] == 1 && j.stride[2] == 1
 }
 
 // planeStep is how far the planes of a channel are from the next's.
@@ -172,18 +172,10 @@ func (j *rowsJob) unfoldPanel(dst []float32, cols, g, pos, m int) {
 	}
 	size := &j.out.size
 	at := triple{pos / (size[1] * size[2]), pos / size[2] % size[1], pos % size[2]}
-	step := j.in.sc
-	if j.padded {
-		step = j.planeStep()
-	}
 	for ci := range j.inPer {
-		x := j.x[(g*j.inPer+ci)*step:]
-		for k, tap := range j.taps {
-			if j.padded {
-				j.copyTap(dst[:m], x[tap:], at)
-			} else {
-				j.unfoldTap(dst[:m], x, at, triple{k / (j.kernel[1] * j.kernel[2]), k / j.kernel[2] % j.kernel[1], k % j.kernel[2]})
-			}
+		x := j.x[(g*j.inPer+ci)*j.planeStep():]
+		for _, tap := range j.taps {
+			j.copyTap(dst[:m], x[tap:], at)
 			dst = dst[cols:]
 		}
 	}
@@ -200,47 +192,9 @@ func (j *rowsJob) copyTap(row, planes []float32, at triple) {
 		if row = row[copy(row[:min(len(row), j.out.size[2]-at[2])], planes[from:]):]; len(row) == 0 {
 			return
 		}
-		j.nextRow(&at)
-	}
-}
-
-// nextRow makes at the first position of the next row of the output.
-func (j *rowsJob) nextRow(at *triple) {
-	at[2] = 0
-	if at[1]++; at[1] == j.out.size[1] {
-		at[0], at[1] = at[0]+1, 0
-	}
-}
-
-// unfoldTap writes what output positions from at on see of a channel through one tap.
-func (j *rowsJob) unfoldTap(row, plane []float32, at, tap triple) {
-	in := &j.in
-	for len(row) > 0 {
-		n := min(len(row), j.out.size[2]-at[2])
-		d, h := j.source(0, at[0], tap[0]), j.source(1, at[1], tap[1])
-		if d < 0 || h < 0 {
-			clear(row[:n])
-		} else {
-			j.unfoldLine(row[:n], plane[d*in.step[0]+h*in.step[1]:][:in.size[2]], at[2], tap[2])
+		at[2] = 0 // of the next row
+		if at[1]++; at[1] == j.out.size[1] {
+			at[0], at[1] = at[0]+1, 0
 		}
-		row = row[n:]
-		j.nextRow(&at)
-	}
-}
-
-// unfoldLine writes what output positions from w on see of a line of the input through tap kw.
-func (j *rowsJob) unfoldLine(row, line []float32, w, kw int) {
-	stride := j.stride[2]
-	from := w*stride - j.pad[2] + kw*j.dilation[2]
-	lo := min(len(row), max(0, (stride-1-from)/stride)) // the first position inside
-	hi := min(len(row), max(lo, (len(line)-from+stride-1)/stride))
-	clear(row[:lo])
-	clear(row[hi:])
-	if stride == 1 {
-		copy(row[lo:hi], line[min(len(line), max(0, from+lo)):])
-		return
-	}
-	for i := lo; i < hi; i++ {
-		row[i] = line[from+i*stride]
 	}
 }

@@ -34,7 +34,7 @@ func (j *rowsJob) copies() bool { return j.depth() >= min(leastScatter, 2*j.outP
 // scatters cuts the positions into lines, and reports whether these fill vectors.
 func (j *rowsJob) scatters() bool {
 	h, w, cols := j.out.size[1], j.out.size[2], j.micro.Cols
-	s := scatter{lines: 1, length: (h-1)*j.planes.width + w}
+	s := scatter{lines: 1, length: j.planes.line()}
 	switch {
 	case j.planes.width == w || h == 1:
 		s.straight = true

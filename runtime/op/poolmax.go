@@ -26,10 +26,22 @@ type maxLines[T number] struct {
 // exactPlaces is up to where float32 has every integer: kernels say so where in a window its largest element is.
 const exactPlaces = 1 << 24
 
+// fewTaps reports whether vector kernels take windows of so many elements.
+func fewTaps(windows *[3]window) bool {
+	n := int64(1)
+	for i := range windows {
+		if windows[i].size > maxTaps {
+			return false
+		}
+		n *= windows[i].size
+	}
+	return n <= maxTaps
+}
+
 // vectorMax computes a pooling by a vector kernel, if there is one for it.
 func vectorMax[T number](c *Call, p *planes, windows [3]window) (bool, error) {
 	sums := kernel.TapsKernels(c.Tier)
-	if !isFloat32[T]() || sums == nil || windows[0].size*windows[1].size*windows[2].size > maxTaps {
+	if !isFloat32[T]() || sums == nil || !fewTaps(&windows) {
 		return false, nil
 	}
 	m := maxLines[T]{planes: *p, windows: windows, x: elems[T](c.Args[0].Tensor), o: elems[T](c.Out[0]),
@@ -45,7 +57,7 @@ func vectorMax[T number](c *Call, p *planes, windows [3]window) (bool, error) {
 	}
 	m.half = maxBand + m.places() + m.span
 	if c.Parallel != nil && len(m.x) >= parallelGrain {
-		m.workers = min(convWorkers, p.n*p.c)
+		m.workers = min(convWorkers, p.n*p.c*p.to[0])
 	}
 	var err error
 	if m.scratch, err = tempOf[T](c, 2*m.workers*m.half); err != nil {
@@ -98,20 +110,17 @@ func (m *maxLines[T]) parts(lo, hi int) {
 	}
 }
 
-// part does the planes of worker i.
+// part does the frames of worker i.
 func (m *maxLines[T]) part(i int) {
-	total := m.n * m.c
+	total := m.n * m.c * m.to[0]
 	scratch := m.scratch[2*i*m.half : 2*(i+1)*m.half]
 	for q := total * i / m.workers; q < total*(i+1)/m.workers; q++ {
-		n, ch := q/m.c, q%m.c
-		x, to := m.x[n*m.in[0]+ch*m.in[1]:], n*m.out[0]+ch*m.out[1]
-		for d := range m.to[0] {
-			deep := m.windows[0].extent(d, m.size[0])
-			for j := 0; j < m.to[1]; {
-				rows := m.band(j)
-				m.rows(x, to+d*m.out[2], &deep, j, rows, scratch)
-				j += rows
-			}
+		n, ch, d := q/m.to[0]/m.c, q/m.to[0]%m.c, q%m.to[0]
+		x, to, deep := m.x[n*m.in[0]+ch*m.in[1]:], n*m.out[0]+ch*m.out[1]+d*m.out[2], m.windows[0].extent(d, m.size[0])
+		for j := 0; j < m.to[1]; {
+			rows := m.band(j)
+			m.rows(x, to, &deep, j, rows, scratch)
+			j += rows
 		}
 	}
 }

@@ -57,11 +57,17 @@ func TestMaxPool3dTiers(t *testing.T) {
 		{dims{1, 18, 4, 6, 35}, dims{1, 3, 3}, dims{1, 2, 2}, dims{0, 1, 1}, dims{1, 1, 1}, false},
 		{dims{1, 2, 7, 1, 40}, dims{3, 1, 3}, dims{2, 1, 1}, dims{0, 0, 1}, dims{1, 1, 1}, true},
 		{dims{1, 2, 1, 40, 1}, dims{1, 3, 1}, dims{1, 1, 1}, dims{0, 0, 0}, dims{1, 1, 1}, false},
+		{dims{1, 3, 2, 9, 40}, dims{2, 2, 2}, dims{1, 1, 1}, dims{1, 0, 0}, dims{3, 1, 1}, false}, // windows without elements
+		{dims{0, 3, 4, 20, 22}, dims{3, 3, 3}, dims{1, 1, 1}, dims{1, 1, 1}, dims{1, 1, 1}, false},
 		{dims{1, 2, 6, 8, 20}, dims{5, 5, 5}, dims{1, 1, 1}, dims{2, 2, 2}, dims{1, 1, 1}, false}, // more elements than kernels take
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			special := mixed(tensor.Float, 7, c.size...)
-			for _, x := range []*tensor.Tensor{special, finite(c.size...), ordered(special, lastOrder(len(c.size), len(c.size) == 5)...)} {
+			list := []*tensor.Tensor{special, finite(c.size...), ordered(special, lastOrder(len(c.size), len(c.size) == 5)...)}
+			if len(c.size) == 5 {
+				list = append(list, ordered(special, 0, 2, 1, 3, 4))
+			}
+			for _, x := range list {
 				if _, err := call(&MaxPool3dWithIndicesF32, 2, true, x, c.kernel, c.stride, c.pad, c.dilation, c.ceil); err != nil {
 					t.Error(err)
 				}

@@ -22,13 +22,8 @@ func meansOf(p *planes, windows *[3]window) (m planeMeans) {
 		w := &windows[i]
 		c.kernel[i], c.stride[i], c.pad[i] = int(w.size), int(w.stride), int(w.pad)
 	}
-	m.planes, _ = phasesOf(&c)
+	m.planes = phasesOf(&c)
 	return m
-}
-
-// line is how many sums a frame has: those of all windows, with the ends of the planes' rows between them.
-func (m *planeMeans) line() int {
-	return (m.planes.out.size[1]-1)*m.planes.width + m.planes.out.size[2]
 }
 
 // space is how many elements of scratch a slot has.
@@ -36,12 +31,13 @@ func (m *planeMeans) space() int { return m.planes.space() + m.planes.size() }
 
 // vectorMean computes means, whose sums are divided by the product of the lengths of counts, and reports whether there are kernels for them.
 func vectorMean[T number](c *Call, p *planes, windows *[3]window, counts [3][]extent) (bool, error) {
-	if !isFloat32[T]() || p.in[4] != 1 || p.out[4] != 1 || windows[0].size*windows[1].size*windows[2].size > maxTaps {
+	if !isFloat32[T]() || p.in[4] != 1 || p.out[4] != 1 || !fewTaps(windows) || c.Out[0].Numel() == 0 {
 		return false, nil
 	}
 	m := meansOf(p, windows)
-	m.tier = c.Tier.Narrow(m.line())
-	if m.sums = kernel.TapsKernels(m.tier); m.sums == nil || m.line() < m.sums.Lanes {
+	n := m.planes.line()
+	m.tier = c.Tier.Narrow(n)
+	if m.sums = kernel.TapsKernels(m.tier); m.sums == nil || n < m.sums.Lanes {
 		return false, nil
 	}
 	k := keep[planeMeans](c)
@@ -99,7 +95,7 @@ func (m *planeMeans) parts(lo, hi int) {
 			for k := range p.taps() {
 				inputs[k] = at32(scratch, p.first(d)+p.tap(k))
 			}
-			m.sums.Line(&t, m.line())
+			m.sums.Line(&t, p.line())
 			m.take(m.y[n*p.out.sn+ch*p.out.sc+d*p.out.step[0]:], sums, m.scales[d*p.size():])
 		}
 	}
@@ -107,7 +103,7 @@ func (m *planeMeans) parts(lo, hi int) {
 
 // take writes the sums of a frame, times their scales, to the rows of y.
 func (m *planeMeans) take(y, sums, scales []float32) {
-	n, width := m.line(), m.planes.out.size[2]
+	n, width := m.planes.line(), m.planes.out.size[2]
 	if !kernel.MulF32(m.tier, sums[:n], sums[:n], scales[:n]) {
 		for i, s := range scales[:n] {
 			sums[i] *= s

@@ -109,3 +109,26 @@ func TestMeansAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestMeanSizes averages no images, with steps and windows that are much larger than the image.
+func TestMeanSizes(t *testing.T) {
+	for _, c := range []struct {
+		kernel                     *Kernel
+		size, windows, stride, pad dims
+	}{
+		{&AvgPool2dF32, dims{0, 3, 20, 22}, dims{3, 3}, dims{1, 1}, dims{1, 1}},
+		{&AvgPool2dF32, dims{2, 0, 20, 22}, dims{3, 3}, dims{1, 1}, dims{1, 1}},
+		{&AvgPool3dF32, dims{0, 3, 4, 20, 22}, dims{3, 3, 3}, dims{1, 1, 1}, dims{1, 1, 1}},
+		{&AvgPool2dF32, dims{1, 1, 1, 64}, dims{1, 1}, dims{1 << 24, 1}, dims{0, 0}},
+		{&AvgPool2dF32, dims{1, 1, 1, 64}, dims{1, 1}, dims{1 << 62, 1}, dims{0, 0}},
+		{&AvgPool2dF32, dims{1, 1, 64, 2}, dims{1, 1}, dims{1, 1 << 24}, dims{0, 0}},
+		{&AvgPool2dF32, dims{1, 1, 8, 64}, dims{1 << 32, 1 << 32}, dims{1, 1}, dims{1 << 31, 1 << 31}},
+		{&AvgPool3dF32, dims{1, 1, 2, 8, 64}, dims{1 << 22, 1 << 22, 1 << 20}, dims{1, 1, 1}, dims{1 << 21, 1 << 21, 1 << 19}},
+	} {
+		temp := &Temp{Limit: 1 << 20}
+		args := vals(finite(c.size...), c.windows, c.stride, c.pad, false, true, nil)
+		if err := invokerOf(t, c.kernel, &Env{Temp: temp}, args, Options{Tier: kernel.Best()}, 0).Call(); err != nil {
+			t.Errorf("%v, windows %v, stride %v: %v", c.size, c.windows, c.stride, err)
+		}
+	}
+}

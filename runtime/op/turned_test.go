@@ -32,6 +32,7 @@ func TestTurned(t *testing.T) {
 		{dims{1, 32, 26, 26}, dims{32, 1, 3, 3}, 1, false, true},
 		{dims{1, 32, 27, 27}, dims{32, 1, 3, 3}, 1, false, false},
 		{dims{1, 32, 46, 46}, dims{32, 1, 7, 7}, 1, false, true},
+		{dims{1, 32, 70}, dims{32, 1, 31}, 1, false, false},        // of one dimension
 		{dims{1, 16, 30, 30}, dims{16, 16, 3, 3}, 1, false, false}, // too few multiplications for each element
 		{dims{1, 64, 30, 30}, dims{64, 64, 3, 3}, 1, false, true},
 		{dims{1, 3, 64, 64}, dims{32, 3, 7, 7}, 4, false, true},
