@@ -12,7 +12,6 @@ type rowsJob struct {
 	planes phases
 	space  []float32 // where padded planes go, or nil
 	pads   bool      // whether the pieces are channels to pad, not panels
-	padded bool      // x are the planes of the channels of one image
 	x      []float32 // one image
 	y      []float32
 	panels []float32 // the unfolded input of every worker
