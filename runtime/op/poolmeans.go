@@ -1,6 +1,10 @@
 package op
 
-import "github.com/rules-pte/rules_pte/runtime/kernel"
+import (
+	"slices"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+)
 
 // planeMeans is the mean of windows of planes of float32 whose rows lie side by side: a channel is copied between zeros, so that a vector
 // kernel adds the elements of all windows of a frame at once, as a depthwise convolution does. Then the sums are scaled.
@@ -41,14 +45,16 @@ func vectorMean[T number](c *Call, p *planes, windows *[3]window, counts [3][]ex
 		return false, nil
 	}
 	k := keep[planeMeans](c)
-	m.scales = append(k.job.scales[:0], make([]float32, p.to[0]*m.planes.size())...)
+	sums := p.to[0] * m.planes.size()
+	m.scales = slices.Grow(k.job.scales[:0], sums)[:sums]
 	m.fillScales(counts)
 	k.job = m
 	return true, k.job.compute(c, k.run)
 }
 
-// fillScales sets the scales of windows; those between rows stay 0.
+// fillScales sets the scales of windows, and 0 between rows.
 func (m *planeMeans) fillScales(counts [3][]extent) {
+	clear(m.scales)
 	for d, deep := range counts[0] {
 		for h, high := range counts[1] {
 			row := m.scales[d*m.planes.size()+h*m.planes.width:]
