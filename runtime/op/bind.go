@@ -657,11 +657,11 @@ func (v *Invoker) takeReordered(t, got *tensor.Tensor) error {
 
 // reorder is Reorder by the threads of the call.
 func (v *Invoker) reorder(dst, src *tensor.Tensor) {
-	if dst.DType.Size() != wordOf32 || dst.Numel() == 0 {
-		Reorder(dst, src)
+	if dst.DType.Size() == f32Size {
+		reorder(&v.call, elems[uint32](dst), elems[uint32](src), sameMove(&src.Meta, &dst.Meta))
 		return
 	}
-	reorder(&v.call, elems[uint32](dst), elems[uint32](src), sameMove(&src.Meta, &dst.Meta))
+	Reorder(dst, src)
 }
 
 // Resize gives t these sizes, in place. grow, if not nil, is asked for more bytes than t has room for.

@@ -293,13 +293,10 @@ func (l *lines) channel(t kernel.Taps, see *sight, n, c int, scratch []float32, 
 		t.Start = at32(l.bias, c)
 	}
 	for d := range o.size[0] {
-		for k := range l.taps() {
-			see.inputs[k] = at32(scratch, l.planes.first(d)+l.planes.tap(k))
+		if first || o.size[0] > 1 { // else they lie where they lay for the channel before
+			l.planes.see(see.inputs[:], scratch, d)
 		}
 		l.sums.Line(&t, l.planes.line())
-		y := l.y[n*o.sn+c*o.sc+d*o.step[0]:]
-		for h := range o.size[1] {
-			copy(y[h*o.size[2]:(h+1)*o.size[2]], out[h*l.planes.width:])
-		}
+		l.planes.takeLine(l.y[n*o.sn+c*o.sc+d*o.step[0]:], out)
 	}
 }

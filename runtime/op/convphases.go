@@ -35,6 +35,21 @@ func (p *phases) tap(k int) int {
 	return d*p.frame() + phase*p.size() + h/p.stride[1]*p.width + w/p.stride[2]
 }
 
+// see lists where the first inputs of output frame d lie in a channel's planes x, one for each tap.
+func (p *phases) see(inputs []*float32, x []float32, d int) {
+	first := p.first(d)
+	for k := range p.taps() {
+		inputs[k] = at32(x, first+p.tap(k))
+	}
+}
+
+// takeLine writes a line of results to the rows of a frame.
+func (p *phases) takeLine(frame, line []float32) {
+	for h := range p.out.size[1] {
+		copy(frame[h*p.out.step[1]:][:p.out.size[2]], line[h*p.width:])
+	}
+}
+
 // spreadChannel writes a channel's inputs x into its planes dst, whose padding is zero already.
 func spreadChannel[T number](p *phases, dst, x []T) {
 	for d := range min(p.in.size[0], p.depth-p.pad[0]) {

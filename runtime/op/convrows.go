@@ -171,8 +171,9 @@ func (j *rowsJob) unfoldPanel(dst []float32, cols, g, pos, m int) {
 	}
 	size := &j.out.size
 	at := triple{pos / (size[1] * size[2]), pos / size[2] % size[1], pos % size[2]}
+	step := j.planeStep()
 	for ci := range j.inPer {
-		x := j.x[(g*j.inPer+ci)*j.planeStep():]
+		x := j.x[(g*j.inPer+ci)*step:]
 		for _, tap := range j.taps {
 			j.copyTap(dst[:m], x[tap:], at)
 			dst = dst[cols:]

@@ -52,9 +52,8 @@ func vectorMean[T number](c *Call, p *planes, windows *[3]window, counts [3][]ex
 	return true, k.job.compute(c, k.run)
 }
 
-// fillScales sets the scales of windows, and 0 between rows.
+// fillScales sets the scales of windows; nobody reads what becomes of the sums between rows.
 func (m *planeMeans) fillScales(counts [3][]extent) {
-	clear(m.scales)
 	for d, deep := range counts[0] {
 		for h, high := range counts[1] {
 			row := m.scales[d*m.planes.size()+h*m.planes.width:]
@@ -98,24 +97,23 @@ func (m *planeMeans) parts(lo, hi int) {
 		n, ch := i/p.out.channels, i%p.out.channels
 		spreadChannel(p, scratch, m.x[n*p.in.sn+ch*p.in.sc:])
 		for d := range p.out.size[0] {
-			for k := range p.taps() {
-				inputs[k] = at32(scratch, p.first(d)+p.tap(k))
+			if i == lo || p.out.size[0] > 1 { // else they lie where they lay for the channel before
+				p.see(inputs[:], scratch, d)
 			}
 			m.sums.Line(&t, p.line())
-			m.take(m.y[n*p.out.sn+ch*p.out.sc+d*p.out.step[0]:], sums, m.scales[d*p.size():])
+			m.scale(sums[:p.line()], m.scales[d*p.size():])
+			p.takeLine(m.y[n*p.out.sn+ch*p.out.sc+d*p.out.step[0]:], sums)
 		}
 	}
 }
 
-// take writes the sums of a frame, times their scales, to the rows of y.
-func (m *planeMeans) take(y, sums, scales []float32) {
-	n, width := m.planes.line(), m.planes.out.size[2]
-	if !kernel.MulF32(m.tier, sums[:n], sums[:n], scales[:n]) {
-		for i, s := range scales[:n] {
-			sums[i] *= s
-		}
+// scale multiplies the sums of a frame by their scales.
+func (m *planeMeans) scale(sums, scales []float32) {
+	scales = scales[:len(sums)]
+	if kernel.MulF32(m.tier, sums, sums, scales) {
+		return
 	}
-	for h := range m.planes.out.size[1] {
-		copy(y[h*m.planes.out.step[1]:][:width], sums[h*m.planes.width:])
+	for i, s := range scales {
+		sums[i] *= s
 	}
 }

@@ -260,9 +260,9 @@ func orderedOf[T any](c *Call, t *tensor.Tensor, want *tensor.Meta) ([]T, error)
 	return tmp, nil
 }
 
-// reorder is moveStrided by the threads of c, if elements have 4 bytes and are many.
+// reorder is moveStrided by the threads of c, if elements are as large as float32 and many.
 func reorder[T any](c *Call, dst, src []T, v strided) {
-	if unsafe.Sizeof(*new(T)) != wordOf32 || sharers(c, len(dst)) == 1 {
+	if unsafe.Sizeof(*new(T)) != f32Size || sharers(c, len(dst)) == 1 {
 		moveStrided(dst, src, &v)
 		return
 	}
@@ -270,15 +270,7 @@ func reorder[T any](c *Call, dst, src []T, v strided) {
 		c.mover = newKept[moved[uint32]]()
 	}
 	c.mover.job.layOut(v, c.Threads)
-	runMoved(c, c.mover, words(dst), words(src))
-}
-
-// wordOf32 is the size of the elements that threads reorder.
-const wordOf32 = 4
-
-// words are the elements of x, of 4 bytes each, as words.
-func words[T any](x []T) []uint32 {
-	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+	runMoved(c, c.mover, elementsAs[uint32](dst), elementsAs[uint32](src))
 }
 
 // copyOrdered copies src, which is in row-major order, to out in out's order.
