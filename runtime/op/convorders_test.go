@@ -131,6 +131,37 @@ func checkOrders(t *testing.T, cc *convCase) {
 	}
 }
 
+// TestCrowded looks at which images are read where they lie, and which are copied to panels.
+func TestCrowded(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		x, w   dims
+		copies bool
+	}{
+		{"large, many results", dims{1, 1024, 24, 24}, dims{96, 1024, 1, 1}, true},
+		{"large, few results", dims{1, 1024, 24, 24}, dims{24, 1024, 1, 1}, false},
+		{"small", dims{1, 1024, 22, 22}, dims{96, 1024, 1, 1}, false},
+		{"taps", dims{1, 1024, 24, 24}, dims{96, 1024, 3, 3}, false},
+	} {
+		one := dims{1, 1}
+		args := vals(wave(c.x...), wave(c.w...), nil, one, dims{0, 0}, one, false, dims{0, 0}, 1)
+		infer := Infer{Args: args, Out: make([]tensor.Meta, 1)}
+		if err := inferConvolution(&infer); err != nil {
+			t.Fatal(err)
+		}
+		for _, tier := range kernel.Tiers() {
+			j := rowsJob{convJob: convJob[float32]{conv: newConv(args, &args[convInput].Tensor.Meta, &infer.Out[0])}}
+			if j.tiling = tilingOf[float32](tier); j.micro == nil {
+				continue
+			}
+			j.planes = phasesOf(&j.conv)
+			if got := !j.scatters(); got != c.copies {
+				t.Errorf("%s, %v: copied is %v", c.name, tier, got)
+			}
+		}
+	}
+}
+
 // TestReorder holds moves by several threads against those by one.
 func TestReorder(t *testing.T) {
 	r := rand.New(rand.NewSource(3))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"slices"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -69,7 +70,8 @@ func BenchmarkMeanRows(b *testing.B) {
 	}
 }
 
-// TestMeansAgain holds means of images and volumes by several threads, and those of further calls, against the scalar tier's.
+// TestMeansAgain holds means of images and volumes by several threads, and those of further calls, the last of smaller images, against the
+// scalar tier's.
 func TestMeansAgain(t *testing.T) {
 	for _, c := range []struct {
 		kernel                     *Kernel
@@ -82,15 +84,10 @@ func TestMeansAgain(t *testing.T) {
 		{&AvgPool3dF32, dims{1, 12, 7, 20, 22}, dims{2, 2, 2}, dims{2, 2, 2}, dims{0, 1, 1}, true},
 	} {
 		x := finite(c.size...)
-		args := func() []any { return []any{x, c.windows, c.stride, c.pad, true, c.padded, nil} }
-		env := &Env{Temp: &Temp{}, Threads: 3, Parallel: shuffled(3)}
-		v := invokerOf(t, c.kernel, env, vals(args()...), Options{Tier: kernel.Best()}, 0)
-		v.Fixed = true
-		for round := range 3 {
-			for i := range elems[float32](x) {
-				elems[float32](x)[i] += float32(i % 7 * round)
-			}
-			want, err := callIn(kernel.Scalar, c.kernel, 1, false, args()...)
+		args := []any{x, c.windows, c.stride, c.pad, true, c.padded, nil}
+		check := func(v *Invoker) {
+			t.Helper()
+			want, err := callIn(kernel.Scalar, c.kernel, 1, false, args...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,15 +95,29 @@ func TestMeansAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := sameResults(want[0], v.Outs[0]); err != nil {
-				t.Errorf("%v, windows %v, call %d: %v", c.size, c.windows, round, err)
+				t.Errorf("%v, windows %v: %v", x.Sizes, c.windows, err)
 			}
 		}
+		env := &Env{Temp: &Temp{}, Threads: 3, Parallel: shuffled(3)}
+		v := invokerOf(t, c.kernel, env, vals(args...), Options{Tier: kernel.Best()}, 0)
+		v.Stable = true
+		for round := range 3 {
+			for i := range elems[float32](x) {
+				elems[float32](x)[i] += float32(i % 7 * round)
+			}
+			check(v)
+		}
 		env.Parallel = func(n, _ int, f func(lo, hi int)) { f(0, n/2); f(n/2, n) }
-		v = invokerOf(t, c.kernel, env, vals(args()...), Options{Tier: kernel.Best()}, 0)
-		v.Fixed = true
-		if n := testing.AllocsPerRun(5, func() { _ = v.Call() }); n != 0 {
+		halves := invokerOf(t, c.kernel, env, vals(args...), Options{Tier: kernel.Best()}, 0)
+		halves.Fixed = true
+		if n := testing.AllocsPerRun(5, func() { _ = halves.Call() }); n != 0 {
 			t.Errorf("%v, windows %v: %v allocations", c.size, c.windows, n)
 		}
+		check(halves)
+		smaller := slices.Clone(c.size)
+		smaller[len(smaller)-2] -= 3
+		*x = *finite(smaller...)
+		check(v)
 	}
 }
 

@@ -86,6 +86,24 @@ func TestTurned(t *testing.T) {
 	}
 }
 
+// TestTurnedMost looks at images of so many elements that they stay contiguous: 64 channels of 181x181 positions and as many results are turned, not
+// 64 of 182x182.
+func TestTurnedMost(t *testing.T) {
+	one := dims{1, 1}
+	for n, want := range map[tensor.Dim]bool{181: true, 182: false} {
+		args := vals(wave(1, 64, n, n), wave(64, 64, 3, 3), nil, one, one, one, false, dims{0, 0}, 1)
+		infer := Infer{Args: args, Out: make([]tensor.Meta, 1)}
+		if err := Convolution.Infer(&infer); err != nil {
+			t.Fatal(err)
+		}
+		for _, tier := range kernel.Tiers() {
+			if got := turned(&Convolution, args, infer.Out, tier) != nil; got != (want && kernel.GemmF32(tier) != nil) {
+				t.Errorf("%dx%d, %v: turned is %v", n, n, tier, got)
+			}
+		}
+	}
+}
+
 // TestTransposedTurned looks at which transposed convolutions with results in row-major order have the channels innermost meanwhile;
 // TestConvolution holds their results.
 func TestTransposedTurned(t *testing.T) {
