@@ -144,6 +144,11 @@ const flipped = -0x7f7f7f80
 // loadRest is Load for few elements.
 func (g *GemmS8) loadRest(dst []byte, x []int8) {
 	if g.Flips {
+		const word, flips = 8, 0x8080808080808080
+		for ; len(x) >= word; x, dst = x[word:], dst[word:] {
+			_ = dst[word-1]
+			*(*uint64)(unsafe.Pointer(&dst[0])) = *(*uint64)(unsafe.Pointer(&x[0])) ^ flips
+		}
 		for i, v := range x {
 			dst[i] = byte(v) ^ 0x80
 		}

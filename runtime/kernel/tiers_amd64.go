@@ -172,9 +172,9 @@ func squareSides(t Tier, size uintptr) []int {
 	switch {
 	case t == Scalar:
 		return nil
-	case size == 2:
-		return halvesAVX2
-	case size != 4:
+	case size < 4:
+		return sixteen
+	case size > 4:
 		return nil
 	case t == AVX2:
 		return wordsAVX2
@@ -195,13 +195,15 @@ func pixelsSide(t Tier, size uintptr) int {
 //go:noinline
 func runPixels(a *transposition) { transposePixelsAVX2(a) }
 
-var halvesAVX2, wordsAVX2, wordsAVX512 = []int{16}, []int{8}, []int{16, 8}
+var sixteen, wordsAVX2, wordsAVX512 = []int{16}, []int{8}, []int{16, 8}
 
 // runSquares transposes squares of this side; like Gemm.Run it has a frame of its own.
 //
 //go:noinline
 func runSquares(side int, size uintptr, a *transposition) {
 	switch {
+	case size == 1:
+		transposeBytesAVX2(a)
 	case size == 2:
 		transposeHalvesAVX2(a)
 	case side == 16:

@@ -120,6 +120,8 @@ func squareSides(t Tier, size uintptr) []int {
 	switch {
 	case t == Scalar:
 		return nil
+	case size == 1:
+		return bytesNEON
 	case size == 2:
 		return halvesNEON
 	case size == 4:
@@ -141,15 +143,18 @@ func pixelsSide(t Tier, size uintptr) int {
 //go:noinline
 func runPixels(a *transposition) { transposePixelsNEON(a) }
 
-var halvesNEON, wordsNEON = []int{8}, []int{4}
+var bytesNEON, halvesNEON, wordsNEON = []int{16}, []int{8}, []int{4}
 
 // runSquares transposes squares; like Gemm.Run it has a frame of its own.
 //
 //go:noinline
 func runSquares(_ int, size uintptr, a *transposition) {
-	if size == 2 {
+	switch size {
+	case 1:
+		transposeBytesNEON(a)
+	case 2:
 		transposeHalvesNEON(a)
-		return
+	default:
+		transposeNEON(a)
 	}
-	transposeNEON(a)
 }

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// transposition is a row of squares of elements of 4 or 2 bytes to transpose. Its layout is known to the generator.
+// transposition is a row of squares of elements of 4, 2 or 1 bytes to transpose. Its layout is known to the generator.
 type transposition struct {
 	src    unsafe.Pointer // one square beside the other
 	from   uintptr        // bytes from a row of src to the next

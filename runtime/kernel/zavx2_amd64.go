@@ -521,6 +521,9 @@ func transposeAVX2(a *transposition)
 func transposeHalvesAVX2(a *transposition)
 
 //go:noescape
+func transposeBytesAVX2(a *transposition)
+
+//go:noescape
 func transposePixelsAVX2(a *transposition)
 
 // gemmF32AVX2 computes t, which has this many rows.

@@ -551,6 +551,9 @@ func transposeNEON(a *transposition)
 func transposeHalvesNEON(a *transposition)
 
 //go:noescape
+func transposeBytesNEON(a *transposition)
+
+//go:noescape
 func transposePixelsNEON(a *transposition)
 
 // gemmF32NEON computes t, which has this many rows.

@@ -37,6 +37,7 @@ func main() {
 	}
 	for _, m := range []turner{avx2, arm} { // and avx512 has those of avx2
 		transposeHalves(m)
+		transposeBytes(m)
 		transposePixels(m)
 	}
 	for _, f := range []struct {

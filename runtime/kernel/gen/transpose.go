@@ -10,12 +10,17 @@ const (
 	squareIn    = args + 6 // and up to three after it
 )
 
-// turner is a machine that transposes squares of elements of 4 and 2 bytes, as many as a vector has in a row.
+// turner is a machine that transposes squares of elements of 4 and 2 bytes, as many as a vector has in a row, and of 16 bytes in a row.
 type turner interface {
 	machine
 	// turnWords and turnHalves transpose the square at from: put gets the registers that hold its rows, in order.
 	turnWords(from rows, put func(v vec))
 	turnHalves(from rows, put func(v vec))
+	// turnBytes transposes the square at src, whose rows are step bytes apart: put gets the registers that hold its rows, in order, and
+	// which 16 bytes of each. free and three after it may change.
+	turnBytes(src, step, free ptr, put func(v vec, quarter int))
+	// storeQuarter stores 16 bytes of v.
+	storeQuarter(p ptr, v vec, quarter int)
 	// pixels writes to out, one after another, the elements of 4 bytes that three rows have in the places of a vector.
 	pixels(from rows, out ptr)
 }
@@ -36,17 +41,26 @@ func transposePixels(m turner) {
 	m.end()
 }
 
-// transposeWords writes the transposition of squares of elements of 4 bytes, transposeHalves of those of 2.
-func transposeWords(m turner) { transposeSquares(m, "transpose", m.lanes(), m.turnWords) }
+// transposeWords writes the transposition of squares of elements of 4 bytes, transposeHalves of those of 2, transposeBytes of bytes.
+func transposeWords(m turner) { transposeRows(m, "transpose", m.lanes(), m.turnWords) }
 
-func transposeHalves(m turner) { transposeSquares(m, "transposeHalves", 2*m.lanes(), m.turnHalves) }
+func transposeHalves(m turner) { transposeRows(m, "transposeHalves", 2*m.lanes(), m.turnHalves) }
 
-// transposeSquares writes the transposition of squares along rows of the input, with so many rows each.
-func transposeSquares(m turner, name string, side int, turn func(from rows, put func(v vec))) {
-	m.begin(name+m.tier(), "transposition")
-	for i, p := range []ptr{squareSrc, squareFrom, squareOut, squareTo, squareCount} {
-		m.get(p, args, i*pointerSize)
-	}
+func transposeBytes(m turner) {
+	beginSquares(m, "transposeBytes")
+	m.label("square")
+	m.turnBytes(squareSrc, squareFrom, squareIn, func(v vec, quarter int) {
+		m.storeQuarter(squareOut, v, quarter)
+		m.addPtr(squareOut, squareTo)
+	})
+	m.add(squareSrc, 16)
+	m.more(squareCount, "square")
+	m.end()
+}
+
+// transposeRows writes the transposition of squares along rows of the input, with so many rows of a vector each.
+func transposeRows(m turner, name string, side int, turn func(from rows, put func(v vec))) {
+	beginSquares(m, name)
 	from := m.rows(squareSrc, squareFrom, side, squareIn)
 	m.label("square")
 	turn(from, func(v vec) {
@@ -56,6 +70,13 @@ func transposeSquares(m turner, name string, side int, turn func(from rows, put 
 	from.advance(m.lanes() * float32Size)
 	m.more(squareCount, "square")
 	m.end()
+}
+
+func beginSquares(m machine, name string) {
+	m.begin(name+m.tier(), "transposition")
+	for i, p := range []ptr{squareSrc, squareFrom, squareOut, squareTo, squareCount} {
+		m.get(p, args, i*pointerSize)
+	}
 }
 
 // turnWords takes four columns at a time: rows 0 to 3 go into the first quarters of registers, 4 to 7 into the second ones, and so
@@ -111,6 +132,39 @@ func (m *x86) turnHalves(from rows, put func(v vec)) {
 			put(9 + 2*i)
 		}
 	}
+}
+
+// turnBytes has rows 0 to 7 in the first halves of registers, 8 to 15 in the second ones. Bytes of two rows that are 4 apart come
+// side by side, then those of four rows that are 2 apart, then those of eight, of two columns; halves of one column meet in the end.
+func (m *x86) turnBytes(src, step, free ptr, put func(v vec, quarter int)) {
+	in := m.rows(src, step, 16, free).(*x86Rows)
+	for i := range 8 {
+		m.line("VMOVUPS %s, X%d", in.at(i, 0), i)
+		m.line("VINSERTF128 $1, %s, Y%d, Y%[2]d", in.at(i+8, 0), i)
+	}
+	unpack := func(x, y, low, high vec) {
+		m.line("VPUNPCKLBW %s, %s, %s", m.v(y), m.v(x), m.v(low))
+		m.line("VPUNPCKHBW %s, %s, %s", m.v(y), m.v(x), m.v(high))
+	}
+	for i := range vec(4) { // rows i and i+4, of the first eight columns and the others
+		unpack(i, i+4, 8+i, 12+i)
+	}
+	for i := range vec(4) { // rows i, i+2, i+4, i+6, of four columns
+		at, of := i/2*4+i%2, 8+i/2*4+i%2
+		unpack(of, of+2, at, at+2)
+	}
+	for i := range vec(4) {
+		unpack(2*i, 2*i+1, 8+2*i, 9+2*i)
+	}
+	for v := vec(8); v < 16; v++ {
+		m.line("VPERMQ $0xd8, %s, %[1]s", m.v(v)) // the quarters 0 2 1 3
+		put(v, 0)
+		put(v, 1)
+	}
+}
+
+func (m *x86) storeQuarter(p ptr, v vec, quarter int) {
+	m.line("VEXTRACTF128 $%d, %s, (%s)", quarter, m.v(v), m.p(p))
 }
 
 // pixels makes, in quarters, of x0 to x3, y0 to y3 and z0 to z3 first x0 x2 y0 y2, y1 y3 z1 z3 and z0 z2 x1 x3, and of these x0 y0 z0 x1,
@@ -173,6 +227,28 @@ func (m *neon) turnHalves(from rows, put func(v vec)) {
 		put(8 + i)
 	}
 }
+
+func (m *neon) turnBytes(src, step, free ptr, put func(v vec, quarter int)) {
+	m.set(free, src, 1)
+	for i := range vec(16) {
+		m.load(i, free, 0)
+		m.addPtr(free, step)
+	}
+	// Of n rows that are apart as far as there are pairs of them: even columns, and odd ones.
+	for step, arrangement := range []string{"B16", "H8", "S4", "D2"} {
+		in, out, apart := vec(step%2*16), vec((1-step%2)*16), vec(1)<<step
+		for i := range vec(16) {
+			if i&apart == 0 {
+				m.pairs(arrangement, in+i, in+i+apart, out+i, out+i+apart)
+			}
+		}
+	}
+	for v := range vec(16) {
+		put(v, 0)
+	}
+}
+
+func (m *neon) storeQuarter(p ptr, v vec, _ int) { m.store(p, 0, v) }
 
 func (m *neon) pixels(from rows, out ptr) {
 	for i := range 3 {

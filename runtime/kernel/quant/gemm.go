@@ -137,8 +137,9 @@ func (w *Weights) Load(dst []byte, x []int8, lda, m int) Left {
 		return Left{bytesOf(x), lda}
 	}
 	l := Left{dst, w.RowBytes()}
-	if lda == w.Depth && w.Depth%w.tiles.Group == 0 {
+	if lda == w.Depth { // what the last group of a row lacks is what the next row begins with
 		w.tiles.Load(dst, x[:m*lda])
+		l.stride = lda * w.elementBytes()
 		return l
 	}
 	for i := range m {
