@@ -138,7 +138,7 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 		},
 		"pool": func(stop *atomic.Bool) {
 			in := &x[0]
-			for p := (&Pool{Inputs: &in, Count: 1, Out: &o[0], Positions: n / 64, Step: 256, Next: 256, Mean: true}); !stop.Load(); {
+			for p := (&Pool{Inputs: &in, Count: 1, Out: &o[0], Positions: n / 64, Step: 256, Next: 256, Kind: PoolMean}); !stop.Load(); {
 				p.Run(tier, 64)
 			}
 		},

@@ -476,6 +476,12 @@ func poolLargestX1AVX2(a *Pool)
 func poolLargestX4AVX2(a *Pool)
 
 //go:noescape
+func poolLargestS8X1AVX2(a *Pool)
+
+//go:noescape
+func poolLargestS8X4AVX2(a *Pool)
+
+//go:noescape
 func winogradWeightsF32AVX2(a *winogradArgs)
 
 //go:noescape

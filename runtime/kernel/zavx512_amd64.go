@@ -584,6 +584,12 @@ func poolLargestX1AVX512(a *Pool)
 func poolLargestX4AVX512(a *Pool)
 
 //go:noescape
+func poolLargestS8X1AVX512(a *Pool)
+
+//go:noescape
+func poolLargestS8X4AVX512(a *Pool)
+
+//go:noescape
 func winogradWeightsF32AVX512(a *winogradArgs)
 
 //go:noescape

@@ -506,6 +506,12 @@ func poolLargestX1NEON(a *Pool)
 func poolLargestX4NEON(a *Pool)
 
 //go:noescape
+func poolLargestS8X1NEON(a *Pool)
+
+//go:noescape
+func poolLargestS8X4NEON(a *Pool)
+
+//go:noescape
 func winogradWeightsF32NEON(a *winogradArgs)
 
 //go:noescape

@@ -22540,6 +22540,122 @@ back:
 	BNE position
 	RET
 
+// func poolLargestS8X1NEON(a *Pool)
+TEXT ·poolLargestS8X1NEON(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 16(R0), R6
+	MOVD 40(R0), R7
+	MOVD 24(R0), R9
+	MOVD 32(R0), R10
+	MOVD 48(R0), R4
+	ADD R4, R6, R6
+	MOVD 64(R0), R5
+	ADD R5, R4, R4
+	ADD $72, R0, R26
+	VLD1R (R26), [V1.S4]
+position:
+	MOVD R6, R5
+	MOVD 56(R0), R8
+block:
+	MOVD 0(R0), R1
+	MOVD 8(R0), R2
+	MOVD 0(R1), R3
+	ADD R4, R3, R26
+	FMOVQ 0(R26), F0
+	ADD $-1, R2, R2
+	CBZ R2, made
+tap:
+	ADD $8, R1, R1
+	MOVD 0(R1), R3
+	ADD R4, R3, R26
+	FMOVQ 0(R26), F2
+	WORD $0x4e226400 // SMAX V0.4S, V0.4S, V2.4S
+	SUBS $1, R2, R2
+	BNE tap
+made:
+	FMOVQ F0, 0(R5)
+	ADD $16, R5, R5
+	ADD $16, R4, R4
+	SUBS $1, R8, R8
+	BNE block
+	MOVD 56(R0), R8
+back:
+	ADD $-16, R4, R4
+	SUBS $1, R8, R8
+	BNE back
+	ADD R9, R4, R4
+	ADD R10, R6, R6
+	SUBS $1, R7, R7
+	BNE position
+	RET
+
+// func poolLargestS8X4NEON(a *Pool)
+TEXT ·poolLargestS8X4NEON(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD 16(R0), R6
+	MOVD 40(R0), R7
+	MOVD 24(R0), R9
+	MOVD 32(R0), R10
+	MOVD 48(R0), R4
+	ADD R4, R6, R6
+	MOVD 64(R0), R5
+	ADD R5, R4, R4
+	ADD $72, R0, R26
+	VLD1R (R26), [V4.S4]
+position:
+	MOVD R6, R5
+	MOVD 56(R0), R8
+block:
+	MOVD 0(R0), R1
+	MOVD 8(R0), R2
+	MOVD 0(R1), R3
+	ADD R4, R3, R26
+	FMOVQ 0(R26), F0
+	ADD R4, R3, R26
+	FMOVQ 16(R26), F1
+	ADD R4, R3, R26
+	FMOVQ 32(R26), F2
+	ADD R4, R3, R26
+	FMOVQ 48(R26), F3
+	ADD $-1, R2, R2
+	CBZ R2, made
+tap:
+	ADD $8, R1, R1
+	MOVD 0(R1), R3
+	ADD R4, R3, R26
+	FMOVQ 0(R26), F5
+	WORD $0x4e256400 // SMAX V0.4S, V0.4S, V5.4S
+	ADD R4, R3, R26
+	FMOVQ 16(R26), F5
+	WORD $0x4e256421 // SMAX V1.4S, V1.4S, V5.4S
+	ADD R4, R3, R26
+	FMOVQ 32(R26), F5
+	WORD $0x4e256442 // SMAX V2.4S, V2.4S, V5.4S
+	ADD R4, R3, R26
+	FMOVQ 48(R26), F5
+	WORD $0x4e256463 // SMAX V3.4S, V3.4S, V5.4S
+	SUBS $1, R2, R2
+	BNE tap
+made:
+	FMOVQ F0, 0(R5)
+	FMOVQ F1, 16(R5)
+	FMOVQ F2, 32(R5)
+	FMOVQ F3, 48(R5)
+	ADD $64, R5, R5
+	ADD $64, R4, R4
+	SUBS $1, R8, R8
+	BNE block
+	MOVD 56(R0), R8
+back:
+	ADD $-64, R4, R4
+	SUBS $1, R8, R8
+	BNE back
+	ADD R9, R4, R4
+	ADD R10, R6, R6
+	SUBS $1, R7, R7
+	BNE position
+	RET
+
 // func winogradWeightsF32NEON(a *winogradArgs)
 TEXT ·winogradWeightsF32NEON(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0

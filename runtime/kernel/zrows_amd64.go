@@ -114,35 +114,49 @@ func (b *Blend) run(t Tier, vectors int) {
 // run computes positions by blocks of four vectors, or of one.
 //
 //go:noinline
-func (p *Pool) run(t Tier, mean, four bool) {
+func (p *Pool) run(t Tier, four bool) {
 	switch {
-	case mean && four:
+	case p.Kind == PoolMean && four:
 		switch t.float() {
 		case AVX512:
 			poolMeanX4AVX512(p)
 		case AVX2:
 			poolMeanX4AVX2(p)
 		}
-	case mean:
+	case p.Kind == PoolMean:
 		switch t.float() {
 		case AVX512:
 			poolMeanX1AVX512(p)
 		case AVX2:
 			poolMeanX1AVX2(p)
 		}
-	case four:
+	case p.Kind == PoolLargest && four:
 		switch t.float() {
 		case AVX512:
 			poolLargestX4AVX512(p)
 		case AVX2:
 			poolLargestX4AVX2(p)
 		}
-	default:
+	case p.Kind == PoolLargest:
 		switch t.float() {
 		case AVX512:
 			poolLargestX1AVX512(p)
 		case AVX2:
 			poolLargestX1AVX2(p)
+		}
+	case p.Kind == PoolLargestS8 && four:
+		switch t.float() {
+		case AVX512:
+			poolLargestS8X4AVX512(p)
+		case AVX2:
+			poolLargestS8X4AVX2(p)
+		}
+	case p.Kind == PoolLargestS8:
+		switch t.float() {
+		case AVX512:
+			poolLargestS8X1AVX512(p)
+		case AVX2:
+			poolLargestS8X1AVX2(p)
 		}
 	}
 }

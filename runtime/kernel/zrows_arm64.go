@@ -94,27 +94,37 @@ func (b *Blend) run(t Tier, vectors int) {
 // run computes positions by blocks of four vectors, or of one.
 //
 //go:noinline
-func (p *Pool) run(t Tier, mean, four bool) {
+func (p *Pool) run(t Tier, four bool) {
 	switch {
-	case mean && four:
+	case p.Kind == PoolMean && four:
 		switch t.float() {
 		case NEON:
 			poolMeanX4NEON(p)
 		}
-	case mean:
+	case p.Kind == PoolMean:
 		switch t.float() {
 		case NEON:
 			poolMeanX1NEON(p)
 		}
-	case four:
+	case p.Kind == PoolLargest && four:
 		switch t.float() {
 		case NEON:
 			poolLargestX4NEON(p)
 		}
-	default:
+	case p.Kind == PoolLargest:
 		switch t.float() {
 		case NEON:
 			poolLargestX1NEON(p)
+		}
+	case p.Kind == PoolLargestS8 && four:
+		switch t.float() {
+		case NEON:
+			poolLargestS8X4NEON(p)
+		}
+	case p.Kind == PoolLargestS8:
+		switch t.float() {
+		case NEON:
+			poolLargestS8X1NEON(p)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (b *Blend) run(t Tier, vectors int) {
 // run computes positions by blocks of four vectors, or of one.
 //
 //go:noinline
-func (p *Pool) run(t Tier, mean, four bool) {
+func (p *Pool) run(t Tier, four bool) {
 }
 
 // runWeights transforms weights.

@@ -94,27 +94,37 @@ func (b *Blend) run(t Tier, vectors int) {
 // run computes positions by blocks of four vectors, or of one.
 //
 //go:noinline
-func (p *Pool) run(t Tier, mean, four bool) {
+func (p *Pool) run(t Tier, four bool) {
 	switch {
-	case mean && four:
+	case p.Kind == PoolMean && four:
 		switch t.float() {
 		case WASM:
 			poolMeanX4WASM(p)
 		}
-	case mean:
+	case p.Kind == PoolMean:
 		switch t.float() {
 		case WASM:
 			poolMeanX1WASM(p)
 		}
-	case four:
+	case p.Kind == PoolLargest && four:
 		switch t.float() {
 		case WASM:
 			poolLargestX4WASM(p)
 		}
-	default:
+	case p.Kind == PoolLargest:
 		switch t.float() {
 		case WASM:
 			poolLargestX1WASM(p)
+		}
+	case p.Kind == PoolLargestS8 && four:
+		switch t.float() {
+		case WASM:
+			poolLargestS8X4WASM(p)
+		}
+	case p.Kind == PoolLargestS8:
+		switch t.float() {
+		case WASM:
+			poolLargestS8X1WASM(p)
 		}
 	}
 }

@@ -768,6 +768,18 @@ func poolLargestX4WASMImport(a unsafe.Pointer)
 
 func poolLargestX4WASM(a *Pool) { poolLargestX4WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte poolLargestS8X1WASM
+//go:noescape
+func poolLargestS8X1WASMImport(a unsafe.Pointer)
+
+func poolLargestS8X1WASM(a *Pool) { poolLargestS8X1WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte poolLargestS8X4WASM
+//go:noescape
+func poolLargestS8X4WASMImport(a unsafe.Pointer)
+
+func poolLargestS8X4WASM(a *Pool) { poolLargestS8X4WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte winogradWeightsF32WASM
 //go:noescape
 func winogradWeightsF32WASMImport(a unsafe.Pointer)

@@ -55,7 +55,7 @@ func (j *innerPool[T]) fits() bool {
 		}
 		most *= n
 	}
-	return most <= maxTaps && kernel.HasPool(j.tier, most, j.c)
+	return most <= maxTaps && kernel.PoolMean.Has(j.tier, most, j.c)
 }
 
 // compute computes all images, and keeps the windows for calls with the same sizes.
@@ -133,7 +133,10 @@ func (j *innerPool[T]) alike(count int, e *elements, x []T, to int, b *box, w in
 	for n < len(all) && all[n].length() == all[0].length() && all[n].low-all[n-1].low == step && (count == 0 || j.counts[2][w+n].length() == j.counts[2][w].length()) {
 		n++
 	}
-	p := kernel.Pool{Inputs: &e.at[0], Count: uintptr(j.list(e, x, b)), Out: at32(j.o, to), Mean: count > 0, Scale: 1 / float32(max(1, count))}
+	p := kernel.Pool{Inputs: &e.at[0], Count: uintptr(j.list(e, x, b)), Out: at32(j.o, to), Kind: kernel.PoolMean, Scale: 1 / float32(max(1, count))}
+	if count == 0 {
+		p.Kind = kernel.PoolLargest
+	}
 	p.Step, p.Next, p.Positions = uintptr(step*j.in[4]*f32Size), uintptr(j.out[4]*f32Size), uintptr(n)
 	p.Run(j.tier, j.c)
 	return n

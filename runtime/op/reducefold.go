@@ -164,7 +164,7 @@ func (j *foldJob[T, A]) foldLines(r *reducer[T], worker, piece int) {
 }
 
 // sums reports whether a kernel adds lines of n elements.
-func (j *foldJob[T, A]) sums(n int) bool { return kernel.HasPool(j.tier.Narrow(n), sumsMost, n) }
+func (j *foldJob[T, A]) sums(n int) bool { return kernel.PoolMean.Has(j.tier.Narrow(n), sumsMost, n) }
 
 // sumLines adds lines of x to acc, some at a time, whose sums go to part, and gives how many of the rows are left. How many elements a
 // line has, which depends on threads, changes no sum.
@@ -193,7 +193,7 @@ func (j *foldJob[T, A]) sumGroup(part, x []float32, l *lineWalk, n int) {
 		}
 	}
 	if wide {
-		p := kernel.Pool{Inputs: &at[0], Count: uintptr(n), Out: &part[0], Positions: 1, Scale: 1, Mean: true}
+		p := kernel.Pool{Inputs: &at[0], Count: uintptr(n), Out: &part[0], Positions: 1, Scale: 1, Kind: kernel.PoolMean}
 		p.Run(j.tier.Narrow(len(part)), len(part))
 	}
 }

@@ -71,3 +71,34 @@ func TestQuantizedPointwise(t *testing.T) {
 		t.Errorf("got % x, want % x", outs[0].Tensor.Data[:4], want)
 	}
 }
+
+// TestQuantizedMaxPool: the largest of integers stay integers where result and input have the same parameters, and get the result's where not.
+func TestQuantizedMaxPool(t *testing.T) {
+	params := func(scale float32) blob.Quant { return blob.Quant{Kind: blob.PerTensor, Scale: scale, ZeroPoint: 1} }
+	for _, c := range []struct {
+		name  string
+		scale float32
+		high  float32
+		want  []byte
+	}{
+		{"same parameters", 0.5, 0, []byte{9, 0xf0}},
+		{"bounded", 0.5, 3, []byte{7, 0xf0}}, // 3/0.5+1
+		{"another scale", 0.25, 0, []byte{17, 0xdf}},
+	} {
+		g := convertGraph(blob.Value{Type: blob.QInt8, Quant: params(0.5)}, blob.Value{Type: blob.QInt8, Quant: params(c.scale)}, 0)
+		g.Values[0].Dims, g.Values[1].Dims = []uint32{1, 2, 2, 1}, []uint32{1, 1, 2, 1}
+		g.Nodes[0] = conv(blob.MaxPooling2d, 0, 0, 0, 0, 2, 1, 1, 1, 1, 1)
+		g.Nodes[0].Inputs, g.Nodes[0].Outputs = []uint32{0}, []uint32{1}
+		if c.high != 0 {
+			g.Nodes[0] = bounded(g.Nodes[0], -100, c.high)
+		}
+		in := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Char, Sizes: []tensor.Dim{1, 2, 2, 1}}, Data: []byte{1, 0xe0, 9, 0xf0}}
+		outs, err := run(t, programOf(t, g, nil), executor.LoadOptions{}, in)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if got := outs[0].Tensor.Data[:2]; !bytes.Equal(got, c.want) {
+			t.Errorf("%s: got % x, want % x", c.name, got, c.want)
+		}
+	}
+}

@@ -461,12 +461,25 @@ func regroup(w []float32, k *blob.Conv, taps int) []float32 {
 }
 
 func lowerMaxPool(c *compiler, n *blob.Node) {
+	if in, out := c.values[n.Inputs[0]], c.values[n.Outputs[0]]; in != nil && !n.Bounded && sameIntegers(in.Value, out.Value) {
+		if c.rank4(in.slot) {
+			c.own(maxPoolS8(n.Pool()), out.slot, in.slot)
+		}
+		return
+	}
 	c.inFloat(n, func(out int, in []int) {
 		if !c.rank4(in[0]) {
 			return
 		}
 		c.own(maxPool(n.Pool()), out, in[0])
 	})
+}
+
+// sameIntegers reports whether both values are of int8 with the same scale and zero point, in whose place the integers can be compared.
+func sameIntegers(a, b *blob.Value) bool {
+	x, y := &a.Quant, &b.Quant
+	return a.Type == blob.QInt8 && b.Type == blob.QInt8 && a.Constant == 0 && x.Kind == blob.PerTensor && y.Kind == blob.PerTensor &&
+		x.Scale == y.Scale && x.ZeroPoint == y.ZeroPoint
 }
 
 func lowerAvgPool(c *compiler, n *blob.Node) {

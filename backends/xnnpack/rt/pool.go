@@ -2,6 +2,7 @@ package rt
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/runtime/backend"
@@ -13,22 +14,31 @@ import (
 
 // pool is a pooling of images in NHWC, row by row: whole windows where there is a kernel for them, else the rows of a window
 // first, then its columns.
-type pool struct {
+type pool[T float32 | int8] struct {
 	blob.Pool
 	tier        kernel.Tier
-	combine     func(t kernel.Tier, o, x, y []float32)
-	padding     float32
-	mean        bool
-	x, o        []float32 // an image
+	kind        kernel.PoolKind
+	combine     func(t kernel.Tier, o, x, y []T)
+	scale       func(t kernel.Tier, o []T, by float32) // for means
+	padding     T
+	x, o        []T // an image
 	h, w, c     int
 	outH, outW  int
-	line, other []float32 // a row with its padding: what the rows of the window combine to, and some columns of it
+	line, other []T // a row with its padding: what the rows of the window combine to, and some columns of it
 }
 
 // maxPool gives the largest element of each window; padding counts as -Inf.
 func maxPool(p blob.Pool) func(*ownCall) error {
 	return func(c *ownCall) error {
-		j := pool{Pool: p, tier: c.tier, combine: largest, padding: float32(math.Inf(-1))}
+		j := pool[float32]{Pool: p, tier: c.tier, kind: kernel.PoolLargest, combine: largest, padding: float32(math.Inf(-1))}
+		return j.run(c, false)
+	}
+}
+
+// maxPoolS8 is maxPool of integers, which stay what they are.
+func maxPoolS8(p blob.Pool) func(*ownCall) error {
+	return func(c *ownCall) error {
+		j := pool[int8]{Pool: p, tier: c.tier, kind: kernel.PoolLargestS8, combine: largestS8, padding: math.MinInt8}
 		return j.run(c, false)
 	}
 }
@@ -36,7 +46,7 @@ func maxPool(p blob.Pool) func(*ownCall) error {
 // avgPool gives the mean of each window's elements; padding does not count.
 func avgPool(p blob.Pool) func(*ownCall) error {
 	return func(c *ownCall) error {
-		j := pool{Pool: p, tier: c.tier, combine: sum, mean: true}
+		j := pool[float32]{Pool: p, tier: c.tier, kind: kernel.PoolMean, combine: sum, scale: scale}
 		return j.run(c, false)
 	}
 }
@@ -45,14 +55,14 @@ func avgPool(p blob.Pool) func(*ownCall) error {
 func globalAvgPool(keep bool) func(*ownCall) error {
 	return func(c *ownCall) error {
 		size := c.args[0].Sizes
-		j := pool{tier: c.tier, combine: sum, mean: true}
+		j := pool[float32]{tier: c.tier, kind: kernel.PoolMean, combine: sum, scale: scale}
 		j.Pool = blob.Pool{Height: int(size[1]), Width: int(size[2]), StrideHeight: 1, StrideWidth: 1, DilationHeight: 1, DilationWidth: 1}
 		return j.run(c, !keep)
 	}
 }
 
 // run pools all images. With flat, results of one element by one have rank 2.
-func (j *pool) run(c *ownCall, flat bool) error {
+func (j *pool[T]) run(c *ownCall, flat bool) error {
 	in, out := c.args[0], c.outs[0]
 	j.h, j.w, j.c = int(in.Sizes[1]), int(in.Sizes[2]), int(in.Sizes[3])
 	j.outH = windows(j.h+j.Top+j.Bottom, j.Height, j.StrideHeight, j.DilationHeight)
@@ -68,15 +78,15 @@ func (j *pool) run(c *ownCall, flat bool) error {
 		return err
 	}
 	size := (j.w + j.Left + j.Right) * j.c
-	space, err := c.alloc(8 * size)
+	space, err := c.alloc(2 * size * int(unsafe.Sizeof(j.padding)))
 	if err != nil {
 		return err
 	}
-	both := sliceOf[float32](space, 2*size)
+	both := sliceOf[T](space, 2*size)
 	j.line, j.other = both[:size], both[size:]
 	quant.Fill(j.line[:j.Left*j.c], j.padding)
 	quant.Fill(j.line[size-j.Right*j.c:], j.padding)
-	x, o := sliceOf[float32](in.Data, in.Numel()), sliceOf[float32](out.Data, out.Numel())
+	x, o := sliceOf[T](in.Data, in.Numel()), sliceOf[T](out.Data, out.Numel())
 	for n := range int(in.Sizes[0]) {
 		j.x, j.o = x[n*j.h*j.w*j.c:], o[n*j.outH*j.outW*j.c:]
 		for row := range j.outH {
@@ -109,10 +119,10 @@ func inside(i, n, size, stride, dilation, before int) (first, count int) {
 }
 
 // rows combines the rows of the windows in a row of results, and says how many there are.
-func (j *pool) rows(row int) int {
+func (j *pool[T]) rows(row int) int {
 	first, count := inside(row, j.h, j.Height, j.StrideHeight, j.DilationHeight, j.Top)
 	inner := j.line[j.Left*j.c:][:j.w*j.c]
-	at := func(k int) []float32 { return j.x[(first+k*j.DilationHeight)*len(inner):][:len(inner)] }
+	at := func(k int) []T { return j.x[(first+k*j.DilationHeight)*len(inner):][:len(inner)] }
 	switch {
 	case count < 1:
 		quant.Fill(inner, j.padding)
@@ -129,20 +139,20 @@ func (j *pool) rows(row int) int {
 }
 
 // columns computes a row of results from a row that combines rows of the windows.
-func (j *pool) columns(o []float32, rows int) {
+func (j *pool[T]) columns(o []T, rows int) {
 	if j.StrideWidth > 1 && j.Width > 1 && j.c >= alone {
 		j.apart(o)
 	} else {
 		j.together(o)
 	}
 	switch {
-	case !j.mean:
+	case j.scale == nil:
 	case j.Left == 0 && j.Right == 0:
-		scale(j.tier, o, 1/float32(rows*j.Width))
+		j.scale(j.tier, o, 1/float32(rows*j.Width))
 	default:
 		for i := range j.outW {
 			_, count := inside(i, j.w, j.Width, j.StrideWidth, j.DilationWidth, j.Left)
-			scale(j.tier, o[i*j.c:(i+1)*j.c], 1/float32(rows*count))
+			j.scale(j.tier, o[i*j.c:(i+1)*j.c], 1/float32(rows*count))
 		}
 	}
 }
@@ -151,7 +161,7 @@ func (j *pool) columns(o []float32, rows int) {
 const alone = 16
 
 // apart combines the columns of each window.
-func (j *pool) apart(o []float32) {
+func (j *pool[T]) apart(o []T) {
 	next := j.DilationWidth * j.c
 	for i := range j.outW {
 		part, x := o[i*j.c:(i+1)*j.c], j.line[i*j.StrideWidth*j.c:]
@@ -163,7 +173,7 @@ func (j *pool) apart(o []float32) {
 }
 
 // together combines the columns of the windows at all elements, and takes those of the results.
-func (j *pool) together(o []float32) {
+func (j *pool[T]) together(o []T) {
 	all := j.line
 	span := len(j.line) - (j.Width-1)*j.DilationWidth*j.c // where the windows begin
 	for k := 1; k < j.Width; k++ {
@@ -182,6 +192,24 @@ func largest(t kernel.Tier, o, x, y []float32) {
 	}
 	for i, v := range y {
 		o[i] = max(x[i], v)
+	}
+}
+
+// largestS8 sets each element of o to the larger of those of x and y.
+func largestS8(t kernel.Tier, o, x, y []int8) {
+	const most = 1 << 12
+	for len(o) > 0 {
+		n := min(len(o), most)
+		lines := [2]*int8{&x[0], &y[0]}
+		if t := kernel.PoolLargestS8.Tier(t, n); kernel.PoolLargestS8.Has(t, len(lines), n) {
+			p := kernel.Pool{Inputs: floatPointers(lines[:]), Count: uintptr(len(lines)), Out: floatPointer(&o[0]), Positions: 1, Kind: kernel.PoolLargestS8}
+			p.Run(t, n)
+		} else {
+			for i, v := range y[:n] {
+				o[i] = max(x[i], v)
+			}
+		}
+		o, x, y = o[n:], x[n:], y[n:]
 	}
 }
 

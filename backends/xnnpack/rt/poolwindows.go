@@ -11,8 +11,8 @@ const windowMost = 64
 
 // whole computes a row of results by a kernel that combines all elements of a window, and reports whether there is one: for few
 // channels there is none, nor where a window lies beside the image.
-func (j *pool) whole(o []float32, row int) bool {
-	if taps := j.Height * j.Width; taps > windowMost || !kernel.HasPool(j.tier.Narrow(j.c), taps, j.c) {
+func (j *pool[T]) whole(o []T, row int) bool {
+	if taps := j.Height * j.Width; taps > windowMost || !j.kind.Has(j.kind.Tier(j.tier, j.c), taps, j.c) {
 		return false
 	}
 	top, rows := inside(row, j.h, j.Height, j.StrideHeight, j.DilationHeight, j.Top)
@@ -30,15 +30,20 @@ func (j *pool) whole(o []float32, row int) bool {
 }
 
 // windows computes windows beside each other with these rows and columns, the first one with its first element at x.
-func (j *pool) windows(o, x []float32, rows, columns int) {
-	var inputs [windowMost]*float32
+func (j *pool[T]) windows(o, x []T, rows, columns int) {
+	var inputs [windowMost]*T
 	for r := range rows {
 		for k := range columns {
 			inputs[r*columns+k] = &x[(r*j.DilationHeight*j.w+k*j.DilationWidth)*j.c]
 		}
 	}
-	const size = unsafe.Sizeof(x[0])
-	p := kernel.Pool{Inputs: &inputs[0], Count: uintptr(rows * columns), Out: &o[0], Step: uintptr(j.StrideWidth*j.c) * size,
-		Next: uintptr(j.c) * size, Positions: uintptr(len(o) / j.c), Scale: 1 / float32(rows*columns), Mean: j.mean}
-	p.Run(j.tier.Narrow(j.c), j.c)
+	size := unsafe.Sizeof(*new(T))
+	p := kernel.Pool{Inputs: floatPointers(inputs[:]), Count: uintptr(rows * columns), Out: floatPointer(&o[0]), Step: uintptr(j.StrideWidth*j.c) * size,
+		Next: uintptr(j.c) * size, Positions: uintptr(len(o) / j.c), Scale: 1 / float32(rows*columns), Kind: j.kind}
+	p.Run(j.kind.Tier(j.tier, j.c), j.c)
 }
+
+// floatPointer and floatPointers are how a kernel.Pool takes elements of any kind.
+func floatPointer[T float32 | int8](p *T) *float32 { return (*float32)(unsafe.Pointer(p)) }
+
+func floatPointers[T float32 | int8](p []*T) **float32 { return (**float32)(unsafe.Pointer(&p[0])) }

@@ -163,6 +163,8 @@ func (m *x86) largerNaN(to, x, y, t vec) {
 	m.line("VORPS %s, %s, %[2]s", m.v(t), m.v(to))
 }
 
+func (m *x86) largerBytes(to, x, y vec) { m.line("VPMAXSB %s, %s, %s", m.v(y), m.v(x), m.v(to)) }
+
 // swapLanes: parts of 128 bits swap by one instruction, lanes of them by another.
 func (m *x86) swapLanes(to, from vec, n int) {
 	switch {

@@ -155,6 +155,9 @@ func (m *neon) swapLanes(to, from vec, n int) {
 
 func (m *neon) largerNaN(to, x, y, _ vec) { m.larger(to, x, y) }
 
+// largerBytes: SMAX of 16 bytes, which Go's assembler has no name for.
+func (m *neon) largerBytes(to, x, y vec) { m.word("SMAX", 0x4e206400, to, x, y) }
+
 // clamp: FMAX and FMIN of four float32, which Go's assembler has no names for.
 func (m *neon) clamp(acc, lo, hi vec) {
 	m.word("FMAX", 0x4e20f400, acc, acc, lo)

@@ -85,6 +85,8 @@ type machine interface {
 	// then, and changes t.
 	larger(to, x, y vec)
 	largerNaN(to, x, y, t vec)
+	// largerBytes is of int8.
+	largerBytes(to, x, y vec)
 	// swapLanes gives lane i of to what lane i^n of from has, n a power of 2 below lanes; they are different registers.
 	swapLanes(to, from vec, n int)
 	// clamp gives acc at least lo and at most hi; NaN stays.

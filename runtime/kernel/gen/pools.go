@@ -34,7 +34,7 @@ const (
 )
 
 // poolKinds are what a pool makes of the elements of a window.
-var poolKinds = []string{"Mean", "Largest"}
+var poolKinds = []string{"Mean", "Largest", "LargestS8"}
 
 // poolWidths are how many vectors are computed side by side.
 var poolWidths = []int{1, 4}
@@ -101,10 +101,13 @@ func (p *pools) block() {
 	p.get(poolLine, poolInputs, 0)
 	for j := range p.nv {
 		p.loadAt(p.input(), poolLine, poolBase, j*p.width())
-		if p.kind == "Mean" {
+		switch p.kind {
+		case "Mean":
 			p.arith('+', vec(j), vec(j), p.input())
-		} else {
+		case "Largest":
 			p.largerNaN(vec(j), vec(j), p.input(), p.temp())
+		default:
+			p.largerBytes(vec(j), vec(j), p.input())
 		}
 	}
 	p.more(poolLeft, "tap")
@@ -121,16 +124,14 @@ func (p *pools) block() {
 
 // poolsGo adds the function that calls the pools of an architecture.
 func poolsGo(b *bytes.Buffer, arch string) {
-	b.WriteString("\n// run computes positions by blocks of four vectors, or of one.\n//\n//go:noinline\nfunc (p *Pool) run(t Tier, mean, four bool) {\n")
+	b.WriteString("\n// run computes positions by blocks of four vectors, or of one.\n//\n//go:noinline\nfunc (p *Pool) run(t Tier, four bool) {\n")
 	if arch != "" {
 		b.WriteString("switch {\n")
-		for _, c := range []struct{ cond, name string }{{"mean && four", "poolMeanX4"}, {"mean", "poolMeanX1"}, {"four", "poolLargestX4"}, {"true", "poolLargestX1"}} {
-			if c.cond == "true" {
-				b.WriteString("default:\n")
-			} else {
-				fmt.Fprintf(b, "case %s:\n", c.cond)
-			}
-			callTier(b, arch, c.name, "p")
+		for _, kind := range poolKinds {
+			fmt.Fprintf(b, "case p.Kind == Pool%s && four:\n", kind)
+			callTier(b, arch, "pool"+kind+"X4", "p")
+			fmt.Fprintf(b, "case p.Kind == Pool%s:\n", kind)
+			callTier(b, arch, "pool"+kind+"X1", "p")
 		}
 		b.WriteString("}\n")
 	}

@@ -72,6 +72,7 @@ const (
 	vecWiden16     = 0xa7
 	vecWidenU16    = 0xa9
 	vecAddInts     = 0xae
+	vecMaxBytes    = 0x78
 	vecMulInts     = 0xb5
 	vecDot         = 0xba
 	vecAdd         = 0xe4
@@ -258,6 +259,8 @@ func (m *wasm) swapLanes(to, from vec, n int) {
 }
 
 func (m *wasm) largerNaN(to, x, y, _ vec) { m.two(vecMax, to, x, y) }
+
+func (m *wasm) largerBytes(to, x, y vec) { m.two(vecMaxBytes, to, x, y) }
 
 func (m *wasm) bitwise(op byte, to, x, y vec) {
 	m.two(map[byte]uint64{'&': 0x4e, '|': 0x50, '^': 0x51, '\\': 0x4f}[op], to, x, y)
