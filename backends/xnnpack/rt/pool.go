@@ -140,7 +140,7 @@ func (j *pool[T]) rows(row int) int {
 
 // columns computes a row of results from a row that combines rows of the windows.
 func (j *pool[T]) columns(o []T, rows int) {
-	if j.StrideWidth > 1 && j.Width > 1 && j.c >= alone {
+	if j.StrideWidth > 1 && j.Width > 1 && j.c*int(unsafe.Sizeof(j.padding)) >= alone {
 		j.apart(o)
 	} else {
 		j.together(o)
@@ -157,8 +157,8 @@ func (j *pool[T]) columns(o []T, rows int) {
 	}
 }
 
-// alone is from how many channels on the columns of one window are combined alone.
-const alone = 16
+// alone is from how many bytes of channels on the columns of one window are combined alone.
+const alone = 64
 
 // apart combines the columns of each window.
 func (j *pool[T]) apart(o []T) {
