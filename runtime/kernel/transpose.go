@@ -35,9 +35,9 @@ func Transpose[T any](dst, src []T, n, m, to, from int) {
 func transposeBy[T any](sides []int, dst, src []T, n, m, to, from int) {
 	for i := 0; i < n; i += transposeBlock {
 		k, j := min(transposeBlock, n-i), 0
-		for _, side := range sides {
+		for at, side := range sides {
 			for ; k >= side && j+side <= m; j += side {
-				transposeSquares(side, dst[i*to+j:], src[j*from+i:], k, to, from)
+				transposeSquares(sides[at:], dst[i*to+j:], src[j*from+i:], k, to, from)
 			}
 		}
 		for ; j+8 <= m; j += 8 {
@@ -56,12 +56,19 @@ func transposeBy[T any](sides []int, dst, src []T, n, m, to, from int) {
 	}
 }
 
-// transposeSquares transposes n columns of side rows: squares, and what is left one by one.
-func transposeSquares[T any](side int, dst, src []T, n, to, from int) {
+// transposeSquares transposes n columns of as many rows as the first side: squares of it, then smaller ones, and what is left one by one.
+func transposeSquares[T any](sides []int, dst, src []T, n, to, from int) {
+	side := sides[0]
 	whole := n / side * side
 	_, _ = dst[(n-1)*to+side-1], src[(side-1)*from+n-1]
 	size := unsafe.Sizeof(*new(T))
 	runSquares(side, size, &transposition{unsafe.Pointer(&src[0]), uintptr(from) * size, unsafe.Pointer(&dst[0]), uintptr(to) * size, uintptr(n / side)})
+	if len(sides) > 1 && n-whole >= sides[1] {
+		for j := 0; j < side; j += sides[1] {
+			transposeSquares(sides[1:], dst[whole*to+j:], src[j*from+whole:], n-whole, to, from)
+		}
+		return
+	}
 	for i := whole; i < n; i++ {
 		o := dst[i*to:][:side]
 		for j := range o {

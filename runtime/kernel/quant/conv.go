@@ -153,20 +153,18 @@ func spread(dst, src []byte, s spreading) {
 
 // spreadBy copies pieces a W at a time; the last W of a piece is at last, and may overlap the one before.
 func spreadBy[W [1]byte | [4]byte | [8]byte | [16]byte](dst, src []byte, s spreading, last int) {
-	d, from := 0, 0
-	for range s.count {
-		for j := 0; j < last; j += len(*new(W)) {
-			move[W](dst[d+j:], src[from+j:])
-		}
-		move[W](dst[d+last:], src[from+last:])
-		d, from = d+s.stride, from+s.step
+	if s.count == 0 {
+		return
 	}
-}
-
-// move copies a W.
-func move[W [1]byte | [4]byte | [8]byte | [16]byte](dst, src []byte) {
-	_, _ = dst[len(*new(W))-1], src[len(*new(W))-1]
-	*(*W)(unsafe.Pointer(unsafe.SliceData(dst))) = *(*W)(unsafe.Pointer(unsafe.SliceData(src)))
+	word := len(*new(W))
+	end := last + word
+	to, from := unsafe.Pointer(&dst[:(s.count-1)*s.stride+end][0]), unsafe.Pointer(&src[:(s.count-1)*s.step+end][0])
+	for d, x := 0, 0; s.count > 0; s.count, d, x = s.count-1, d+s.stride, x+s.step {
+		for j := 0; j < last; j += word {
+			*(*W)(unsafe.Add(to, d+j)) = *(*W)(unsafe.Add(from, x+j))
+		}
+		*(*W)(unsafe.Add(to, d+last)) = *(*W)(unsafe.Add(from, x+last))
+	}
 }
 
 // line writes what the kernel sees of line y of the image from column col on to all of dst.
