@@ -22,7 +22,8 @@ const (
 //	scale = weight / √(var + eps)
 //	norm(conv(x, w, b)) = conv(x, w·scale, (b - mean)·scale + bias)
 //
-// The new weight and bias are nodes over constants, which fold-constants evaluates.
+// The new weight and bias are nodes over constants, which fold-constants evaluates. Those of half types are computed in float32 and
+// rounded once.
 func fuseBatchNorm(c *Context, m *exir.Method) error {
 	f := normFuser{usageOf(c.Program, m)}
 	return m.Graph.Walk(f.fuse)
@@ -99,7 +100,7 @@ func (f *normFuser) match(n *exir.Node) *exir.Node {
 		return nil
 	}
 	dtype := conv.Outs[0].Spec.DType
-	if !floating(dtype) || f.users[conv.Args[convWeight].Value] != 1 ||
+	if !floating(dtype) && !half(dtype) || f.users[conv.Args[convWeight].Value] != 1 ||
 		!f.constants(dtype, conv.Args[convWeight:convBias+1]) || !f.constants(dtype, n.Args[normWeight:normVar+1]) {
 		return nil
 	}
@@ -107,6 +108,24 @@ func (f *normFuser) match(n *exir.Node) *exir.Node {
 }
 
 func floating(t tensor.ScalarType) bool { return t == tensor.Float || t == tensor.Double }
+
+func half(t tensor.ScalarType) bool { return t == tensor.Half || t == tensor.BFloat16 }
+
+// cast is v in another type.
+func cast(b *exir.Builder, v *exir.Value, t tensor.ScalarType) *exir.Value {
+	if v.Spec.DType == t {
+		return v
+	}
+	return b.Op("dim_order_ops::_to_dim_order_copy", v, exir.KW{Name: "dtype", Arg: t})
+}
+
+// wide is v in float32 if it is of a half type.
+func wide(b *exir.Builder, v *exir.Value) *exir.Value {
+	if half(v.Spec.DType) {
+		return cast(b, v, tensor.Float)
+	}
+	return v
+}
 
 // constants reports whether the tensors of args are constants of this type.
 func (f *usage) constants(dtype tensor.ScalarType, args []exir.Arg) bool {
@@ -123,8 +142,9 @@ func fusedArgs(b *exir.Builder, conv, norm *exir.Node) (weight, bias exir.Arg) {
 	if conv.Args[convTransposed].Int != 0 {
 		dim = 1
 	}
-	weight = exir.ToArg(b.Op("aten::mul.Tensor", w, alongChannels(b, scale, w.Spec.Rank(), dim)))
-	return weight, exir.ToArg(normShift(b, norm, scale, conv.Args[convBias].Value))
+	scaled := b.Op("aten::mul.Tensor", w, alongChannels(b, scale, w.Spec.Rank(), dim))
+	shift := normShift(b, norm, scale, conv.Args[convBias].Value)
+	return exir.ToArg(cast(b, scaled, w.Spec.DType)), exir.ToArg(cast(b, shift, w.Spec.DType))
 }
 
 // alongChannels is a vector with so many dimensions, of which this one is not 1.
@@ -136,7 +156,7 @@ func alongChannels(b *exir.Builder, v *exir.Value, rank, dim int) *exir.Value {
 
 // normScale is by what norm multiplies each channel.
 func normScale(b *exir.Builder, norm *exir.Node) *exir.Value {
-	scale := b.Op("aten::rsqrt", b.Op("aten::add.Tensor", norm.Args[normVar].Value, norm.Args[normEps].Float))
+	scale := b.Op("aten::rsqrt", b.Op("aten::add.Tensor", wide(b, norm.Args[normVar].Value), norm.Args[normEps].Float))
 	if norm.Args[normWeight].Kind == exir.ArgValue {
 		scale = b.Op("aten::mul.Tensor", scale, norm.Args[normWeight].Value)
 	}
@@ -146,7 +166,7 @@ func normScale(b *exir.Builder, norm *exir.Node) *exir.Value {
 // normShift is what norm makes of shift, nil for 0, which is added to each channel before.
 func normShift(b *exir.Builder, norm *exir.Node, scale, shift *exir.Value) *exir.Value {
 	if mean := norm.Args[normMean].Value; shift != nil {
-		shift = b.Op("aten::sub.Tensor", shift, mean)
+		shift = b.Op("aten::sub.Tensor", wide(b, shift), mean)
 	} else {
 		shift = b.Op("aten::neg", mean)
 	}

@@ -225,10 +225,15 @@ func (g *branches) values(t *testing.T) (all [][]float64) {
 		}
 		x := make([]float64, out.Value.Spec.Numel())
 		for i := range x {
-			if g.dtype == tensor.Double {
+			switch g.dtype {
+			case tensor.Double:
 				x[i] = math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
-			} else {
+			case tensor.Float:
 				x[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:])))
+			case tensor.Half:
+				x[i] = float64(tensor.HalfToFloat32(binary.LittleEndian.Uint16(data[2*i:])))
+			case tensor.BFloat16:
+				x[i] = float64(tensor.BFloat16ToFloat32(binary.LittleEndian.Uint16(data[2*i:])))
 			}
 		}
 		all = append(all, x)

@@ -1,0 +1,58 @@
+package passes
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/lowerer/exir"
+	"github.com/rules-pte/rules_pte/lowerer/internal/symint"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// TestFuseHalves fuses a convolution of a half type, with a bias and without, with its norm: results stay within four roundings of the largest,
+// those of the convolution's result before, of the norm's, and of the weights.
+func TestFuseHalves(t *testing.T) {
+	for _, c := range []struct {
+		dtype tensor.ScalarType
+		near  float64 // one rounding, relative to the largest result
+	}{{tensor.Half, 1.0 / 1024}, {tensor.BFloat16, 1.0 / 128}} {
+		for seed := range uint64(8) {
+			r := rand.New(rand.NewPCG(seed, 3))
+			table := symint.NewTable()
+			m := &exir.Method{Name: "forward", Graph: &exir.Graph{}}
+			context := &Context{Table: table, Program: &exir.Program{Methods: []*exir.Method{m}, Shapes: &tensor.Shapes{Table: table}}}
+			g := &branches{Rand: r, b: exir.NewBuilder(context.Program, m.Graph), dtype: c.dtype, channels: 4}
+			x, w, bias := g.literal(-1, 1, 4, 6, 6), g.literal(-1, 4, 4, 3, 3), g.maybe()
+			mean, variance := g.literal(-1, 4), g.literal(0.01, 4)
+			layer := func() *exir.Value {
+				v := g.b.Op("aten::convolution", x, w, bias, []int64{1, 1}, []int64{1, 1}, []int64{1, 1}, false, []int64{0, 0}, 1)
+				return g.b.Op(batchNorm, v, g.maybe(), g.maybe(), mean, variance, 0.0, 1e-5)
+			}
+			out := layer()
+			m.Graph.Nodes, m.Graph.Outputs, m.Outputs = g.b.Graph.Nodes, []exir.Arg{exir.ToArg(out)}, make([]exir.OutputSpec, 1)
+			g.b.Graph = m.Graph
+			want := g.values(t)[0]
+			if err := fuseBatchNorm(context, m); err != nil {
+				t.Fatal(err)
+			}
+			if err := Verify(context, m, []Fact{CoreOps, TensorArgs, Functional}); err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range m.Graph.Nodes {
+				if n.Op.Name == batchNorm {
+					t.Fatalf("%v: the norm is still there", c.dtype)
+				}
+			}
+			most := 0.0
+			for _, v := range want {
+				most = max(most, math.Abs(v))
+			}
+			for i, got := range g.values(t)[0] {
+				if !(math.Abs(got-want[i]) <= 4*c.near*most) {
+					t.Fatalf("%v, seed %d: result %d is %g, want %g, the largest is %g", c.dtype, seed, i, got, want[i], most)
+				}
+			}
+		}
+	}
+}
