@@ -2,10 +2,12 @@ package rt
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -100,5 +102,56 @@ func TestQuantizedMaxPool(t *testing.T) {
 		if got := outs[0].Tensor.Data[:2]; !bytes.Equal(got, c.want) {
 			t.Errorf("%s: got % x, want % x", c.name, got, c.want)
 		}
+	}
+}
+
+// TestQuantizedAdd adds integers of several scales, more than are added at a time and one beside them, on two threads and on one, against the
+// same computed one by one; and a vector to each row of a matrix.
+func TestQuantizedAdd(t *testing.T) {
+	params := func(scale float32, zero int32) blob.Quant {
+		return blob.Quant{Kind: blob.PerTensor, Scale: scale, ZeroPoint: zero}
+	}
+	const rows, n = 2, shareMin/2 + sumPart + 1
+	for _, cols := range [][2]uint32{{rows, n}, {1, n}} {
+		a, b, out := params(0.5, 1), params(0.3, -7), params(0.4, 3)
+		g := convertGraph(blob.Value{Type: blob.QInt8, Quant: a}, blob.Value{Type: blob.QInt8, Quant: out}, 0)
+		g.Values = append(g.Values, blob.Value{ID: 2, External: 2, Type: blob.QInt8, Quant: b, Dims: cols[:], Flags: blob.ExternalInput})
+		g.Values[0].Dims, g.Values[1].Dims = []uint32{rows, n}, []uint32{rows, n}
+		g.Values[1].External, g.Values[2].External = 2, 1
+		g.NumExterns, g.Inputs = 3, []uint32{0, 2}
+		g.Nodes[0] = blob.Node{Type: blob.Add, Inputs: []uint32{0, 2}, Outputs: []uint32{1}, Bounded: true, Min: -20, Max: 25}
+		in := make([]*tensor.Tensor, 2)
+		for k, rows := range []uint32{rows, cols[0]} {
+			in[k] = &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Char, Sizes: []tensor.Dim{tensor.Dim(rows), n}}, Data: make([]byte, rows*n)}
+			for i := range in[k].Data {
+				in[k].Data[i] = byte(i * (37 + 2*k) % 251)
+			}
+		}
+		for _, threads := range []int{1, 2} {
+			outs, err := run(t, programOf(t, g, nil), executor.LoadOptions{Threads: threads}, in...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, got := range outs[0].Tensor.Data[:rows*n] {
+				x := (float32(int8(in[0].Data[i])) - 1) * a.Scale
+				y := (float32(int8(in[1].Data[i%len(in[1].Data)])) + 7) * b.Scale
+				sum := min(max(float32(x+y), -20), 25)
+				if want := int8(quant.Round(sum*(1/out.Scale), 3, -128, 127)); int8(got) != want {
+					t.Fatalf("%d rows, %d threads, element %d: got %d, want %d", cols[0], threads, i, int8(got), want)
+				}
+			}
+		}
+	}
+}
+
+// TestSumIntegersSizes: sizes that became different are an error, not a sum of what lies elsewhere.
+func TestSumIntegersSizes(t *testing.T) {
+	v := &blob.Value{Type: blob.QInt8, Quant: blob.Quant{Kind: blob.PerTensor, Scale: 1}}
+	of := func(n tensor.Dim) *tensor.Tensor {
+		return &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Char, Sizes: []tensor.Dim{n}}, Data: make([]byte, n)}
+	}
+	err := sumIntegers(v, v, v, &blob.Node{})(&ownCall{args: []*tensor.Tensor{of(3), of(1)}, outs: []*tensor.Tensor{of(3)}})
+	if err == nil || !strings.Contains(err.Error(), "the sizes of what is added differ") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package rt
 
 import (
 	"math"
+	"slices"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -15,7 +16,7 @@ type lowering func(c *compiler, n *blob.Node)
 
 // lowerings has an entry for every node type that the official runtime defines.
 var lowerings = map[blob.NodeType]lowering{
-	blob.Abs: pointwise("aten::abs.out"), blob.Add: pointwise("aten::add.out", number(1)), blob.Ceiling: pointwise("aten::ceil.out"),
+	blob.Abs: pointwise("aten::abs.out"), blob.Add: lowerAdd, blob.Ceiling: pointwise("aten::ceil.out"),
 	blob.Cos: pointwise("aten::cos.out"), blob.Div: pointwise("aten::div.out"), blob.Exp: pointwise("aten::exp.out"),
 	blob.Floor: pointwise("aten::floor.out"), blob.Gelu: pointwise("aten::gelu.out", text("none")), blob.Log: pointwise("aten::log.out"),
 	blob.Maximum: pointwise("aten::maximum.out"), blob.Minimum: pointwise("aten::minimum.out"),
@@ -136,6 +137,16 @@ func lowerHardswish(c *compiler, n *blob.Node) {
 func (c *compiler) activation(function func(t kernel.Tier, o, x []float32), out, in int) {
 	c.own(ofElements(function), out, in)
 	c.out.steps[len(c.out.steps)-1].inPlace = func(t kernel.Tier, x []float32) { function(t, x, x) }
+}
+
+// lowerAdd adds integers part by part, where both have the same sizes; other sums run as pointwise operators do.
+func lowerAdd(c *compiler, n *blob.Node) {
+	a, b, out := c.values[n.Inputs[0]], c.values[n.Inputs[1]], c.values[n.Outputs[0]]
+	if a == nil || b == nil || !a.integers() || !b.integers() || !out.integers() || !slices.Equal(c.out.slots[a.slot].dims, c.out.slots[b.slot].dims) {
+		pointwise("aten::add.out", number(1))(c, n)
+		return
+	}
+	c.own(sumIntegers(a.Value, b.Value, out.Value, n), out.slot, a.slot, b.slot)
 }
 
 func lowerMultiply(c *compiler, n *blob.Node) {
@@ -461,7 +472,8 @@ func regroup(w []float32, k *blob.Conv, taps int) []float32 {
 }
 
 func lowerMaxPool(c *compiler, n *blob.Node) {
-	if in, out := c.values[n.Inputs[0]], c.values[n.Outputs[0]]; in != nil && !n.Bounded && sameIntegers(in.Value, out.Value) {
+	if in, out := c.values[n.Inputs[0]], c.values[n.Outputs[0]]; in != nil && !n.Bounded && in.integers() && out.integers() &&
+		in.Quant.Scale == out.Quant.Scale && in.Quant.ZeroPoint == out.Quant.ZeroPoint {
 		if c.rank4(in.slot) {
 			c.own(maxPoolS8(n.Pool()), out.slot, in.slot)
 		}
@@ -475,11 +487,9 @@ func lowerMaxPool(c *compiler, n *blob.Node) {
 	})
 }
 
-// sameIntegers reports whether both values are of int8 with the same scale and zero point, in whose place the integers can be compared.
-func sameIntegers(a, b *blob.Value) bool {
-	x, y := &a.Quant, &b.Quant
-	return a.Type == blob.QInt8 && b.Type == blob.QInt8 && a.Constant == 0 && x.Kind == blob.PerTensor && y.Kind == blob.PerTensor &&
-		x.Scale == y.Scale && x.ZeroPoint == y.ZeroPoint
+// integers reports whether v is of int8 with one scale, and no constant.
+func (v *value) integers() bool {
+	return v.Type == blob.QInt8 && v.Constant == 0 && v.Quant.Kind == blob.PerTensor
 }
 
 func lowerAvgPool(c *compiler, n *blob.Node) {

@@ -256,7 +256,13 @@ func run(t testing.TB, file []byte, opts executor.LoadOptions, inputs ...*tensor
 	for _, x := range inputs {
 		ins = append(ins, executor.TensorOf(x))
 	}
-	return inst.Method("forward").Run(context.Background(), ins)
+	outs, err := inst.Method("forward").Run(context.Background(), ins)
+	for _, v := range outs {
+		if v.Tensor != nil {
+			v.Tensor.Data = bytes.Clone(v.Tensor.Data) // what lies there is gone with the instance
+		}
+	}
+	return outs, err
 }
 
 // TestNodes holds every node type in float32 against the results of the official runtime, which are in

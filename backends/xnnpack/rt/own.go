@@ -2,6 +2,7 @@ package rt
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
@@ -162,6 +163,36 @@ func toType(v *blob.Value) func(*ownCall) error {
 	}
 	return func(*ownCall) error {
 		return backend.Fail(pte.NotSupported, "results of type ", v.Type.String())
+	}
+}
+
+// sumPart is how many elements sumIntegers adds at a time, in float32 and in the cache.
+const sumPart = 1024
+
+// sumIntegers adds two values of int8 with the same sizes in float32, and rounds once, within the node's bounds.
+func sumIntegers(a, b, out *blob.Value, n *blob.Node) func(*ownCall) error {
+	inverse, zero := 1/out.Quant.Scale, float32(out.Quant.ZeroPoint)
+	bounds := quant.Bounds{Zero: zero, Low: math.MinInt8, High: math.MaxInt8}
+	if n.Bounded {
+		low, high := bounds.Low, bounds.High
+		bounds.Low, bounds.High = quant.Round(n.Min*inverse, zero, low, high), quant.Round(n.Max*inverse, zero, low, high)
+	}
+	body := elementwise(func(c *ownCall, lo, hi int) {
+		x, y, o := sliceOf[int8](c.args[0].Data, hi), sliceOf[int8](c.args[1].Data, hi), sliceOf[int8](c.outs[0].Data, hi)
+		var first, second [sumPart]float32
+		for n := 0; lo < hi; lo += n {
+			n = min(hi-lo, sumPart)
+			quant.Dequantize(c.tier, first[:n], x[lo:lo+n], a.Quant.Scale, float32(a.Quant.ZeroPoint))
+			quant.Dequantize(c.tier, second[:n], y[lo:lo+n], b.Quant.Scale, float32(b.Quant.ZeroPoint))
+			sum(c.tier, first[:n], first[:n], second[:n])
+			quant.QuantizeWithin(c.tier, o[lo:lo+n], first[:n], inverse, bounds)
+		}
+	})
+	return func(c *ownCall) error {
+		if !slices.Equal(c.args[0].Sizes, c.args[1].Sizes) {
+			return backend.Fail(pte.InvalidArgument, "the sizes of what is added differ")
+		}
+		return body(c)
 	}
 }
 

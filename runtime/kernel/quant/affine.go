@@ -26,11 +26,16 @@ func limits[T int8 | uint8]() (low, high float32) {
 // Quantize sets o to x in 8 bits: round(x·inverse) + zero, clamped.
 func Quantize[T int8 | uint8](t kernel.Tier, o []T, x []float32, inverse, zero float32) {
 	low, high := limits[T]()
-	if kernel.QuantizeS8(t, o, x, inverse, kernel.RowsS8{Low: low - zero, High: high - zero, Zero: int32(zero)}) {
+	QuantizeWithin(t, o, x, inverse, Bounds{Zero: zero, Low: low, High: high})
+}
+
+// QuantizeWithin is Quantize within b, which are numbers that T has.
+func QuantizeWithin[T int8 | uint8](t kernel.Tier, o []T, x []float32, inverse float32, b Bounds) {
+	if kernel.QuantizeS8(t, o, x, inverse, kernel.RowsS8{Low: b.Low - b.Zero, High: b.High - b.Zero, Zero: int32(b.Zero)}) {
 		return
 	}
 	for i, v := range x {
-		o[i] = T(Round(v*inverse, zero, low, high))
+		o[i] = T(Round(v*inverse, b.Zero, b.Low, b.High))
 	}
 }
 
