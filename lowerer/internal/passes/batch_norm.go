@@ -23,7 +23,7 @@ const (
 //	norm(conv(x, w, b)) = conv(x, w·scale, (b - mean)·scale + bias)
 //
 // The new weight and bias are nodes over constants, which fold-constants evaluates. Those of half types are computed in float32 and
-// rounded once.
+// rounded once; they are constants at once, since fold-constants leaves alone what is larger than it was, as numbers in float32 are.
 func fuseBatchNorm(c *Context, m *exir.Method) error {
 	f := normFuser{usageOf(c.Program, m)}
 	return m.Graph.Walk(f.fuse)
@@ -75,7 +75,14 @@ func (f *normFuser) fuse(g *exir.Graph) error {
 		same.in(n.Args)
 		if norm := norms[n]; norm != nil {
 			b.Origin = norm.Origin
+			at := len(b.Graph.Nodes)
 			n.Args[convWeight], n.Args[convBias] = fusedArgs(b, n, norm)
+			if half(n.Outs[0].Spec.DType) {
+				for _, n := range b.Graph.Nodes[at:] {
+					toExpression(n)
+				}
+				b.Graph.Nodes = b.Graph.Nodes[:at]
+			}
 			same[norm.Outs[0]] = n.Outs[0]
 		}
 		if n.Op.Name != batchNorm || same[n.Outs[0]] == nil {

@@ -18,10 +18,7 @@ func fold(c *Context, m *exir.Method) error {
 		kept, held := g.Nodes[:0], held(g)
 		for _, n := range g.Nodes {
 			if !held[n] && c.foldable(n, state) {
-				for i, v := range n.Outs {
-					v.Const = &exir.Constant{Name: v.Name, Meta: v.Spec, Node: &exir.ConstExpr{Op: n.Op, Args: n.Args, Out: i}}
-					v.Node = nil
-				}
+				toExpression(n)
 				continue
 			}
 			kept = append(kept, n)
@@ -29,6 +26,14 @@ func fold(c *Context, m *exir.Method) error {
 		g.Nodes = kept
 		return nil
 	})
+}
+
+// toExpression makes constants of what n gives, whose tensors are constants.
+func toExpression(n *exir.Node) {
+	for i, v := range n.Outs {
+		v.Const = &exir.Constant{Name: v.Name, Meta: v.Spec, Node: &exir.ConstExpr{Op: n.Op, Args: n.Args, Out: i}}
+		v.Node = nil
+	}
 }
 
 // stateOf are the inputs of m that some method of p writes.

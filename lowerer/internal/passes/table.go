@@ -48,7 +48,7 @@ var Table = []Pass{
 	{Name: "merge-convolutions", Doc: "makes one convolution of those of one tensor whose results are added, with norms and multiples", Optional: true,
 		Needs: []Fact{CoreOps}, Breaks: []Fact{Folded}, Run: mergeConvolutions},
 	{Name: "fuse-batch-norm", Doc: "gives a convolution the weights of the batch norm behind it", Optional: true,
-		Needs: []Fact{CoreOps}, Breaks: []Fact{Folded}, Run: fuseBatchNorm},
+		Needs: []Fact{CoreOps}, Breaks: []Fact{Folded, NoDeadCode}, Run: fuseBatchNorm},
 	{Name: "fold-constants", Doc: "turns nodes over constants into constant expressions, evaluated when packing", Optional: true,
 		Needs: []Fact{CoreOps, DimOrderOps}, Gives: []Fact{Folded}, Breaks: []Fact{NoDeadCode}, Run: fold},
 	{Name: "fold-rest", Doc: "folds constants that were offered to backends, and that none took", Optional: true, Late: true, Rest: true,
