@@ -232,8 +232,13 @@ func (p *Plan) runType(t tensor.ScalarType) tensor.ScalarType {
 // castTensor fills dst with argument i, src, rounded to the key's type on the way.
 func (p *Plan) castTensor(i int, dst, src *tensor.Tensor) {
 	CastBytes(dst.Data, dst.DType, src.Data, src.DType, src.Numel())
-	if key := p.Kernel.DType; p.promotes(i) && src.DType != key && dst.DType != key {
-		roundBytes(dst.Data, dst.DType, key, dst.Numel())
+	p.roundTensor(i, dst, src.DType)
+}
+
+// roundTensor rounds argument i, converted from type t, to the key's type if that lies on the way.
+func (p *Plan) roundTensor(i int, x *tensor.Tensor, t tensor.ScalarType) {
+	if key := p.Kernel.DType; p.promotes(i) && t != key && x.DType != key {
+		roundBytes(x.Data, x.DType, key, x.Numel())
 	}
 }
 
@@ -255,6 +260,7 @@ type Invoker struct {
 	env      *Env
 	infer    Infer
 	call     Call
+	caster   *kept[casting]  // the last conversion of cast
 	temps    []tensor.Tensor // one for each out, and then each argument and each member of a list; nil until one is needed
 	casts    bool
 	inferred bool
@@ -531,7 +537,8 @@ func (v *Invoker) castArg(i int, src, temp *tensor.Tensor) (*tensor.Tensor, erro
 		return nil, err
 	}
 	temp.Data = b
-	v.plan.castTensor(i, temp, src)
+	v.cast(temp, src)
+	v.plan.roundTensor(i, temp, src.DType)
 	return temp, nil
 }
 
@@ -630,7 +637,7 @@ func (v *Invoker) takeOuts() error {
 			return err
 		}
 		if sameOrder(t, got.DimOrder) {
-			CastBytes(t.Data, t.DType, got.Data, got.DType, got.Numel())
+			v.cast(t, got)
 			continue
 		}
 		if err := v.takeReordered(t, got); err != nil {
@@ -650,9 +657,35 @@ func (v *Invoker) takeReordered(t, got *tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
-	CastBytes(b, t.DType, got.Data, got.DType, got.Numel())
-	v.reorder(t, &tensor.Tensor{Meta: tensor.Meta{DType: t.DType, Sizes: got.Sizes, DimOrder: got.DimOrder}, Data: b})
+	cast := &tensor.Tensor{Meta: tensor.Meta{DType: t.DType, Sizes: got.Sizes, DimOrder: got.DimOrder}, Data: b}
+	v.cast(cast, got)
+	v.reorder(t, cast)
 	return nil
+}
+
+// casting is a conversion of bytes of elements.
+type casting struct {
+	dst, src []byte
+	to, from tensor.ScalarType
+}
+
+func (j *casting) parts(lo, hi int) {
+	CastBytes(j.dst[lo*j.to.Size():], j.to, j.src[lo*j.from.Size():], j.from, hi-lo)
+}
+
+// cast is CastBytes of tensors in the same order, by the threads of the call.
+func (v *Invoker) cast(dst, src *tensor.Tensor) {
+	n := src.Numel()
+	job := casting{dst.Data, src.Data, dst.DType, src.DType}
+	if sharers(&v.call, n) == 1 {
+		job.parts(0, n)
+		return
+	}
+	if v.caster == nil {
+		v.caster = newKept[casting]()
+	}
+	v.caster.job = job
+	v.call.Parallel(n, parallelGrain, v.caster.run)
 }
 
 // reorder is Reorder by the threads of the call.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -36,6 +37,45 @@ func TestCasts(t *testing.T) {
 						t.Errorf("from %x got %x, want %x", src, got, want)
 					}
 				})
+			}
+		}
+	}
+}
+
+// TestCastThreads holds a kernel that computes in float32, whose image and result threads convert, against one thread.
+func TestCastThreads(t *testing.T) {
+	for _, c := range []struct {
+		k     *Kernel
+		dtype tensor.ScalarType
+	}{{&ConvolutionF16, tensor.Half}, {&ConvolutionBF16, tensor.BFloat16}} {
+		x, w := halfOf(wave(2, 24, 31, 29), c.dtype), halfOf(wave(24, 24, 1, 1), c.dtype)
+		var want []byte
+		for _, threads := range []int{1, 3} {
+			env := &Env{Temp: new(Temp), Threads: threads}
+			converted := map[int]int{}
+			if threads > 1 {
+				run := shuffled(threads)
+				env.Parallel = func(n, grain int, f func(lo, hi int)) {
+					run(n, grain, func(lo, hi int) {
+						if n == x.Numel() {
+							converted[lo]++
+						}
+						f(lo, hi)
+					})
+				}
+			}
+			v := invokerOf(t, c.k, env, vals(x, w, nil, dims{1}, dims{0}, dims{1}, false, dims{0}, 1), Options{Tier: kernel.Best()}, 0)
+			image := *x
+			v.Args[0].Tensor = &image // no constant
+			if err := v.Call(); err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = v.Outs[0].Data
+			} else if !bytes.Equal(v.Outs[0].Data, want) {
+				t.Errorf("%v: %d threads give other bits", c.dtype, threads)
+			} else if len(converted) < 2 || converted[0] != 2 {
+				t.Errorf("%v: the threads convert the pieces %v, want several of the image and of the result", c.dtype, converted)
 			}
 		}
 	}

@@ -32,6 +32,7 @@ func TestSharedJobsAllocateNothing(t *testing.T) {
 		{"linear, few rows", &LinearF32, []any{wave(2, 1000), wave(1000, 1000), nil}},
 		{"linear of halves", &LinearF16, []any{halfOf(wave(64, 100), tensor.Half), halfOf(wave(200, 100), tensor.Half), nil}},
 		{"addmm of halves", &AddmmBF16, []any{halfOf(wave(1000), tensor.BFloat16), halfOf(wave(2, 1000), tensor.BFloat16), halfOf(wave(1000, 1000), tensor.BFloat16), 1, 1}},
+		{"convolution of halves", &ConvolutionF16, conv(halfOf(x, tensor.Half), halfOf(wave(32, 32, 3, 3), tensor.Half), 1, 1)},
 		{"bilinear", &UpsampleBilinear2dF32, []any{x, dims{80, 80}, false, nil}},
 		{"bilinear, channels last", &UpsampleBilinear2dF32, []any{last, dims{80, 80}, false, nil}},
 		{"relu", &ReluF32, []any{large}},
