@@ -172,9 +172,9 @@ func squareSides(t Tier, size uintptr) []int {
 	switch {
 	case t == Scalar:
 		return nil
-	case size < 4:
+	case size == 1 || size == 2:
 		return sixteen
-	case size > 4:
+	case size != 4:
 		return nil
 	case t == AVX2:
 		return wordsAVX2

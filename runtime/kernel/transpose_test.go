@@ -25,6 +25,11 @@ func TestTranspose(t *testing.T) {
 		}
 	}
 	testTranspose[float64](t, squareSides(Best(), 8), 67, 19)
+	for _, size := range []uintptr{0, 3, 8} {
+		if sides := squareSides(Best(), size); sides != nil {
+			t.Errorf("squares of elements of %d bytes have the sides %v", size, sides)
+		}
+	}
 }
 
 // TestTransposePlanes makes pixels of three planes with gaps, in every tier.

@@ -2,12 +2,15 @@ package rt
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
+	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
+	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -106,19 +109,21 @@ func TestQuantizedMaxPool(t *testing.T) {
 }
 
 // TestQuantizedAdd adds integers of several scales, more than are added at a time and one beside them, on two threads and on one, against the
-// same computed one by one; and a vector to each row of a matrix.
+// same computed one by one; and a vector to each row of a matrix, also where it could have been a matrix.
 func TestQuantizedAdd(t *testing.T) {
 	params := func(scale float32, zero int32) blob.Quant {
 		return blob.Quant{Kind: blob.PerTensor, Scale: scale, ZeroPoint: zero}
 	}
 	const rows, n = 2, shareMin/2 + sumPart + 1
-	for _, cols := range [][2]uint32{{rows, n}, {1, n}} {
+	for i, cols := range [][2]uint32{{rows, n}, {1, n}, {1, n}} {
 		a, b, out := params(0.5, 1), params(0.3, -7), params(0.4, 3)
 		g := convertGraph(blob.Value{Type: blob.QInt8, Quant: a}, blob.Value{Type: blob.QInt8, Quant: out}, 0)
 		g.Values = append(g.Values, blob.Value{ID: 2, External: 2, Type: blob.QInt8, Quant: b, Dims: cols[:], Flags: blob.ExternalInput})
 		g.Values[0].Dims, g.Values[1].Dims = []uint32{rows, n}, []uint32{rows, n}
 		g.Values[1].External, g.Values[2].External = 2, 1
-		g.NumExterns, g.Inputs = 3, []uint32{0, 2}
+		if g.NumExterns, g.Inputs = 3, []uint32{0, 2}; i == 2 {
+			g.Values[2].Dims = []uint32{rows, n}
+		}
 		g.Nodes[0] = blob.Node{Type: blob.Add, Inputs: []uint32{0, 2}, Outputs: []uint32{1}, Bounded: true, Min: -20, Max: 25}
 		in := make([]*tensor.Tensor, 2)
 		for k, rows := range []uint32{rows, cols[0]} {
@@ -133,25 +138,114 @@ func TestQuantizedAdd(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, got := range outs[0].Tensor.Data[:rows*n] {
-				x := (float32(int8(in[0].Data[i])) - 1) * a.Scale
-				y := (float32(int8(in[1].Data[i%len(in[1].Data)])) + 7) * b.Scale
+				x := float32((float32(int8(in[0].Data[i])) - 1) * a.Scale)
+				y := float32((float32(int8(in[1].Data[i%len(in[1].Data)])) + 7) * b.Scale)
 				sum := min(max(float32(x+y), -20), 25)
 				if want := int8(quant.Round(sum*(1/out.Scale), 3, -128, 127)); int8(got) != want {
-					t.Fatalf("%d rows, %d threads, element %d: got %d, want %d", cols[0], threads, i, int8(got), want)
+					t.Fatalf("%d rows of at most %d, %d threads, element %d: got %d, want %d", cols[0], g.Values[2].Dims[0], threads, i, int8(got), want)
 				}
 			}
 		}
 	}
 }
 
-// TestSumIntegersSizes: sizes that became different are an error, not a sum of what lies elsewhere.
-func TestSumIntegersSizes(t *testing.T) {
+// TestExpand holds what a sum does with sizes that become different.
+func TestExpand(t *testing.T) {
+	for _, c := range []struct {
+		sizes, of []tensor.Dim
+		want      []int8
+	}{
+		{[]tensor.Dim{2, 3}, []tensor.Dim{2, 1}, []int8{0, 0, 0, 1, 1, 1}},
+		{[]tensor.Dim{2, 3}, []tensor.Dim{1, 3}, []int8{0, 1, 2, 0, 1, 2}},
+		{[]tensor.Dim{2, 3}, []tensor.Dim{3}, []int8{0, 1, 2, 0, 1, 2}},
+		{[]tensor.Dim{2, 2, 2}, []tensor.Dim{2, 1, 2}, []int8{0, 1, 0, 1, 2, 3, 2, 3}},
+		{[]tensor.Dim{3}, nil, []int8{0, 0, 0}},
+		{[]tensor.Dim{0, 3}, []tensor.Dim{1, 3}, []int8{}},
+	} {
+		got := make([]int8, len(c.want))
+		if expand(got, []int8{0, 1, 2, 3}[:max(1, (&tensor.Meta{Sizes: c.of}).Numel())], c.sizes, c.of); !slices.Equal(got, c.want) {
+			t.Errorf("%v of %v: got %v, want %v", c.sizes, c.of, got, c.want)
+		}
+	}
+}
+
+// TestQuantizedSumSizes: sizes that do not broadcast are an error.
+func TestQuantizedSumSizes(t *testing.T) {
 	v := &blob.Value{Type: blob.QInt8, Quant: blob.Quant{Kind: blob.PerTensor, Scale: 1}}
 	of := func(n tensor.Dim) *tensor.Tensor {
 		return &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Char, Sizes: []tensor.Dim{n}}, Data: make([]byte, n)}
 	}
-	err := sumIntegers(v, v, v, &blob.Node{})(&ownCall{args: []*tensor.Tensor{of(3), of(1)}, outs: []*tensor.Tensor{of(3)}})
-	if err == nil || !strings.Contains(err.Error(), "the sizes of what is added differ") {
+	err := sumOf(v, v, v, &blob.Node{}).run()(&ownCall{args: []*tensor.Tensor{of(3), of(2)}, outs: []*tensor.Tensor{of(3)}})
+	if err == nil || !strings.Contains(err.Error(), "broadcast: sizes differ and neither is 1") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestIntegerSteps: which nodes of int8 stay integers. With another zero point, a constant, another type or scales by channel they
+// run in float32, and results are right as well.
+func TestIntegerSteps(t *testing.T) {
+	q := func(scale float32, zero int32) blob.Quant {
+		return blob.Quant{Kind: blob.PerTensor, Scale: scale, ZeroPoint: zero}
+	}
+	sum := func(change func(g *blob.Graph)) *blob.Graph {
+		g := convertGraph(blob.Value{Type: blob.QInt8, Quant: q(0.5, 1)}, blob.Value{Type: blob.QInt8, Quant: q(0.5, 2)}, 2)
+		g.Nodes[0] = blob.Node{Type: blob.Add, Inputs: []uint32{0, 0}, Outputs: []uint32{1}}
+		change(g)
+		return g
+	}
+	pool := func(zero int32) *blob.Graph {
+		g := sum(func(*blob.Graph) {})
+		g.Values[1].Quant.ZeroPoint = zero
+		g.Values[0].Dims, g.Values[1].Dims = []uint32{1, 1, 2, 1}, []uint32{1, 1, 2, 1}
+		g.Nodes[0] = conv(blob.MaxPooling2d, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1)
+		g.Nodes[0].Inputs, g.Nodes[0].Outputs = []uint32{0}, []uint32{1}
+		return g
+	}
+	for _, c := range []struct {
+		name  string
+		g     *blob.Graph
+		steps int
+		want  []byte
+	}{
+		{"sum", sum(func(*blob.Graph) {}), 1, []byte{10, 14}}, // (5-1)·0.5·2/0.5+2
+		{"sum to float32", sum(func(g *blob.Graph) { g.Values[1].Type, g.Values[1].Quant = blob.FP32, blob.Quant{} }), 2, floats(4, 6)},
+		{"sum with a constant", sum(func(g *blob.Graph) {
+			g.Values = append(g.Values, blob.Value{ID: 2, External: blob.InvalidID, Type: blob.QInt8, Quant: q(1, 0), Dims: []uint32{2}, Constant: 1})
+			g.Constants = []blob.Constant{{}, {Size: 2, Data: []byte{1, 2}}}
+			g.Nodes[0].Inputs = []uint32{0, 2}
+		}), 3, []byte{8, 12}}, // 2+1, 3+2
+		{"pool", pool(1), 1, []byte{5, 7}},
+		{"pool to another zero point", pool(2), 3, []byte{6, 8}},
+	} {
+		dims := c.g.Values[0].Dims
+		sizes := make([]tensor.Dim, len(dims))
+		for i, d := range dims {
+			sizes[i] = tensor.Dim(d)
+		}
+		file := programOf(t, c.g, nil)
+		outs, err := run(t, file, executor.LoadOptions{}, &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Char, Sizes: sizes}, Data: []byte{5, 7}})
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if got := outs[0].Tensor.Data[:len(c.want)]; !bytes.Equal(got, c.want) {
+			t.Errorf("%s: got % x, want % x", c.name, got, c.want)
+		}
+		if got := stepsOf(t, c.g); got != c.steps {
+			t.Errorf("%s: %d steps, want %d", c.name, got, c.steps)
+		}
+	}
+}
+
+// stepsOf is how many steps a graph compiles to.
+func stepsOf(t *testing.T, g *blob.Graph) int {
+	t.Helper()
+	payload, err := blob.Write(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := compile(&backend.InitContext{Kernels: op.NewTable(op.Kernels), Share: func(_ string, make func() (any, error)) (any, error) { return make() }}, payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(p.steps)
 }

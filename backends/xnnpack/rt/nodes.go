@@ -139,14 +139,14 @@ func (c *compiler) activation(function func(t kernel.Tier, o, x []float32), out,
 	c.out.steps[len(c.out.steps)-1].inPlace = func(t kernel.Tier, x []float32) { function(t, x, x) }
 }
 
-// lowerAdd adds integers part by part, where both have the same sizes; other sums run as pointwise operators do.
+// lowerAdd adds integers part by part, where both have the same largest sizes; other sums run as pointwise operators do.
 func lowerAdd(c *compiler, n *blob.Node) {
 	a, b, out := c.values[n.Inputs[0]], c.values[n.Inputs[1]], c.values[n.Outputs[0]]
 	if a == nil || b == nil || !a.integers() || !b.integers() || !out.integers() || !slices.Equal(c.out.slots[a.slot].dims, c.out.slots[b.slot].dims) {
 		pointwise("aten::add.out", number(1))(c, n)
 		return
 	}
-	c.own(sumIntegers(a.Value, b.Value, out.Value, n), out.slot, a.slot, b.slot)
+	c.own(sumOf(a.Value, b.Value, out.Value, n).run(), out.slot, a.slot, b.slot)
 }
 
 func lowerMultiply(c *compiler, n *blob.Node) {

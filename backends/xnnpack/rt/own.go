@@ -166,33 +166,91 @@ func toType(v *blob.Value) func(*ownCall) error {
 	}
 }
 
-// sumPart is how many elements sumIntegers adds at a time, in float32 and in the cache.
+// sumPart is how many elements an integerSum adds at a time, in float32 and in the cache.
 const sumPart = 1024
 
-// sumIntegers adds two values of int8 with the same sizes in float32, and rounds once, within the node's bounds.
-func sumIntegers(a, b, out *blob.Value, n *blob.Node) func(*ownCall) error {
-	inverse, zero := 1/out.Quant.Scale, float32(out.Quant.ZeroPoint)
-	bounds := quant.Bounds{Zero: zero, Low: math.MinInt8, High: math.MaxInt8}
+// integerSum adds two values of int8 in float32, and rounds once, within bounds.
+type integerSum struct {
+	a, b    blob.Quant
+	inverse float32 // of the result's scale
+	bounds  quant.Bounds
+}
+
+func sumOf(a, b, out *blob.Value, n *blob.Node) *integerSum {
+	zero := float32(out.Quant.ZeroPoint)
+	s := &integerSum{a.Quant, b.Quant, 1 / out.Quant.Scale, quant.Bounds{Zero: zero, Low: math.MinInt8, High: math.MaxInt8}}
 	if n.Bounded {
-		low, high := bounds.Low, bounds.High
-		bounds.Low, bounds.High = quant.Round(n.Min*inverse, zero, low, high), quant.Round(n.Max*inverse, zero, low, high)
+		low, high := s.bounds.Low, s.bounds.High
+		s.bounds.Low, s.bounds.High = quant.Round(n.Min*s.inverse, zero, low, high), quant.Round(n.Max*s.inverse, zero, low, high)
 	}
-	body := elementwise(func(c *ownCall, lo, hi int) {
+	return s
+}
+
+// run is a step that adds arguments 0 and 1, which have the same sizes in most calls.
+func (s *integerSum) run() func(*ownCall) error {
+	same := elementwise(func(c *ownCall, lo, hi int) {
 		x, y, o := sliceOf[int8](c.args[0].Data, hi), sliceOf[int8](c.args[1].Data, hi), sliceOf[int8](c.outs[0].Data, hi)
-		var first, second [sumPart]float32
-		for n := 0; lo < hi; lo += n {
-			n = min(hi-lo, sumPart)
-			quant.Dequantize(c.tier, first[:n], x[lo:lo+n], a.Quant.Scale, float32(a.Quant.ZeroPoint))
-			quant.Dequantize(c.tier, second[:n], y[lo:lo+n], b.Quant.Scale, float32(b.Quant.ZeroPoint))
-			sum(c.tier, first[:n], first[:n], second[:n])
-			quant.QuantizeWithin(c.tier, o[lo:lo+n], first[:n], inverse, bounds)
-		}
+		s.add(c.tier, o[lo:], x[lo:], y[lo:])
 	})
 	return func(c *ownCall) error {
-		if !slices.Equal(c.args[0].Sizes, c.args[1].Sizes) {
-			return backend.Fail(pte.InvalidArgument, "the sizes of what is added differ")
+		x, y, out := c.args[0], c.args[1], c.outs[0]
+		if slices.Equal(x.Sizes, y.Sizes) {
+			return same(c)
 		}
-		return body(c)
+		sizes, err := op.BroadcastSizes(nil, append(c.sizes[:0], x.Sizes...), y.Sizes)
+		if err != nil {
+			return backend.Fail(pte.InvalidArgument, err.Error())
+		}
+		if err := c.resize(out, sizes); err != nil {
+			return err
+		}
+		n := out.Numel()
+		space, err := c.alloc(2 * n)
+		if err != nil {
+			return err
+		}
+		both := sliceOf[int8](space, 2*n)
+		expand(both[:n], sliceOf[int8](x.Data, x.Numel()), out.Sizes, x.Sizes)
+		expand(both[n:], sliceOf[int8](y.Data, y.Numel()), out.Sizes, y.Sizes)
+		s.add(c.tier, sliceOf[int8](out.Data, n), both[:n], both[n:])
+		return nil
+	}
+}
+
+// add sets o to the sums of x and y.
+func (s *integerSum) add(t kernel.Tier, o, x, y []int8) {
+	var first, second [sumPart]float32
+	for len(o) > 0 {
+		n := min(len(o), sumPart)
+		quant.Dequantize(t, first[:n], x[:n], s.a.Scale, float32(s.a.ZeroPoint))
+		quant.Dequantize(t, second[:n], y[:n], s.b.Scale, float32(s.b.ZeroPoint))
+		sum(t, first[:n], first[:n], second[:n])
+		quant.QuantizeWithin(t, o[:n], first[:n], s.inverse, s.bounds)
+		o, x, y = o[n:], x[n:], y[n:]
+	}
+}
+
+// expand sets o, which has sizes, to x, whose sizes broadcast to them.
+func expand(o, x []int8, sizes, of []tensor.Dim) {
+	switch {
+	case len(o) == 0:
+		return
+	case len(sizes) == 0:
+		o[0] = x[0]
+		return
+	case len(of) == len(sizes) && of[0] != 1:
+		part, each := len(o)/int(sizes[0]), len(x)/int(sizes[0])
+		for i := range int(sizes[0]) {
+			expand(o[i*part:(i+1)*part], x[i*each:(i+1)*each], sizes[1:], of[1:])
+		}
+		return
+	case len(of) == len(sizes):
+		of = of[1:]
+	}
+	part := len(o) / int(sizes[0])
+	expand(o[:part], x, sizes[1:], of)
+	for i := part; i < len(o); i += part {
+		copy(o[i:], o[:part])
 	}
 }
 

@@ -23,7 +23,7 @@ const (
 //	norm(conv(x, w, b)) = conv(x, w·scale, (b - mean)·scale + bias)
 //
 // The new weight and bias are nodes over constants, which fold-constants evaluates. Those of half types are computed in float32 and
-// rounded once; they are constants at once, since fold-constants leaves alone what is larger than it was, as numbers in float32 are.
+// rounded once; they are constants at once, since fold-constants leaves alone what is large and larger than it was, as numbers in float32 are.
 func fuseBatchNorm(c *Context, m *exir.Method) error {
 	f := normFuser{usageOf(c.Program, m)}
 	return m.Graph.Walk(f.fuse)
@@ -78,8 +78,8 @@ func (f *normFuser) fuse(g *exir.Graph) error {
 			at := len(b.Graph.Nodes)
 			n.Args[convWeight], n.Args[convBias] = fusedArgs(b, n, norm)
 			if half(n.Outs[0].Spec.DType) {
-				for _, n := range b.Graph.Nodes[at:] {
-					toExpression(n)
+				for _, made := range b.Graph.Nodes[at:] {
+					toExpression(made)
 				}
 				b.Graph.Nodes = b.Graph.Nodes[:at]
 			}

@@ -3,12 +3,37 @@ package passes
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/lowerer/internal/symint"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
+
+// TestFuseTransposed fuses a transposed convolution whose input has fewer channels than its result, whose weights have these in dimension 1.
+func TestFuseTransposed(t *testing.T) {
+	table := symint.NewTable()
+	m := &exir.Method{Name: "forward", Graph: &exir.Graph{}}
+	context := &Context{Table: table, Program: &exir.Program{Methods: []*exir.Method{m}, Shapes: &tensor.Shapes{Table: table}}}
+	g := &branches{Rand: rand.New(rand.NewPCG(1, 3)), b: exir.NewBuilder(context.Program, m.Graph), dtype: tensor.Double, channels: 4}
+	v := g.b.Op("aten::convolution", g.literal(-1, 1, 3, 5, 5), g.literal(-1, 3, 4, 3, 2), nil, []int64{2, 1}, []int64{1, 0}, []int64{1, 1}, true, []int64{0, 0}, 1)
+	out := g.b.Op(batchNorm, v, g.literal(-1, 4), g.literal(-1, 4), g.literal(-1, 4), g.literal(0.1, 4), 0.0, 1e-5)
+	m.Graph.Nodes, m.Graph.Outputs, m.Outputs = g.b.Graph.Nodes, []exir.Arg{exir.ToArg(out)}, make([]exir.OutputSpec, 1)
+	g.b.Graph = m.Graph
+	want := g.values(t)[0]
+	if err := fuseBatchNorm(context, m); err != nil {
+		t.Fatal(err)
+	}
+	if slices.ContainsFunc(m.Graph.Nodes, func(n *exir.Node) bool { return n.Op.Name == batchNorm }) {
+		t.Fatal("the norm is still there")
+	}
+	for i, got := range g.values(t)[0] {
+		if !(math.Abs(got-want[i]) <= 1e-9) {
+			t.Fatalf("result %d is %g, want %g", i, got, want[i])
+		}
+	}
+}
 
 // TestFuseHalves fuses a convolution of a half type, with a bias and without, with its norm: results stay within four roundings of the largest,
 // those of the convolution's result before, of the norm's, and of the weights.

@@ -72,7 +72,7 @@ func floatsF32(m machine) {
 	softF32(m)
 	picksF32(m)
 	blendsF32(m)
-	poolsF32(m)
+	poolKernels(m)
 	winogradF32(m)
 	normsF32(m)
 	streamsF32(m)

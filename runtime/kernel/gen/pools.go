@@ -46,7 +46,8 @@ type pools struct {
 	nv   int
 }
 
-func poolsF32(m machine) {
+// poolKernels writes pools of all kinds.
+func poolKernels(m machine) {
 	for _, kind := range poolKinds {
 		for _, n := range poolWidths {
 			(&pools{m, kind, n}).write()
@@ -106,7 +107,7 @@ func (p *pools) block() {
 			p.arith('+', vec(j), vec(j), p.input())
 		case "Largest":
 			p.largerNaN(vec(j), vec(j), p.input(), p.temp())
-		default:
+		case "LargestS8":
 			p.largerBytes(vec(j), vec(j), p.input())
 		}
 	}

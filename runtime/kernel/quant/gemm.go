@@ -137,7 +137,7 @@ func (w *Weights) Load(dst []byte, x []int8, lda, m int) Left {
 		return Left{bytesOf(x), lda}
 	}
 	l := Left{dst, w.RowBytes()}
-	if lda == w.Depth { // what the last group of a row lacks is what the next row begins with
+	if lda == w.Depth { // what the last group of a row lacks is what the next row begins with, or anything behind the last one
 		w.tiles.Load(dst, x[:m*lda])
 		l.stride = lda * w.elementBytes()
 		return l

@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"bytes"
 	"math"
 	"testing"
 
@@ -221,5 +222,37 @@ func TestDynamic(t *testing.T) {
 		if back[len(x)] != 0 {
 			t.Errorf("%v: 0 comes back as %v", x, back[len(x)])
 		}
+	}
+}
+
+// TestSpread holds moves of pieces of every size against copies, and a source or a destination that is too short against a panic.
+func TestSpread(t *testing.T) {
+	for size := 1; size <= 2*callLeast; size++ {
+		s := spreading{count: 3, size: size, step: size + 2, stride: size + 20, room: size + 20}
+		src, dst, want := make([]byte, 2*s.step+size+moveMost), make([]byte, 2*s.stride+s.room), make([]byte, 2*s.stride+s.room)
+		for i := range src {
+			src[i] = byte(i*7 + 1)
+		}
+		for i := range s.count {
+			copy(want[i*s.stride:], src[i*s.step:][:size])
+		}
+		spread(dst, src, s)
+		for i := range s.count {
+			if at := i * s.stride; !bytes.Equal(dst[at:at+size], want[at:at+size]) {
+				t.Fatalf("piece %d of %d bytes is %x, want %x", i, size, dst[at:at+size], want[at:at+size])
+			}
+		}
+	}
+	s := spreading{count: 3, size: 20, step: 5, stride: 25, room: 20}
+	spread(make([]byte, 70), make([]byte, 30), s)
+	for _, short := range [][2]int{{69, 30}, {70, 29}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%d bytes of %d are spread", short[0], short[1])
+				}
+			}()
+			spread(make([]byte, short[0]), make([]byte, short[1]), s)
+		}()
 	}
 }
