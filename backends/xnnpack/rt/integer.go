@@ -1,6 +1,8 @@
 package rt
 
 import (
+	"math"
+
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
@@ -179,9 +181,15 @@ func (p *product) pack(dst []byte, f quant.Factors, raw []byte, v *blob.Value) {
 
 // setStatic is SetStatic of node n, which makes out of x.
 func (p *product) setStatic(n *blob.Node, x, out *value) {
-	zero, inverse := float32(out.Quant.ZeroPoint), 1/out.Quant.Scale
+	b := boundsOf(n, &out.Quant)
 	p.SetStatic(&op.Quantization{In: x.Quant.Scale, ZeroIn: x.Quant.ZeroPoint, Out: out.Quant.Scale, ZeroOut: out.Quant.ZeroPoint,
-		Low: quant.Round(n.Min*inverse, zero, -128, 127), High: quant.Round(n.Max*inverse, zero, -128, 127)}, p.scales, p.base)
+		Low: b.Low, High: b.High}, p.scales, p.base)
+}
+
+// boundsOf are the bounds of n's results, of int8 with q.
+func boundsOf(n *blob.Node, q *blob.Quant) quant.Bounds {
+	zero, inverse := float32(q.ZeroPoint), 1/q.Scale
+	return quant.Bounds{Zero: zero, Low: quant.Round(n.Min*inverse, zero, math.MinInt8, math.MaxInt8), High: quant.Round(n.Max*inverse, zero, math.MinInt8, math.MaxInt8)}
 }
 
 // rowParams are the scale and the zero point of row r of a dynamically quantized input.

@@ -177,13 +177,7 @@ type integerSum struct {
 }
 
 func sumOf(a, b, out *blob.Value, n *blob.Node) *integerSum {
-	zero := float32(out.Quant.ZeroPoint)
-	s := &integerSum{a.Quant, b.Quant, 1 / out.Quant.Scale, quant.Bounds{Zero: zero, Low: math.MinInt8, High: math.MaxInt8}}
-	if n.Bounded {
-		low, high := s.bounds.Low, s.bounds.High
-		s.bounds.Low, s.bounds.High = quant.Round(n.Min*s.inverse, zero, low, high), quant.Round(n.Max*s.inverse, zero, low, high)
-	}
-	return s
+	return &integerSum{a.Quant, b.Quant, 1 / out.Quant.Scale, boundsOf(n, &out.Quant)}
 }
 
 // run is a step that adds arguments 0 and 1, which have the same sizes in most calls.
@@ -209,10 +203,13 @@ func (s *integerSum) run() func(*ownCall) error {
 		if err != nil {
 			return err
 		}
-		both := sliceOf[int8](space, 2*n)
-		expand(both[:n], sliceOf[int8](x.Data, x.Numel()), out.Sizes, x.Sizes)
-		expand(both[n:], sliceOf[int8](y.Data, y.Numel()), out.Sizes, y.Sizes)
-		s.add(c.tier, sliceOf[int8](out.Data, n), both[:n], both[n:])
+		both := [2]tensor.Tensor{{Meta: out.Meta, Data: space[:n]}, {Meta: out.Meta, Data: space[n:]}}
+		for i := range both {
+			if err := op.Convert(&op.Call{Alloc: c.alloc}, &both[i], c.args[i]); err != nil {
+				return err
+			}
+		}
+		s.add(c.tier, sliceOf[int8](out.Data, n), sliceOf[int8](both[0].Data, n), sliceOf[int8](both[1].Data, n))
 		return nil
 	}
 }
@@ -227,30 +224,6 @@ func (s *integerSum) add(t kernel.Tier, o, x, y []int8) {
 		sum(t, first[:n], first[:n], second[:n])
 		quant.QuantizeWithin(t, o[:n], first[:n], s.inverse, s.bounds)
 		o, x, y = o[n:], x[n:], y[n:]
-	}
-}
-
-// expand sets o, which has sizes, to x, whose sizes broadcast to them.
-func expand(o, x []int8, sizes, of []tensor.Dim) {
-	switch {
-	case len(o) == 0:
-		return
-	case len(sizes) == 0:
-		o[0] = x[0]
-		return
-	case len(of) == len(sizes) && of[0] != 1:
-		part, each := len(o)/int(sizes[0]), len(x)/int(sizes[0])
-		for i := range int(sizes[0]) {
-			expand(o[i*part:(i+1)*part], x[i*each:(i+1)*each], sizes[1:], of[1:])
-		}
-		return
-	case len(of) == len(sizes):
-		of = of[1:]
-	}
-	part := len(o) / int(sizes[0])
-	expand(o[:part], x, sizes[1:], of)
-	for i := part; i < len(o); i += part {
-		copy(o[i:], o[:part])
 	}
 }
 

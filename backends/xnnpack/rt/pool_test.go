@@ -7,6 +7,7 @@ import (
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -37,12 +38,7 @@ func testPool[T float32 | int8](t *testing.T, p blob.Pool, c int, dtype tensor.S
 	for _, tier := range kernel.Tiers() {
 		out := &tensor.Tensor{Meta: tensor.Meta{DType: dtype}}
 		call := &ownCall{args: []*tensor.Tensor{x}, outs: []*tensor.Tensor{out}, tier: tier,
-			alloc: func(n int) ([]byte, error) { return make([]byte, n), nil },
-			resize: func(o *tensor.Tensor, sizes []tensor.Dim) error {
-				o.Sizes = slices.Clone(sizes)
-				o.Data = make([]byte, o.Nbytes())
-				return nil
-			}}
+			alloc: new(op.Temp).Alloc, resize: resizeNew}
 		if err := run(call); err != nil {
 			t.Fatal(err)
 		}
@@ -50,6 +46,13 @@ func testPool[T float32 | int8](t *testing.T, p blob.Pool, c int, dtype tensor.S
 			t.Errorf("%v, %d channels: %+v: got %v, want %v", tier, c, p, got, want)
 		}
 	}
+}
+
+// resizeNew gives o these sizes and memory of its own.
+func resizeNew(o *tensor.Tensor, sizes []tensor.Dim) error {
+	o.Sizes = slices.Clone(sizes)
+	o.Data = make([]byte, o.Nbytes())
+	return nil
 }
 
 // largestLoop gives the largest element of each window of an image, padding where there is none.

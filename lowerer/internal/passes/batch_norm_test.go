@@ -7,20 +7,14 @@ import (
 	"testing"
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
-	"github.com/rules-pte/rules_pte/lowerer/internal/symint"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
 // TestFuseTransposed fuses a transposed convolution whose input has fewer channels than its result, whose weights have these in dimension 1.
 func TestFuseTransposed(t *testing.T) {
-	table := symint.NewTable()
-	m := &exir.Method{Name: "forward", Graph: &exir.Graph{}}
-	context := &Context{Table: table, Program: &exir.Program{Methods: []*exir.Method{m}, Shapes: &tensor.Shapes{Table: table}}}
-	g := &branches{Rand: rand.New(rand.NewPCG(1, 3)), b: exir.NewBuilder(context.Program, m.Graph), dtype: tensor.Double, channels: 4}
+	g, context := noBranches(rand.New(rand.NewPCG(1, 3)), tensor.Double)
 	v := g.b.Op("aten::convolution", g.literal(-1, 1, 3, 5, 5), g.literal(-1, 3, 4, 3, 2), nil, []int64{2, 1}, []int64{1, 0}, []int64{1, 1}, true, []int64{0, 0}, 1)
-	out := g.b.Op(batchNorm, v, g.literal(-1, 4), g.literal(-1, 4), g.literal(-1, 4), g.literal(0.1, 4), 0.0, 1e-5)
-	m.Graph.Nodes, m.Graph.Outputs, m.Outputs = g.b.Graph.Nodes, []exir.Arg{exir.ToArg(out)}, make([]exir.OutputSpec, 1)
-	g.b.Graph = m.Graph
+	m := g.returns(context, g.b.Op(batchNorm, v, g.literal(-1, 4), g.literal(-1, 4), g.literal(-1, 4), g.literal(0.1, 4), 0.0, 1e-5))
 	want := g.values(t)[0]
 	if err := fuseBatchNorm(context, m); err != nil {
 		t.Fatal(err)
@@ -43,20 +37,11 @@ func TestFuseHalves(t *testing.T) {
 		near  float64 // one rounding, relative to the largest result
 	}{{tensor.Half, 1.0 / 1024}, {tensor.BFloat16, 1.0 / 128}} {
 		for seed := range uint64(8) {
-			r := rand.New(rand.NewPCG(seed, 3))
-			table := symint.NewTable()
-			m := &exir.Method{Name: "forward", Graph: &exir.Graph{}}
-			context := &Context{Table: table, Program: &exir.Program{Methods: []*exir.Method{m}, Shapes: &tensor.Shapes{Table: table}}}
-			g := &branches{Rand: r, b: exir.NewBuilder(context.Program, m.Graph), dtype: c.dtype, channels: 4}
+			g, context := noBranches(rand.New(rand.NewPCG(seed, 3)), c.dtype)
 			x, w, bias := g.literal(-1, 1, 4, 6, 6), g.literal(-1, 4, 4, 3, 3), g.maybe()
 			mean, variance := g.literal(-1, 4), g.literal(0.01, 4)
-			layer := func() *exir.Value {
-				v := g.b.Op("aten::convolution", x, w, bias, []int64{1, 1}, []int64{1, 1}, []int64{1, 1}, false, []int64{0, 0}, 1)
-				return g.b.Op(batchNorm, v, g.maybe(), g.maybe(), mean, variance, 0.0, 1e-5)
-			}
-			out := layer()
-			m.Graph.Nodes, m.Graph.Outputs, m.Outputs = g.b.Graph.Nodes, []exir.Arg{exir.ToArg(out)}, make([]exir.OutputSpec, 1)
-			g.b.Graph = m.Graph
+			v := g.b.Op("aten::convolution", x, w, bias, []int64{1, 1}, []int64{1, 1}, []int64{1, 1}, false, []int64{0, 0}, 1)
+			m := g.returns(context, g.b.Op(batchNorm, v, g.maybe(), g.maybe(), mean, variance, 0.0, 1e-5))
 			want := g.values(t)[0]
 			if err := fuseBatchNorm(context, m); err != nil {
 				t.Fatal(err)

@@ -64,11 +64,29 @@ type branches struct {
 	usedGroup int
 }
 
-func newBranches(r *rand.Rand) (*branches, *Context) {
+// noBranches is a graph of dtype to which nodes are to be added, until returns gives it outputs.
+func noBranches(r *rand.Rand, dtype tensor.ScalarType) (*branches, *Context) {
 	table := symint.NewTable()
 	m := &exir.Method{Name: "forward", Graph: &exir.Graph{}}
 	c := &Context{Table: table, Program: &exir.Program{Methods: []*exir.Method{m}, Shapes: &tensor.Shapes{Table: table}}}
-	g := &branches{Rand: r, b: exir.NewBuilder(c.Program, m.Graph), dtype: tensor.Double, channels: []int{1, 2, 4, 4}[r.IntN(4)], spatial: 1 + r.IntN(3), stride: 1 + int64(r.IntN(4)/3)}
+	return &branches{Rand: r, b: exir.NewBuilder(c.Program, m.Graph), dtype: dtype, channels: 4}, c
+}
+
+// returns makes values the outputs of c's method, whose nodes are g's.
+func (g *branches) returns(c *Context, outs ...*exir.Value) *exir.Method {
+	m := c.Program.Methods[0]
+	m.Graph.Nodes = g.b.Graph.Nodes
+	for _, v := range outs {
+		m.Graph.Outputs = append(m.Graph.Outputs, exir.ToArg(v))
+	}
+	m.Outputs = make([]exir.OutputSpec, len(outs))
+	g.b.Graph = m.Graph
+	return m
+}
+
+func newBranches(r *rand.Rand) (*branches, *Context) {
+	g, c := noBranches(r, tensor.Double)
+	g.channels, g.spatial, g.stride = []int{1, 2, 4, 4}[r.IntN(4)], 1+r.IntN(3), 1+int64(r.IntN(4)/3)
 	if r.IntN(4) == 0 {
 		g.dtype = tensor.Float
 	}
@@ -95,15 +113,9 @@ func newBranches(r *rand.Rand) (*branches, *Context) {
 	if r.IntN(5) == 0 {
 		outs = append(outs, g.image())
 	}
-	m.Graph.Nodes = g.b.Graph.Nodes
-	for _, v := range outs {
-		m.Graph.Outputs = append(m.Graph.Outputs, exir.ToArg(v))
-	}
-	m.Outputs = make([]exir.OutputSpec, len(outs))
-	if err := deadCode(c, m); err != nil {
+	if err := deadCode(c, g.returns(c, outs...)); err != nil {
 		panic(err)
 	}
-	g.b.Graph = m.Graph
 	return g, c
 }
 
