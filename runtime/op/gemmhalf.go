@@ -97,11 +97,10 @@ func productHalf(c *Call, s State, a *tensor.Tensor, b half, bias []float32) err
 	if out.Numel() == 0 {
 		return nil
 	}
-	g := gemmHalf{micro: tiles, b: w.data}
+	g := gemmHalf{micro: tiles, b: w.data, dtype: b.DType, float: tilingOf[float32](c.Tier)}
 	g.gemm = gemm[float32]{tiling: halfTiling(tiles), m: out.Numel() / m.cols, n: m.cols, k: m.rows, a: x, lda: m.rows, c: elems[float32](out), rs: m.cols, bias: bias,
 		bounds: c.bounds()}
-	g.run(c)
-	return nil
+	return g.run(c)
 }
 
 // gemmHalf is a product whose right factor is packed in 16 bits.
@@ -109,36 +108,79 @@ type gemmHalf struct {
 	gemm[float32]
 	micro *kernel.GemmHalf
 	b     []uint16
+	dtype tensor.ScalarType // of b
+	float tiling            // of panels in float32, which are as wide
+	// wide are places for panels in float32, each of room elements, which threads that have many rows take from slots.
+	wide  []float32
+	room  int
+	slots Slots
 }
 
-func (g *gemmHalf) run(c *Call) {
-	if n, grain := g.pieces(c.Threads); g.small(c) {
+// widenRows is how many rows are worth a panel in float32, which tiles then read without widening it in each.
+const widenRows = 32
+
+func (g *gemmHalf) run(c *Call) error {
+	n, grain := g.pieces(c.Threads)
+	small := g.small(c)
+	if g.m >= widenRows && g.n >= g.cols {
+		g.slots, g.room = Slots{Count: 1, Items: n}, g.cols*g.k+SlotGap/f32Size
+		if !small {
+			g.slots.Count = max(1, min(c.Threads, n, MaxSlots))
+		}
+		var err error
+		if g.wide, err = tempOf[float32](c, g.slots.Count*g.room); err != nil {
+			return err
+		}
+	}
+	if small {
 		g.parts(0, n)
 	} else {
 		share(c, g, n, grain)
 	}
+	return nil
 }
 
 // parts computes panels lo to hi, or rows.
-func (g *gemmHalf) parts(lo, hi int) { g.block(g.area(lo, hi)) }
-
-// block computes rows lo to hi of the panels from to until.
-func (g *gemmHalf) block(lo, hi, from, until int) {
-	var noPanel uint16
-	t := kernel.Tile{Stride: uintptr(g.lda * f32Size), Depth: uintptr(g.k), Segments: 1, Low: g.bounds[0], High: g.bounds[1], Panel: (*float32)(unsafe.Pointer(&noPanel))}
+func (g *gemmHalf) parts(lo, hi int) {
+	var wide []float32
+	if g.wide != nil {
+		slot := g.slots.Enter(lo)
+		defer g.slots.Leave(slot)
+		wide = g.wide[slot*g.room:][:g.cols*g.k]
+	}
+	lo, hi, from, until := g.area(lo, hi)
 	rows := balanced(hi-lo, max(rowBlock, leftBlock/max(g.k, 1)))
 	for r := lo; r < hi; r += rows {
 		end := min(r+rows, hi)
 		for p := from; p < until; p++ {
-			if g.k > 0 {
-				t.Panel = (*float32)(unsafe.Pointer(&g.b[p*g.cols*g.k]))
-			}
-			height := balanced(end-r, g.micro.Rows)
-			for i := r; i < end; i += height {
-				t.Left = at32(g.a, i*g.lda)
-				g.tile(t, i, min(height, end-i), p)
+			if len(wide) > 0 && end-r >= widenRows && (p+1)*g.cols <= g.n {
+				g.widened(r, end, p, wide)
+			} else {
+				g.strip(r, end, p)
 			}
 		}
+	}
+}
+
+// widened computes rows lo to hi of panel p, a full one, in float32.
+func (g *gemmHalf) widened(lo, hi, p int, wide []float32) {
+	widenHalves(wide, g.b[p*len(wide):], g.dtype)
+	at, q := p*g.cols, g.gemm
+	q.tiling, q.b, q.n, q.c, q.bias = g.float, wide, g.cols, g.c[at:], part32(g.bias, at, g.cols)
+	q.tiles(lo, hi, 0, 1)
+}
+
+// strip computes rows lo to hi of panel p.
+func (g *gemmHalf) strip(lo, hi, p int) {
+	var noPanel uint16
+	t := kernel.Tile{Stride: uintptr(g.lda * f32Size), Depth: uintptr(g.k), Segments: 1, Low: g.bounds[0], High: g.bounds[1], Panel: (*float32)(unsafe.Pointer(&noPanel))}
+	if g.k > 0 {
+		t.Panel = (*float32)(unsafe.Pointer(&g.b[p*g.cols*g.k]))
+	}
+	height := balanced(hi-lo, g.micro.Rows)
+	for i := lo; i < hi; i += height {
+		t.Left = at32(g.a, i*g.lda)
+		g.tile(t, i, min(height, hi-i), p)
 	}
 }
 

@@ -31,13 +31,19 @@ type compiler struct {
 // value is a value of the graph and the slots that hold it.
 type value struct {
 	*blob.Value
-	// slot holds it in its own type.
+	// slot holds it in its own type, or in float32 a half type.
 	slot int
 	// float holds it in float32; -1 until a node asks for it.
 	float int
 	// params holds the parameters of a dynamically quantized value, else -1.
 	params int
 }
+
+// half reports a type of 16 bits.
+func (v *value) half() bool { return v.Type == blob.FP16 || v.Type == blob.BF16 }
+
+// inFloat reports a value whose own slot holds float32.
+func (v *value) inFloat() bool { return v.slot >= 0 && v.slot == v.float }
 
 func compile(ctx *backend.InitContext, payload []byte) (*program, error) {
 	c := &compiler{ctx: ctx}
@@ -108,7 +114,8 @@ var storages = map[blob.DataType]storage{
 	blob.QDInt8: {tensor.Char, tensor.Undefined},
 }
 
-// define makes the slot of v, as x says it. Constants get theirs when a node asks for them.
+// define makes the slot of v, as x says it. Constants get theirs when a node asks for them. Values of half types that stay
+// in the graph lie in float32, in which all nodes compute them: what is not rounded in between needs no conversion.
 func (c *compiler) define(v *blob.Value, x *value) {
 	*x = value{Value: v, slot: -1, float: -1, params: -1}
 	c.values[v.ID] = x
@@ -121,6 +128,9 @@ func (c *compiler) define(v *blob.Value, x *value) {
 			c.err = backend.Fail(pte.NotImplemented, "compile graph: value ", itoa(v.ID), " of type ", v.Type.String())
 		}
 		return
+	}
+	if s.slot == tensor.Half && v.External == blob.InvalidID {
+		s.slot = tensor.Float
 	}
 	x.slot = c.newSlot(s.slot, dimsOf(v.Dims))
 	if s.slot == tensor.Float && v.Type != blob.Int32 {
@@ -207,18 +217,16 @@ func (c *compiler) temp(like int, dtype tensor.ScalarType) int {
 
 // call adds a call of a portable operator.
 func (c *compiler) call(name string, out operand, args ...operand) {
-	c.callOuts(name, []operand{out}, args...)
+	c.callIn(tensor.Undefined, name, out, args...)
 }
 
-func (c *compiler) callOuts(name string, outs []operand, args ...operand) {
+// callIn is call of the operator's kernel for this type; Undefined: for the type that its key gives.
+func (c *compiler) callIn(dtype tensor.ScalarType, name string, out operand, args ...operand) {
 	if c.err != nil {
 		return
 	}
 	vals := c.bindValues(args)
-	metas := make([]tensor.Meta, len(outs))
-	for i := range outs {
-		metas[i] = c.tensorOf(&outs[i]).Meta
-	}
+	metas := []tensor.Meta{c.tensorOf(&out).Meta}
 	if c.err != nil {
 		return
 	}
@@ -227,7 +235,9 @@ func (c *compiler) callOuts(name string, outs []operand, args ...operand) {
 		c.fail(pte.NotImplemented, "no kernel ", name)
 		return
 	}
-	dtype := op.KeyOf(def, vals, metas)
+	if dtype == tensor.Undefined {
+		dtype = op.KeyOf(def, vals, metas)
+	}
 	k := c.ctx.Kernels.Lookup(name, dtype)
 	if k == nil {
 		c.fail(pte.NotImplemented, "no kernel ", name, " in ", dtype.String())
@@ -251,7 +261,7 @@ func (c *compiler) callOuts(name string, outs []operand, args ...operand) {
 		c.fail(pte.DelegateInvalidCompatibility, err.Error())
 		return
 	}
-	c.add(step{plan: plan, args: args, outs: outs})
+	c.add(step{plan: plan, args: args, outs: []operand{out}})
 }
 
 var errRank = errors.New("its result has another rank")

@@ -54,11 +54,17 @@ func (c *compiler) constant(v *value) {
 		c.fail(pte.NotImplemented, "constant of type ", v.Type.String())
 		s = storages[blob.FP32]
 	}
-	v.slot = c.newSlot(s.slot, dimsOf(v.Dims))
-	c.out.slots[v.slot].data = c.bytesOf(v.Constant, v.Bytes())
+	v.slot = c.constantOf(v, s.slot)
 	if s.slot == tensor.Float && v.Type != blob.Int32 {
 		v.float = v.slot
 	}
+}
+
+// constantOf is a slot with the bytes of a constant, as this type.
+func (c *compiler) constantOf(v *value, dtype tensor.ScalarType) int {
+	slot := c.newSlot(dtype, dimsOf(v.Dims))
+	c.out.slots[slot].data = c.bytesOf(v.Constant, v.Bytes())
+	return slot
 }
 
 // floatConstant makes the slot of a constant in float32; what is made is shared in the program.
@@ -68,7 +74,7 @@ func (c *compiler) floatConstant(v *value) {
 		return
 	}
 	raw, scales := c.bytesOf(v.Constant, v.Bytes()), c.scales(v)
-	if scales == nil && v.Type != blob.FP16 && v.Type != blob.BF16 {
+	if scales == nil && !v.half() {
 		c.fail(pte.NotImplemented, "constant of type ", v.Type.String())
 	}
 	if c.err != nil || c.listed != nil {

@@ -60,6 +60,53 @@ func convertGraph(in, out blob.Value, n uint32) *blob.Graph {
 		Values: []blob.Value{in, out}, Nodes: []blob.Node{{Type: blob.Convert, Inputs: []uint32{0}, Outputs: []uint32{1}}}}
 }
 
+// TestHalvesBetween: what lies between nodes in a half type is rounded where a node converts it, and nowhere else; it meets constants,
+// arguments and results, which have 2 bytes an element, where it is moved.
+func TestHalvesBetween(t *testing.T) {
+	const x, y, between, out = 0, 1, 2, 3
+	value := func(id, external uint32, typ blob.DataType, flags uint32) blob.Value {
+		return blob.Value{ID: id, External: external, Type: typ, Flags: flags, Dims: []uint32{2}}
+	}
+	node := func(typ blob.NodeType, result uint32, inputs ...uint32) blob.Node {
+		return blob.Node{Type: typ, Inputs: inputs, Outputs: []uint32{result}}
+	}
+	cat := node(blob.Concatenate2, out, between, y)
+	cat.Params = []uint32{0}
+	for _, typ := range []blob.DataType{blob.FP16, blob.BF16} {
+		const small = 0x1p-12 // 1 + small is 1 in both types
+		for _, c := range []struct {
+			name  string
+			x     blob.DataType
+			nodes []blob.Node
+			want  []float32
+		}{
+			{"added and taken away", typ, []blob.Node{node(blob.Add, between, x, y), node(blob.Subtract, out, between, y)}, []float32{small, 2 * small}},
+			{"converted", blob.FP32, []blob.Node{node(blob.Convert, between, x), node(blob.Subtract, out, between, y)}, []float32{0, 1}},
+			{"copied", typ, []blob.Node{node(blob.Square, between, x), node(blob.Copy, out, between)}, []float32{small * small, 4 * small * small}},
+			{"copied before", typ, []blob.Node{node(blob.Copy, between, x), node(blob.Square, out, between)}, []float32{small * small, 4 * small * small}},
+			{"beside an argument", typ, []blob.Node{node(blob.Square, between, x), cat}, []float32{small * small, 4 * small * small, 1, 1}},
+		} {
+			g := &blob.Graph{Identifier: blob.XN01, Version: "0", NumExterns: 3, Inputs: []uint32{x, y}, Outputs: []uint32{out}, Nodes: c.nodes,
+				Values: []blob.Value{value(x, 0, c.x, blob.ExternalInput), value(y, 1, typ, blob.ExternalInput), value(between, blob.InvalidID, typ, 0),
+					value(out, 2, typ, blob.ExternalOutput)}}
+			g.Values[out].Dims = []uint32{uint32(len(c.want))}
+			in := []float32{small, 2 * small}
+			if c.x == blob.FP32 {
+				in = []float32{1 + small, 2 + small}
+			}
+			outs, err := run(t, programOf(t, g, nil), executor.LoadOptions{}, floatsTensor(storages[c.x].argument, []uint32{2}, in),
+				floatsTensor(storages[typ].argument, []uint32{2}, []float32{1, 1}))
+			if err != nil {
+				t.Errorf("%s, %v: %v", c.name, typ, err)
+				continue
+			}
+			if want := floatsTensor(storages[typ].argument, []uint32{uint32(len(c.want))}, c.want); !bytes.Equal(outs[0].Tensor.Data[:want.Nbytes()], want.Data) {
+				t.Errorf("%s, %v: got % x, want % x", c.name, typ, outs[0].Tensor.Data[:want.Nbytes()], want.Data)
+			}
+		}
+	}
+}
+
 // TestQuantizedPointwise runs an operator on quantized values: they are computed in float32 and rounded to the result's
 // parameters, within its bounds.
 func TestQuantizedPointwise(t *testing.T) {

@@ -71,9 +71,18 @@ func (c *compiler) floatOf(id uint32) int {
 // inFloat adds the steps of a node of one result that runs in float32: emit's, those that bound the result, and those
 // that convert from and to other types.
 func (c *compiler) inFloat(n *blob.Node, emit func(out int, in []int)) {
-	var in []int
-	for _, id := range n.Inputs {
-		in = append(in, c.floatOf(id))
+	c.inFloatBut(n, nil, emit)
+}
+
+// inFloatBut is inFloat; the constant kept, unless nil, lies in a slot as its type says.
+func (c *compiler) inFloatBut(n *blob.Node, kept *value, emit func(out int, in []int)) {
+	in := make([]int, len(n.Inputs))
+	for i, id := range n.Inputs {
+		if kept != nil && id == kept.ID {
+			in[i] = c.constantOf(kept, storages[kept.Type].argument)
+		} else {
+			in[i] = c.floatOf(id)
+		}
 	}
 	v := c.values[n.Outputs[0]]
 	out := v.float
@@ -92,6 +101,9 @@ func (c *compiler) inFloat(n *blob.Node, emit func(out int, in []int)) {
 	}
 	if out != v.slot {
 		c.store(v, out)
+	}
+	if v.half() {
+		v.float = out
 	}
 }
 
@@ -172,6 +184,10 @@ func lowerConvert(c *compiler, n *blob.Node) {
 	case c.err != nil:
 	case out.Type == blob.FP32:
 		c.call("aten::clone.out", of(out.slot), of(in), none())
+	case out.half() && out.inFloat(): // the node says to round
+		rounded := c.temp(out.slot, tensor.Half)
+		c.own(toType(out.Value), rounded, in)
+		c.own(fromType(out.Value), out.slot, rounded)
 	default:
 		c.store(out, in)
 	}
@@ -184,7 +200,7 @@ func (c *compiler) moves(n *blob.Node, emit func(out int, in []int)) {
 	var in []int
 	for _, id := range n.Inputs {
 		v := c.values[id]
-		if v.Type != out.Type || !sameQuant(&v.Quant, &out.Quant) || n.Bounded {
+		if v.Type != out.Type || out.inFloat() || v.inFloat() || !sameQuant(&v.Quant, &out.Quant) || n.Bounded {
 			c.inFloat(n, emit)
 			return
 		}
@@ -292,7 +308,14 @@ func lowerLinear(c *compiler, n *blob.Node) {
 		c.own(p.linear(n.Flags&blob.Reshape2D != 0), c.values[n.Outputs[0]].slot, c.integerArgs(n)...)
 		return
 	}
-	c.inFloat(n, func(out int, in []int) {
+	// Weights of half types stay so: a kernel of their type widens them as it multiplies.
+	kept, dtype := c.values[n.Inputs[1]], tensor.Undefined
+	if kept.half() && kept.Constant != 0 {
+		dtype = storages[kept.Type].argument
+	} else {
+		kept = nil
+	}
+	c.inFloatBut(n, kept, func(out int, in []int) {
 		x, w, bias := of(in[0]), of(in[1]), none()
 		if n.Flags&blob.Reshape2D != 0 {
 			x.view = flat
@@ -303,7 +326,7 @@ func lowerLinear(c *compiler, n *blob.Node) {
 		if len(in) > 2 && in[2] >= 0 {
 			bias = of(in[2])
 		}
-		c.call("aten::linear.out", of(out), x, w, bias)
+		c.callIn(dtype, "aten::linear.out", of(out), x, w, bias)
 	})
 }
 
