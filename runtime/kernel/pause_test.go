@@ -106,6 +106,16 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 				AffineRowF32(tier, o, x, x, x, 0, 1)
 			}
 		},
+		"where": func(stop *atomic.Bool) {
+			for !stop.Load() {
+				WhereF32(tier, o, bytes, x, x[:1])
+			}
+		},
+		"rows of one number": func(stop *atomic.Bool) {
+			for !stop.Load() {
+				FillRowsF32(tier, o, (n-FillRoom)/2, 2, x, 1)
+			}
+		},
 		"softmax": func(stop *atomic.Bool) {
 			for !stop.Load() {
 				SoftmaxRowF32(tier, o[:softMost], x[:softMost])

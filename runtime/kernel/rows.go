@@ -8,58 +8,74 @@ import (
 // fold is what a kernel that adds up a line gets. Its layout is known to the generator.
 type fold struct {
 	x, out  *float32
-	sum     *[maxLanes]float32
-	vectors uintptr // at least 1
-	table   *uint32 // constants
+	sum     *[maxLanes]float32 // the first element of what it writes is the sum
+	vectors uintptr            // at least 1
+	table   *uint32            // constants
 	number  float32
 }
 
 // rowLeast is how many elements make it worth to call the kernels of this file.
 const rowLeast = 8
 
-// overRow calls a fold for x: as many vectors as it has, and one for the rest, which pad fills.
-func overRow(t Tier, f *fold, o, x []float32, pad float32, kind int) {
-	lanes := lanesOf(t)
-	f.table = &constants[0]
-	for len(x) >= lanes {
-		n := min(len(x), mapMost) / lanes
-		f.x, f.vectors = &x[0], uintptr(n)
-		x = x[n*lanes:]
-		if o != nil {
+// overRow calls a fold for x: as many vectors as it has, and one for the rest, which pad fills. It joins what the calls give.
+func overRow(t Tier, f fold, o, x []float32, pad float32, kind int) float32 {
+	var sum, tail [maxLanes]float32
+	lanes, all, first := lanesOf(t), float32(0), true
+	f.table, f.sum = &constants[0], &sum
+	for len(x) > 0 {
+		n := min(len(x), mapMost) / lanes * lanes
+		f.x, f.vectors = &x[0], uintptr(n/lanes)
+		switch {
+		case n == 0:
+			n = copy(tail[:], x)
+			for i := n; i < lanes; i++ {
+				tail[i] = pad
+			}
+			f.x, f.out, f.vectors = &tail[0], &tail[0], 1
+		case o != nil:
 			f.out = &o[0]
-			o = o[n*lanes:]
 		}
 		f.run(t, kind)
+		if f.out == &tail[0] {
+			copy(o, tail[:])
+		} else if o != nil {
+			o = o[n:]
+		}
+		if x = x[n:]; first {
+			all, first = sum[0], false
+		} else {
+			all = joined(kind, all, sum[0])
+		}
 	}
-	if len(x) == 0 {
-		return
-	}
-	var tail [maxLanes]float32
-	for i := copy(tail[:], x); i < lanes; i++ {
-		tail[i] = pad
-	}
-	last := *f // what f points to would not stay on the stack
-	last.x, last.out, last.vectors = &tail[0], &tail[0], 1
-	last.run(t, kind)
-	copy(o, tail[:])
+	return all
 }
 
-// MaxRowF32 is the largest of x, -Inf without elements, and whether t has a kernel for it. It may or may not be NaN if an
+// joined is what two calls of a fold give together.
+func joined(kind int, a, b float32) float32 {
+	switch {
+	case kind != foldMax && kind != foldMin:
+		return a + b
+	case b > a == (kind == foldMax):
+		return b
+	}
+	return a
+}
+
+// MaxRowF32 is the largest of x and whether t has a kernel for it. It may or may not be NaN if an
 // element is.
 func MaxRowF32(t Tier, x []float32) (float32, bool) {
 	if t == Scalar || len(x) < rowLeast {
 		return 0, false
 	}
-	var sums [maxLanes]float32
-	low := float32(math.Inf(-1))
-	for i := range sums {
-		sums[i] = low
+	return overRow(t, fold{}, nil, x, float32(math.Inf(-1)), foldMax), true
+}
+
+// MinRowF32 is MaxRowF32 of the smallest.
+func MinRowF32(t Tier, x []float32) (float32, bool) {
+	if t == Scalar || len(x) < rowLeast {
+		return 0, false
 	}
-	overRow(t, &fold{sum: &sums}, nil, x, low, foldMax)
-	for _, s := range sums[:lanesOf(t)] {
-		low = max(low, s)
-	}
-	return low, true
+	return overRow(t, fold{}, nil, x, float32(math.Inf(1)), foldMin), true
 }
 
 // SumRowF32 is the sum of x in some order, and whether t has a kernel for it.
@@ -67,9 +83,7 @@ func SumRowF32(t Tier, x []float32) (float32, bool) {
 	if t == Scalar || len(x) < rowLeast {
 		return 0, false
 	}
-	var sums [maxLanes]float32
-	overRow(t, &fold{sum: &sums}, nil, x, 0, foldSum)
-	return total(&sums, lanesOf(t)), true
+	return overRow(t, fold{}, nil, x, 0, foldSum), true
 }
 
 // SquaresRowF32 is the sum of the squares of what elements of x are apart from center, and whether t has a kernel for it.
@@ -77,9 +91,7 @@ func SquaresRowF32(t Tier, x []float32, center float32) (float32, bool) {
 	if t == Scalar || len(x) < rowLeast {
 		return 0, false
 	}
-	var sums [maxLanes]float32
-	overRow(t, &fold{sum: &sums, number: center}, nil, x, center, foldSquares)
-	return total(&sums, lanesOf(t)), true
+	return overRow(t, fold{number: center}, nil, x, center, foldSquares), true
 }
 
 // ExpRowF32 computes o = exp(x - shift) within 2 ulp, or 0 where it is less than 1.7e-38, and gives the sum of o; false if t has no kernel for it. o may be x.
@@ -87,20 +99,7 @@ func ExpRowF32(t Tier, o, x []float32, shift float32) (float32, bool) {
 	if t == Scalar || len(x) < rowLeast {
 		return 0, false
 	}
-	var sums [maxLanes]float32
-	overRow(t, &fold{sum: &sums, number: shift}, o, x, float32(math.Inf(-1)), foldExp)
-	return total(&sums, lanesOf(t)), true
-}
-
-// total adds up n sums.
-func total(sums *[maxLanes]float32, n int) float32 {
-	for n > 1 {
-		n /= 2
-		for i := range n {
-			sums[i] += sums[n+i]
-		}
-	}
-	return sums[0]
+	return overRow(t, fold{number: shift}, o, x, float32(math.Inf(-1)), foldExp), true
 }
 
 // affine is what the kernel of AffineRowF32 gets. Its layout is known to the generator.

@@ -36,14 +36,16 @@ func near(t *testing.T, what string, got float32, want, bound float64) {
 }
 
 func checkFolds(t *testing.T, tier Tier, x []float32) {
-	top, sum, squares := math.Inf(-1), 0.0, 0.0
+	top, bottom, sum, squares := math.Inf(-1), math.Inf(1), 0.0, 0.0
 	for _, v := range x {
-		top = max(top, float64(v))
+		top, bottom = max(top, float64(v)), min(bottom, float64(v))
 		sum += float64(v)
 		squares += (float64(v) - 0.25) * (float64(v) - 0.25)
 	}
 	most, _ := MaxRowF32(tier, x)
 	near(t, "max", most, top, 0)
+	least, _ := MinRowF32(tier, x)
+	near(t, "min", least, bottom, 0)
 	total, _ := SumRowF32(tier, x)
 	near(t, "sum", total, sum, 1e-6*float64(len(x)))
 	total, _ = SquaresRowF32(tier, x, 0.25)
@@ -103,6 +105,11 @@ func TestRowsF32Special(t *testing.T) {
 			if m, _ := MaxRowF32(tier, x); m != inf {
 				t.Errorf("%v: infinity at %d: max %v", tier, at, m)
 			}
+			x[at] = -inf
+			if m, _ := MinRowF32(tier, x); m != -inf {
+				t.Errorf("%v: -infinity at %d: min %v", tier, at, m)
+			}
+			x[at] = inf
 			if s, _ := ExpRowF32(tier, x, x, 0); s != inf {
 				t.Errorf("%v: infinity at %d: sum of exp %v", tier, at, s)
 			}

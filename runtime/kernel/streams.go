@@ -95,6 +95,24 @@ func ZeroF32(t Tier, o []uint8, x []float32, not bool) int {
 	return s.run(t, streamZeroF32, len(o), streamVectors*lanesOf(t), [2]int{4, 1})
 }
 
+// BytesF32 gives the lowest 8 bits of x without what is behind the point, 0 for what is NaN or infinite; see WidenF16 for how many.
+func BytesF32(t Tier, o []uint8, x []float32) int {
+	if t == Scalar {
+		return 0
+	}
+	s := stream{x: first(x, len(o)), out: first(o, len(o)), numbers: [4]uint32{math.MaxInt32, math.Float32bits(0x1p31)}}
+	return s.run(t, streamBytesF32, len(o), streamVectors*lanesOf(t), [2]int{4, 1})
+}
+
+// WordsS64 gives the lowest 32 bits of x; see WidenF16 for how many.
+func WordsS64(t Tier, o []uint32, x []int64) int {
+	if t == Scalar {
+		return 0
+	}
+	s := stream{x: first(x, len(o)), out: first(o, len(o))}
+	return s.run(t, streamWordsS64, len(o), streamVectors*lanesOf(t)/2, [2]int{8, 4})
+}
+
 // SumF32 adds elements of x in float64, as many as it says, from the first on: none in a tier without a kernel, else all
 // but the last few.
 func SumF32(t Tier, x []float32) (sum float64, n int) { return sums(t, x, [4]uint32{}, streamSumF32) }
@@ -110,7 +128,10 @@ func sums(t Tier, x []float32, numbers [4]uint32, kind int) (sum float64, n int)
 		return 0, 0
 	}
 	size := streamVectors * lanesOf(t) / 2
-	var parts [streamVectors * maxLanes / 2]float64
+	if len(x) < size {
+		return 0, 0
+	}
+	var parts [maxLanes / 2]float64
 	s := stream{out: unsafe.Pointer(&parts), numbers: numbers}
 	for len(x)-n >= size {
 		s.x = unsafe.Pointer(&x[n])
@@ -118,7 +139,7 @@ func sums(t Tier, x []float32, numbers [4]uint32, kind int) (sum float64, n int)
 		s.blocks = uintptr(m)
 		s.call(t, kind)
 		n += m * size
-		for w := size / 2; w > 0; w /= 2 {
+		for w := size / streamVectors / 2; w > 0; w /= 2 {
 			for i := range w {
 				parts[i] += parts[i+w]
 			}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand"
 	"testing"
+	"unsafe"
 )
 
 // halfBits are bits of 16-bit floats, special ones among them, without NaN.
@@ -168,6 +169,45 @@ func TestZeros(t *testing.T) {
 			for i, got := range wide[:m] {
 				if want := float64(x[i]); got != want && want == want || math.Signbit(got) != math.Signbit(want) {
 					t.Errorf("%v: element %d: got %v, want %v", tier, i, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestLowBits holds what takes the lowest bits of numbers against conversions of Go.
+func TestLowBits(t *testing.T) {
+	floats := []float64{0, -0.75, 1.999, -3.5, 127, 128.5, 255, 256, -129, 70000, -70001.5, 0x1p31 - 128, 0x1p31, -0x1p31, 0x1p32, 0x1p40, math.Inf(1), math.Inf(-1), math.NaN()}
+	for _, tier := range tiers() {
+		for _, n := range []int{64, 131, streamMost + 70} {
+			x := make([]float32, n)
+			ints := make([]int64, n)
+			for i := range x {
+				x[i] = float32(floats[i%len(floats)]) + float32(i/len(floats)%300)
+				ints[i] = int64(uint64(i+1) * 0x9e3779b97f4a7c15)
+			}
+			o, intact := guardedOf(n, func(int) uint8 { return 0 })
+			m := BytesF32(tier, o, x)
+			if n-m >= 64 || m == 0 || !intact() {
+				t.Fatalf("%v: %d of %d are bytes, intact: %v", tier, m, n, intact())
+			}
+			for i, got := range o[:m] {
+				want := uint8(0)
+				if v := math.Abs(float64(x[i])); v < 0x1p31 {
+					want = uint8(int64(x[i]))
+				}
+				if got != want {
+					t.Fatalf("%v: %v is %d, want %d", tier, x[i], got, want)
+				}
+			}
+			words, intactWords := guardedOf(n, func(int) int32 { return 0 })
+			m = WordsS64(tier, unsafe.Slice((*uint32)(unsafe.Pointer(&words[0])), n), ints)
+			if n-m >= 32 || m == 0 || !intactWords() {
+				t.Fatalf("%v: %d of %d are words, intact: %v", tier, m, n, intactWords())
+			}
+			for i, got := range words[:m] {
+				if got != int32(ints[i]) {
+					t.Fatalf("%v: %#x is %#x", tier, ints[i], got)
 				}
 			}
 		}

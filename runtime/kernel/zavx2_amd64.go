@@ -431,6 +431,9 @@ func oneAtanAVX2(a *line)
 func foldMaxF32AVX2(a *fold)
 
 //go:noescape
+func foldMinF32AVX2(a *fold)
+
+//go:noescape
 func foldSumF32AVX2(a *fold)
 
 //go:noescape
@@ -482,6 +485,12 @@ func poolLargestS8X1AVX2(a *Pool)
 func poolLargestS8X4AVX2(a *Pool)
 
 //go:noescape
+func fillRowsF32AVX2(a *fillRows)
+
+//go:noescape
+func whereF32AVX2(a *where)
+
+//go:noescape
 func winogradWeightsF32AVX2(a *winogradArgs)
 
 //go:noescape
@@ -510,6 +519,12 @@ func widenF32AVX2(a *stream)
 
 //go:noescape
 func zeroF32AVX2(a *stream)
+
+//go:noescape
+func bytesF32AVX2(a *stream)
+
+//go:noescape
+func wordsS64AVX2(a *stream)
 
 //go:noescape
 func sumF32AVX2(a *stream)

@@ -539,6 +539,9 @@ func oneAtanAVX512(a *line)
 func foldMaxF32AVX512(a *fold)
 
 //go:noescape
+func foldMinF32AVX512(a *fold)
+
+//go:noescape
 func foldSumF32AVX512(a *fold)
 
 //go:noescape
@@ -590,6 +593,12 @@ func poolLargestS8X1AVX512(a *Pool)
 func poolLargestS8X4AVX512(a *Pool)
 
 //go:noescape
+func fillRowsF32AVX512(a *fillRows)
+
+//go:noescape
+func whereF32AVX512(a *where)
+
+//go:noescape
 func winogradWeightsF32AVX512(a *winogradArgs)
 
 //go:noescape
@@ -618,6 +627,12 @@ func widenF32AVX512(a *stream)
 
 //go:noescape
 func zeroF32AVX512(a *stream)
+
+//go:noescape
+func bytesF32AVX512(a *stream)
+
+//go:noescape
+func wordsS64AVX512(a *stream)
 
 //go:noescape
 func sumF32AVX512(a *stream)

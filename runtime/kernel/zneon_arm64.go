@@ -461,6 +461,9 @@ func oneAtanNEON(a *line)
 func foldMaxF32NEON(a *fold)
 
 //go:noescape
+func foldMinF32NEON(a *fold)
+
+//go:noescape
 func foldSumF32NEON(a *fold)
 
 //go:noescape
@@ -512,6 +515,12 @@ func poolLargestS8X1NEON(a *Pool)
 func poolLargestS8X4NEON(a *Pool)
 
 //go:noescape
+func fillRowsF32NEON(a *fillRows)
+
+//go:noescape
+func whereF32NEON(a *where)
+
+//go:noescape
 func winogradWeightsF32NEON(a *winogradArgs)
 
 //go:noescape
@@ -540,6 +549,12 @@ func widenF32NEON(a *stream)
 
 //go:noescape
 func zeroF32NEON(a *stream)
+
+//go:noescape
+func bytesF32NEON(a *stream)
+
+//go:noescape
+func wordsS64NEON(a *stream)
 
 //go:noescape
 func sumF32NEON(a *stream)

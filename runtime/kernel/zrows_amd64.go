@@ -7,9 +7,10 @@ package kernel
 // The folds.
 const (
 	foldMax     = 0 // the larger of sum and x; one of them if one is NaN
-	foldSum     = 1 // sum + x
-	foldSquares = 2 // sum + (x-number)²
-	foldExp     = 3 // sum + exp(x-number), which it writes
+	foldMin     = 1 // the smaller of sum and x; one of them if one is NaN
+	foldSum     = 2 // sum + x
+	foldSquares = 3 // sum + (x-number)²
+	foldExp     = 4 // sum + exp(x-number), which it writes
 )
 
 // run computes a fold.
@@ -23,6 +24,13 @@ func (f *fold) run(t Tier, kind int) {
 			foldMaxF32AVX512(f)
 		case AVX2:
 			foldMaxF32AVX2(f)
+		}
+	case foldMin:
+		switch t.float() {
+		case AVX512:
+			foldMinF32AVX512(f)
+		case AVX2:
+			foldMinF32AVX2(f)
 		}
 	case foldSum:
 		switch t.float() {
@@ -158,6 +166,30 @@ func (p *Pool) run(t Tier, four bool) {
 		case AVX2:
 			poolLargestS8X1AVX2(p)
 		}
+	}
+}
+
+// run writes rows.
+//
+//go:noinline
+func (f *fillRows) run(t Tier) {
+	switch t.float() {
+	case AVX512:
+		fillRowsF32AVX512(f)
+	case AVX2:
+		fillRowsF32AVX2(f)
+	}
+}
+
+// run chooses.
+//
+//go:noinline
+func (w *where) run(t Tier) {
+	switch t.float() {
+	case AVX512:
+		whereF32AVX512(w)
+	case AVX2:
+		whereF32AVX2(w)
 	}
 }
 

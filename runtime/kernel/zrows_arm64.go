@@ -7,9 +7,10 @@ package kernel
 // The folds.
 const (
 	foldMax     = 0 // the larger of sum and x; one of them if one is NaN
-	foldSum     = 1 // sum + x
-	foldSquares = 2 // sum + (x-number)²
-	foldExp     = 3 // sum + exp(x-number), which it writes
+	foldMin     = 1 // the smaller of sum and x; one of them if one is NaN
+	foldSum     = 2 // sum + x
+	foldSquares = 3 // sum + (x-number)²
+	foldExp     = 4 // sum + exp(x-number), which it writes
 )
 
 // run computes a fold.
@@ -21,6 +22,11 @@ func (f *fold) run(t Tier, kind int) {
 		switch t.float() {
 		case NEON:
 			foldMaxF32NEON(f)
+		}
+	case foldMin:
+		switch t.float() {
+		case NEON:
+			foldMinF32NEON(f)
 		}
 	case foldSum:
 		switch t.float() {
@@ -126,6 +132,26 @@ func (p *Pool) run(t Tier, four bool) {
 		case NEON:
 			poolLargestS8X1NEON(p)
 		}
+	}
+}
+
+// run writes rows.
+//
+//go:noinline
+func (f *fillRows) run(t Tier) {
+	switch t.float() {
+	case NEON:
+		fillRowsF32NEON(f)
+	}
+}
+
+// run chooses.
+//
+//go:noinline
+func (w *where) run(t Tier) {
+	switch t.float() {
+	case NEON:
+		whereF32NEON(w)
 	}
 }
 

@@ -7,9 +7,10 @@ package kernel
 // The folds.
 const (
 	foldMax     = 0 // the larger of sum and x; one of them if one is NaN
-	foldSum     = 1 // sum + x
-	foldSquares = 2 // sum + (x-number)²
-	foldExp     = 3 // sum + exp(x-number), which it writes
+	foldMin     = 1 // the smaller of sum and x; one of them if one is NaN
+	foldSum     = 2 // sum + x
+	foldSquares = 3 // sum + (x-number)²
+	foldExp     = 4 // sum + exp(x-number), which it writes
 )
 
 // run computes a fold.
@@ -40,6 +41,18 @@ func (b *Blend) run(t Tier, vectors int) {
 //
 //go:noinline
 func (p *Pool) run(t Tier, four bool) {
+}
+
+// run writes rows.
+//
+//go:noinline
+func (f *fillRows) run(t Tier) {
+}
+
+// run chooses.
+//
+//go:noinline
+func (w *where) run(t Tier) {
 }
 
 // runWeights transforms weights.

@@ -12,9 +12,11 @@ const (
 	streamNarrowBF16    = 3
 	streamWidenF32      = 4
 	streamZeroF32       = 5
-	streamSumF32        = 6
-	streamSquaresF32    = 7
-	streamAccumulateF64 = 8
+	streamBytesF32      = 6
+	streamWordsS64      = 7
+	streamSumF32        = 8
+	streamSquaresF32    = 9
+	streamAccumulateF64 = 10
 )
 
 // hasHalves says that tiers but Scalar have streams of float16.
@@ -66,6 +68,20 @@ func (s *stream) call(t Tier, kind int) {
 			zeroF32AVX512(s)
 		case AVX2:
 			zeroF32AVX2(s)
+		}
+	case streamBytesF32:
+		switch t.float() {
+		case AVX512:
+			bytesF32AVX512(s)
+		case AVX2:
+			bytesF32AVX2(s)
+		}
+	case streamWordsS64:
+		switch t.float() {
+		case AVX512:
+			wordsS64AVX512(s)
+		case AVX2:
+			wordsS64AVX2(s)
 		}
 	case streamSumF32:
 		switch t.float() {

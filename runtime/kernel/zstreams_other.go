@@ -12,9 +12,11 @@ const (
 	streamNarrowBF16    = 3
 	streamWidenF32      = 4
 	streamZeroF32       = 5
-	streamSumF32        = 6
-	streamSquaresF32    = 7
-	streamAccumulateF64 = 8
+	streamBytesF32      = 6
+	streamWordsS64      = 7
+	streamSumF32        = 8
+	streamSquaresF32    = 9
+	streamAccumulateF64 = 10
 )
 
 // hasHalves says that tiers but Scalar have streams of float16.

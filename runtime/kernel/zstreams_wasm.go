@@ -12,9 +12,11 @@ const (
 	streamNarrowBF16    = 3
 	streamWidenF32      = 4
 	streamZeroF32       = 5
-	streamSumF32        = 6
-	streamSquaresF32    = 7
-	streamAccumulateF64 = 8
+	streamBytesF32      = 6
+	streamWordsS64      = 7
+	streamSumF32        = 8
+	streamSquaresF32    = 9
+	streamAccumulateF64 = 10
 )
 
 // hasHalves says that tiers but Scalar have streams of float16.
@@ -44,6 +46,16 @@ func (s *stream) call(t Tier, kind int) {
 		switch t.float() {
 		case WASM:
 			zeroF32WASM(s)
+		}
+	case streamBytesF32:
+		switch t.float() {
+		case WASM:
+			bytesF32WASM(s)
+		}
+	case streamWordsS64:
+		switch t.float() {
+		case WASM:
+			wordsS64WASM(s)
 		}
 	case streamSumF32:
 		switch t.float() {

@@ -678,6 +678,12 @@ func foldMaxF32WASMImport(a unsafe.Pointer)
 
 func foldMaxF32WASM(a *fold) { foldMaxF32WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte foldMinF32WASM
+//go:noescape
+func foldMinF32WASMImport(a unsafe.Pointer)
+
+func foldMinF32WASM(a *fold) { foldMinF32WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte foldSumF32WASM
 //go:noescape
 func foldSumF32WASMImport(a unsafe.Pointer)
@@ -780,6 +786,18 @@ func poolLargestS8X4WASMImport(a unsafe.Pointer)
 
 func poolLargestS8X4WASM(a *Pool) { poolLargestS8X4WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte fillRowsF32WASM
+//go:noescape
+func fillRowsF32WASMImport(a unsafe.Pointer)
+
+func fillRowsF32WASM(a *fillRows) { fillRowsF32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte whereF32WASM
+//go:noescape
+func whereF32WASMImport(a unsafe.Pointer)
+
+func whereF32WASM(a *where) { whereF32WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte winogradWeightsF32WASM
 //go:noescape
 func winogradWeightsF32WASMImport(a unsafe.Pointer)
@@ -827,6 +845,18 @@ func widenF32WASM(a *stream) { widenF32WASMImport(unsafe.Pointer(a)) }
 func zeroF32WASMImport(a unsafe.Pointer)
 
 func zeroF32WASM(a *stream) { zeroF32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte bytesF32WASM
+//go:noescape
+func bytesF32WASMImport(a unsafe.Pointer)
+
+func bytesF32WASM(a *stream) { bytesF32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte wordsS64WASM
+//go:noescape
+func wordsS64WASMImport(a unsafe.Pointer)
+
+func wordsS64WASM(a *stream) { wordsS64WASMImport(unsafe.Pointer(a)) }
 
 //go:wasmimport pte sumF32WASM
 //go:noescape

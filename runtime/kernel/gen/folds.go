@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // fold is a function of a line that adds its elements up in some way, and may write a line beside.
 type fold struct {
@@ -11,15 +14,20 @@ type fold struct {
 	constants int
 	// writes says that it writes what the first register holds.
 	writes bool
+	// start is the sum of nothing.
+	start float64
 	// join adds x to a sum, or sums to each other.
 	join func(f *folds, sum, x vec)
 	emit func(f *folds, sum vec, r []vec)
 }
 
-// foldKinds are the folds. A kernel.fold has the sum so far, a vector of it, and a number.
+// foldKinds are the folds. A kernel.fold has room for the sum, in all lanes of a vector, and a number.
 var foldKinds = []fold{
-	{name: "Max", doc: "the larger of sum and x; one of them if one is NaN", registers: 1, join: foldMax, emit: func(f *folds, sum vec, r []vec) {
+	{name: "Max", doc: "the larger of sum and x; one of them if one is NaN", registers: 1, start: math.Inf(-1), join: foldMax, emit: func(f *folds, sum vec, r []vec) {
 		foldMax(f, sum, r[0])
+	}},
+	{name: "Min", doc: "the smaller of sum and x; one of them if one is NaN", registers: 1, start: math.Inf(1), join: foldMin, emit: func(f *folds, sum vec, r []vec) {
+		foldMin(f, sum, r[0])
 	}},
 	{name: "Sum", doc: "sum + x", registers: 1, join: foldSum, emit: func(f *folds, sum vec, r []vec) {
 		foldSum(f, sum, r[0])
@@ -36,6 +44,7 @@ var foldKinds = []fold{
 }
 
 func foldMax(f *folds, sum, x vec) { f.larger(sum, sum, x) }
+func foldMin(f *folds, sum, x vec) { f.machine.(extremes).least(sum, x) }
 func foldSum(f *folds, sum, x vec) { f.arith('+', sum, sum, x) }
 
 // The integer registers of a fold; constants are where functions of lines have them.
@@ -84,13 +93,8 @@ func (f *folds) write() {
 	f.get(foldLeft, args, foldVectorAt)
 	f.get(lineTable, args, foldTableAt)
 	f.broadcast(f.number(), args, foldNumberAt)
-	f.load(f.sum(0), foldTotal, 0)
-	for j := 1; j < f.block(); j++ {
-		if f.name == "Max" {
-			f.copy(f.sum(j), f.sum(0))
-		} else {
-			(&maps{f.machine}).constant(f.sum(j), 0)
-		}
+	for j := range f.block() {
+		(&maps{f.machine}).constant(f.sum(j), f.start)
 	}
 	f.less(foldLeft, f.block(), "rest")
 	f.label("block")
@@ -105,6 +109,11 @@ func (f *folds) write() {
 	f.label("end")
 	for j := 1; j < f.block(); j++ {
 		f.join(f, f.sum(0), f.sum(j))
+	}
+	t := vec(f.block() + 1)
+	for n := f.lanes() / 2; n > 0; n /= 2 {
+		f.swapLanes(t, f.sum(0), n)
+		f.join(f, f.sum(0), t)
 	}
 	f.store(foldTotal, 0, f.sum(0))
 	f.end()
@@ -190,6 +199,8 @@ func rowsGo(arch string) []byte {
 	picksGo(b, arch)
 	blendsGo(b, arch)
 	poolsGo(b, arch)
+	fillRowsGo(b, arch)
+	wheresGo(b, arch)
 	winogradGo(b, arch)
 	normsGo(b, arch)
 	return formatted(b.Bytes())

@@ -73,6 +73,8 @@ func floatsF32(m machine) {
 	picksF32(m)
 	blendsF32(m)
 	poolKernels(m)
+	fillRowsF32(m)
+	whereF32(m)
 	winogradF32(m)
 	normsF32(m)
 	streamsF32(m)

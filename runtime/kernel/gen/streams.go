@@ -75,6 +75,23 @@ var streams = []flow{
 		g.bitwise('^', v, v, 1)
 		g.machine.(integers).storeBytes(streamOut, g.at(1, j), v, t)
 	}},
+	{name: "bytesF32", x: 4, out: 1, unroll: 4, start: func(g *streamer) { // the bits of an absolute value, and 2³¹
+		g.broadcast(0, args, streamNumbers)
+		g.broadcast(1, args, streamNumbers+float32Size)
+	}, emit: func(g *streamer, j int) {
+		v, t := g.v(j), g.v(j+4)
+		g.load(v, streamX, g.at(4, j))
+		g.roundTo('0', v, v)
+		g.bitwise('&', t, v, 0)
+		g.compare('<', t, t, 1)
+		g.bitwise('&', v, v, t)
+		g.toInt(v, v)
+		g.machine.(integers).storeBytes(streamOut, g.at(1, j), v, t)
+	}},
+	{name: "wordsS64", x: 8, out: 4, short: true, unroll: 4, emit: func(g *streamer, j int) {
+		g.load(g.v(j), streamX, g.at(8, j))
+		g.storeLow(streamOut, g.at(4, j), g.v(j))
+	}},
 	{name: "sumF32", x: 4, short: true, unroll: 4, start: zeroSums, finish: storeSums, emit: func(g *streamer, j int) {
 		g.loadWide(g.v(4+j), streamX, g.at(4, j))
 		g.arithWide('+', g.v(j), g.v(j), g.v(4+j))
@@ -101,10 +118,14 @@ func zeroSums(g *streamer) {
 	}
 }
 
+// storeSums stores the sums of vectors that lie half of them apart, as often as that goes.
 func storeSums(g *streamer) {
-	for j := range g.unroll {
-		g.store(streamOut, j*g.lanes()*float32Size, g.v(j))
+	for n := g.unroll / 2; n > 0; n /= 2 {
+		for j := range n {
+			g.arithWide('+', g.v(j), g.v(j), g.v(n+j))
+		}
 	}
+	g.store(streamOut, 0, g.v(0))
 }
 
 // The integer registers of a stream.

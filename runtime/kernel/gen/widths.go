@@ -10,6 +10,8 @@ type widths interface {
 	// loadWords makes int32 of the uint16 at p; storeWords stores the low halves of int32, and may change v.
 	loadWords(v vec, p ptr, off int)
 	storeWords(p ptr, off int, v vec)
+	// storeLow stores the low halves of elements of 64 bits, and may change v.
+	storeLow(p ptr, off int, v vec)
 }
 
 // halves are machines that know float16.
@@ -53,6 +55,16 @@ func (m *x86) storeWords(p ptr, off int, v vec) {
 		return
 	}
 	m.line("VPACKUSDW %s, %[1]s, %[1]s", m.v(v))
+	m.line("VPERMQ $0x08, %s, %[1]s", m.v(v))
+	m.line("VMOVUPS %s, %d(%s)", m.half(v), off, m.p(p))
+}
+
+func (m *x86) storeLow(p ptr, off int, v vec) {
+	if m.wide {
+		m.line("VPMOVQD %s, %d(%s)", m.v(v), off, m.p(p))
+		return
+	}
+	m.line("VSHUFPS $0x88, %s, %[1]s, %[1]s", m.v(v))
 	m.line("VPERMQ $0x08, %s, %[1]s", m.v(v))
 	m.line("VMOVUPS %s, %d(%s)", m.half(v), off, m.p(p))
 }
@@ -107,6 +119,11 @@ func (m *neon) storeWords(p ptr, off int, v vec) {
 	m.storeShort(p, off, v)
 }
 
+func (m *neon) storeLow(p ptr, off int, v vec) {
+	m.convert("XTN 2S of", 0x0ea12800, v, v)
+	m.storeShort(p, off, v)
+}
+
 // loadWide reads 8 bytes.
 func (m *wasm) loadWide(v vec, p ptr, off int) {
 	m.do(wasmCode{}.get(p).memory(vecLoadZero64, off).vec(vecPromote).setVec(v))
@@ -131,5 +148,10 @@ func (m *wasm) loadWords(v vec, p ptr, off int) {
 
 func (m *wasm) storeWords(p ptr, off int, v vec) {
 	c := wasmCode{}.get(p).getVec(v).getVec(v).vec(vecShuffle, 0, 1, 4, 5, 8, 9, 12, 13, 0, 1, 4, 5, 8, 9, 12, 13)
+	m.do(append(c.memory(vecStoreLane64, off), 0))
+}
+
+func (m *wasm) storeLow(p ptr, off int, v vec) {
+	c := wasmCode{}.get(p).getVec(v).getVec(v).vec(vecShuffle, 0, 1, 2, 3, 8, 9, 10, 11, 0, 1, 2, 3, 8, 9, 10, 11)
 	m.do(append(c.memory(vecStoreLane64, off), 0))
 }
