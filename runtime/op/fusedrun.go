@@ -1,6 +1,7 @@
 package op
 
 import (
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -120,7 +121,7 @@ func (j *fusedJob) divide() {
 		}
 		break
 	}
-	if j.block < fusedPiece/8 {
+	if j.block <= fusedPiece/2 {
 		j.block *= fusedPiece / j.block
 	}
 	j.block = min(j.block, j.n)
@@ -205,7 +206,7 @@ func (j *fusedJob) roomSize() int { return (j.piece*wordBytes + 63) &^ 63 }
 // tileSize is the size of what operand i may be written out to.
 func (j *fusedJob) tileSize(i int) int {
 	if o := &j.operands[i]; o.odd || o.spread || o.count > 1 && o.count < j.n {
-		return (j.piece*o.size + 63) &^ 63
+		return (j.piece*o.size+63)&^63 + kernel.FillRoom*f32Size
 	}
 	return 0
 }
@@ -312,21 +313,25 @@ func (j *fusedJob) operand(w *fusedWorker, t *tensor.Tensor, i, lo, hi int) {
 		setLine(t, from.Data[first*o.size:], hi-lo)
 	default:
 		if phase := lo % (o.inner * o.count); b.phase != phase || b.n < hi-lo {
-			o.write(b.data, from.Data, lo, hi)
+			o.write(j.call.Tier, b.data, from.Data, lo, hi)
 			b.phase, b.n = phase, hi-lo
 		}
 		setLine(t, b.data, hi-lo)
 	}
 }
 
-// write writes to dst what elements lo to hi see of x.
-func (o *operand) write(dst, x []byte, lo, hi int) {
+// write writes to dst what elements lo to hi see of x. Whole rows that have one number each are written at once, where there is a kernel.
+func (o *operand) write(t kernel.Tier, dst, x []byte, lo, hi int) {
 	for at := lo; at < hi; {
 		n, first := min(o.inner-at%o.inner, hi-at), at/o.inner%o.count
-		if o.inner == 1 {
+		rows := min((hi-at)/o.inner, o.count-first)
+		switch {
+		case o.inner == 1:
 			n = min(o.count-first, hi-at)
 			copy(dst, x[first*o.size:(first+n)*o.size])
-		} else {
+		case n == o.inner && o.size == f32Size && kernel.FillRowsF32(t, sliceOf[float32](dst, len(dst)/f32Size), rows, n, sliceOf[float32](x[first*o.size:], rows), 1):
+			n *= rows
+		default:
 			fill(dst[:n*o.size], x[first*o.size:][:o.size])
 		}
 		dst, at = dst[n*o.size:], at+n

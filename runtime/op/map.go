@@ -2,6 +2,7 @@ package op
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -82,7 +83,7 @@ type job1[T, U any] struct {
 func (j *job1[T, U]) parts(lo, hi int) { j.row(j.o[lo:hi], j.x[lo:hi], j.p) }
 
 func walk1[T, U any](c *Call, n *nest, o []U, x []T, row rowFunc1[T, U], p par) error {
-	w := n.walk()
+	w := n.walk(p.tier, n.short(false))
 	tile, err := tileOf[T](c, &w, 1)
 	if err != nil {
 		return err
@@ -93,12 +94,21 @@ func walk1[T, U any](c *Call, n *nest, o []U, x []T, row rowFunc1[T, U], p par) 
 	return nil
 }
 
+// tileRoom is the room for a copy of an operand.
+const tileRoom = rowTile + kernel.FillRoom
+
 // tileOf is room for copies of so many operands of the pieces of w, if they need any.
 func tileOf[T any](c *Call, w *walk, operands int) ([]T, error) {
 	if !w.tiles() {
 		return nil, nil
 	}
-	return tempOf[T](c, operands*rowTile)
+	return tempOf[T](c, operands*tileRoom)
+}
+
+// fills reports whether kernel.FillRowsF32 writes out rows of a T each.
+func fills[T any](t kernel.Tier) bool {
+	var x T
+	return unsafe.Sizeof(x) == f32Size && t != kernel.Scalar
 }
 
 // map2 computes Out[0] from a and b, broadcast.
@@ -153,20 +163,36 @@ func map2of[T, U any](c *Call, am *tensor.Meta, x []T, bm *tensor.Meta, y []T, r
 		n.repeat(k, times)
 		*operands[k] = line
 	}
-	if parallel(c, len(o)) && !n.gathers(1) && !n.gathers(2) && !n.short() {
-		shareRows(c, &job2[T, U]{n, o, x, y, row, p}, &n)
-		return nil
+	j := job2[T, U]{n: n, o: o, x: x, y: y, row: row, p: p, short: n.short(fills[T](p.tier)), slots: Slots{Count: 1, Items: n.rows()}}
+	tiles := j.short || n.gathers(1) || n.gathers(2)
+	shares := parallel(c, len(o)) && (n.rank == 2 || !tiles)
+	if shares {
+		j.slots.Count = min(c.Threads, MaxSlots)
 	}
-	return walk2(c, &n, o, x, y, row, p)
+	if tiles {
+		var err error
+		if j.tiles, err = tempOf[T](c, j.slots.Count*2*tileRoom); err != nil {
+			return err
+		}
+	}
+	if shares {
+		shareRows(c, &j, &n)
+	} else {
+		j.walk(&n, j.tiles)
+	}
+	return nil
 }
 
 // job2 is a row function of two operands over the rows of a nest.
 type job2[T, U any] struct {
-	n    nest
-	o    []U
-	x, y []T
-	row  rowFunc2[T, U]
-	p    par
+	n     nest
+	o     []U
+	x, y  []T
+	row   rowFunc2[T, U]
+	p     par
+	short bool
+	tiles []T // nil, or room for copies of both operands, for each of slots
+	slots Slots
 }
 
 // shareRows divides the row of n, over which j is a job, if there is one, and else the rows.
@@ -186,23 +212,25 @@ func (j *job2[T, U]) parts(lo, hi int) {
 		return
 	}
 	n.seek(lo)
+	if j.tiles != nil {
+		slot := j.slots.Enter(lo)
+		n.sizes[0] = hi - lo
+		j.walk(&n, j.tiles[slot*2*tileRoom:][:2*tileRoom])
+		j.slots.Leave(slot)
+		return
+	}
 	for range hi - lo {
 		j.row(j.o[n.off[0]:n.off[0]+n.row()], span(&n, 1, j.x, 0, n.row()), span(&n, 2, j.y, 0, n.row()), j.p)
 		n.next()
 	}
 }
 
-func walk2[T, U any](c *Call, n *nest, o []U, x, y []T, row rowFunc2[T, U], p par) error {
-	w := n.walk()
-	tile, err := tileOf[T](c, &w, 2)
-	if err != nil {
-		return err
-	}
+// walk computes all that n walks over; tile has room for copies.
+func (j *job2[T, U]) walk(n *nest, tile []T) {
 	first, second := halves(tile)
-	for w.next() {
-		row(outOf(&w, o), piece(&w, 1, x, first), piece(&w, 2, y, second), p)
+	for w := n.walk(j.p.tier, j.short); w.next(); {
+		j.row(outOf(&w, j.o), piece(&w, 1, j.x, first), piece(&w, 2, j.y, second), j.p)
 	}
-	return nil
 }
 
 func halves[T any](tile []T) (first, second []T) {
@@ -224,7 +252,7 @@ func map3[S, T, U any](c *Call, a, b, d *tensor.Tensor, row rowFunc3[S, T, U], p
 	if err := n.setup(&out.Meta, &a.Meta, &b.Meta, &d.Meta); err != nil {
 		return err
 	}
-	if parallel(c, len(o)) && !n.gathers(1) && !n.gathers(2) && !n.gathers(3) && !n.short() {
+	if parallel(c, len(o)) && !n.gathers(1) && !n.gathers(2) && !n.gathers(3) && !n.short(false) {
 		shareRows(c, &job3[S, T, U]{n, o, x, y, z, row, p}, &n)
 		return nil
 	}
@@ -257,7 +285,7 @@ func (j *job3[S, T, U]) parts(lo, hi int) {
 }
 
 func walk3[S, T, U any](c *Call, n *nest, o []U, x []S, y, z []T, row rowFunc3[S, T, U], p par) error {
-	w := n.walk()
+	w := n.walk(p.tier, n.short(false))
 	xt, err := tileOf[S](c, &w, 1)
 	if err != nil {
 		return err

@@ -1,12 +1,15 @@
 package op
 
-import "github.com/rules-pte/rules_pte/runtime/tensor"
+import (
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
 
 // maxOperands is the most operands of a nest, the out included.
 const maxOperands = 4
 
-// rowTile is how many elements of an operand that is strided within a row are gathered at once.
-const rowTile = 512
+// rowTile is how many elements of an operand that is strided within a row, or broadcasts, are written out at once.
+const rowTile = 1024
 
 // nest walks over the elements of an out tensor in the order of its memory, row
 // by row, with the operands that are broadcast to it. Operand 0 is the out.
@@ -177,8 +180,22 @@ func span[T any](n *nest, k int, x []T, lo, hi int) []T {
 // gathers reports whether operand k needs a tile.
 func (n *nest) gathers(k int) bool { return k < n.count && n.step(k) > 1 }
 
-// short reports whether rows are so short that several are better done at once, operands gathered.
-func (n *nest) short() bool { return n.rank > 1 && n.row() > 0 && n.row() < rowTile/8 }
+// short reports whether rows are so short that several are better done at once, operands gathered: those of which an operand has one
+// number each are longer, if filled says that kernel.FillRowsF32 writes that out.
+func (n *nest) short(filled bool) bool {
+	if n.rank == 1 || n.row() == 0 || n.row() > rowTile/2 {
+		return false
+	}
+	if n.row() < rowTile/16 {
+		return true
+	}
+	for k := 1; filled && k < n.count; k++ {
+		if n.step(k) == 0 && n.strides[k][n.rank-2] != 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // longRow is how many elements a row should have so that what a row costs beside them does not count.
 const longRow = 1024
@@ -231,12 +248,13 @@ type walk struct {
 	// A piece has width elements from lo on of rows rows from row on, which counts along the dimension outside of rows.
 	row, rows, lo, width int
 	most, chunk          int // of rows and width
+	tier                 kernel.Tier
 }
 
-// walk starts before the first piece.
-func (n *nest) walk() walk {
-	w := walk{n: n, most: 1, chunk: n.row()}
-	if n.short() {
+// walk starts before the first piece; short is what the nest's short reports.
+func (n *nest) walk(t kernel.Tier, short bool) walk {
+	w := walk{n: n, most: 1, chunk: n.row(), tier: t}
+	if short {
 		w.most = rowTile / n.row()
 	}
 	for k := 1; k < n.count; k++ {
@@ -297,6 +315,9 @@ func piece[T any](w *walk, k int, x, tile []T) []T {
 		return x[at : at+n]
 	case step == 0 && (w.rows == 1 || line == 0):
 		return x[at : at+1]
+	}
+	if step == 0 && fills[T](w.tier) && kernel.FillRowsF32(w.tier, floats(tile), w.rows, w.width, floats(x[at:]), line) {
+		return tile[:n]
 	}
 	tile = tile[:n]
 	if line == 0 {

@@ -1,0 +1,84 @@
+package op
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	threads "github.com/rules-pte/rules_pte/runtime/parallel"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// TestBroadcastColumns holds operators of a matrix and a number for each of its rows against a loop, with rows of several lengths, on one
+// thread and on several, and of types that no kernel writes out.
+func TestBroadcastColumns(t *testing.T) {
+	pool := threads.New(3)
+	defer pool.Close()
+	for _, s := range [][2]tensor.Dim{{5, 1}, {5, 3}, {300, 7}, {300, 63}, {1, 64}, {7, 100}, {300, 128}, {41, 511}, {40, 512}, {40, 513}, {20, 1024}, {2, 9000}} {
+		x, col := wave(s[0], s[1]), wave(s[0], 1)
+		for _, parts := range []tensor.Dim{1, 5} { // matrices, and vectors that are columns of each
+			many, cols := x, col
+			if parts > 1 {
+				many, cols = wave(parts, s[0], s[1]), wave(parts, 1, s[1])
+			}
+			for _, k := range []*Kernel{&SubF32, &SubI32, &SubF64} {
+				a, b := halfOf(many, k.DType), halfOf(cols, k.DType)
+				for _, tier := range kernel.Tiers() {
+					for n, env := range map[int]*Env{1: {}, 3: {Parallel: pool.Run, Threads: 3}} {
+						for i, args := range [][]any{{a, b, 1}, {b, a, 1}} {
+							t.Run(fmt.Sprintf("%v of %v/%v/%v/%d/%d", s, parts, k.DType, tier, n, i), func(t *testing.T) {
+								got := halfOf(plannedIn(t, env, k, tier, false, args...), tensor.Float)
+								m, c := elems[float32](many), elems[float32](cols)
+								for j, v := range elems[float32](got) {
+									at := j / int(s[1])
+									if parts > 1 {
+										at = at/int(s[0])*int(s[1]) + j%int(s[1])
+									}
+									want := m[j] - c[at]
+									if i == 1 {
+										want = c[at] - m[j]
+									}
+									if v != want {
+										t.Fatalf("element %d: %v, want %v", j, v, want)
+									}
+								}
+							})
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSections moves runs of several lengths between a tensor and a part of it, either way.
+func TestSections(t *testing.T) {
+	for n := tensor.Dim(1); n <= 14; n++ {
+		for _, rows := range []tensor.Dim{1, 5} {
+			a, b, whole := wave(rows, n), wave(rows, n+2), iota32(rows, 2*n+2)
+			if !copySection[uint32](whole, a, section{1, 0, int(n)}, true) || !copySection[uint32](whole, b, section{1, int(n), int(n) + 2}, true) {
+				t.Fatal("sections are not copied")
+			}
+			for i, v := range elems[float32](whole) {
+				row, col := i/int(2*n+2), i%int(2*n+2)
+				want := elems[float32](a)[row*int(n)+col%int(n)]
+				if col >= int(n) {
+					want = elems[float32](b)[row*int(n+2)+col-int(n)]
+				}
+				if v != want {
+					t.Fatalf("%d and %d columns: element %d is %v, want %v", n, n+2, i, v, want)
+				}
+			}
+			for _, c := range []struct {
+				part *tensor.Tensor
+				s    section
+			}{{a, section{1, 0, int(n)}}, {b, section{1, int(n), int(n) + 2}}} {
+				got := iota32(c.part.Sizes...)
+				if copySection[uint32](whole, got, c.s, false); !slices.Equal(elems[float32](got), elems[float32](c.part)) {
+					t.Errorf("%d columns of %d: got %v, want %v", c.s.n, 2*n+2, elems[float32](got), elems[float32](c.part))
+				}
+			}
+		}
+	}
+}
