@@ -3,6 +3,7 @@ package op
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -36,18 +37,20 @@ func (a *axes) count() int {
 	return n
 }
 
-// newReducer reduces the dimensions of mask. outMeta is that of the outs. Whoever wants rows gives it room.
-func newReducer[T any](in *tensor.Tensor, mask uint32, outMeta *tensor.Meta) (r reducer[T]) {
+// setup lets r reduce the dimensions of mask. outMeta is that of the outs. Whoever wants rows gives it room. A reducer is large: it is
+// set where it lies.
+func (r *reducer[T]) setup(in *tensor.Tensor, mask uint32, outMeta *tensor.Meta) {
 	var steps, outSteps [tensor.MaxRank]int
 	stridesOf(&in.Meta, &steps)
 	stridesOf(outMeta, &outSteps)
+	r.kept.n, r.gone.n, r.at, r.base, r.buf = 0, 0, 0, 0, nil
 	keep, to := len(outMeta.Sizes) == len(in.Sizes), 0
 	for d, size := range in.Sizes {
 		a := &r.kept
 		if mask>>d&1 != 0 {
 			a = &r.gone
 		}
-		a.size[a.n], a.step[a.n] = int(size), steps[d]
+		a.size[a.n], a.step[a.n], a.out[a.n] = int(size), steps[d], 0
 		if keep {
 			to = d
 		}
@@ -58,24 +61,24 @@ func newReducer[T any](in *tensor.Tensor, mask uint32, outMeta *tensor.Meta) (r 
 		a.n++
 	}
 	r.gone.merge()
+	r.kept.merge()
 	r.x, r.outs, r.width = elems[T](in), r.kept.count(), r.gone.count()
 	r.gathers = !r.gone.dense()
-	return r
 }
 
-// merge joins neighbours that are stepped through as one; their out is not looked at.
+// merge joins neighbours that are stepped through as one, in the outs, too.
 func (a *axes) merge() {
 	to := 0
 	for i := range a.n {
 		if a.size[i] == 1 {
 			continue
 		}
-		if to > 0 && a.step[to-1] == a.step[i]*a.size[i] {
+		if to > 0 && a.step[to-1] == a.step[i]*a.size[i] && a.out[to-1] == a.out[i]*a.size[i] {
 			a.size[to-1] *= a.size[i]
-			a.step[to-1] = a.step[i]
+			a.step[to-1], a.out[to-1] = a.step[i], a.out[i]
 			continue
 		}
-		a.size[to], a.step[to] = a.size[i], a.step[i]
+		a.size[to], a.step[to], a.out[to] = a.size[i], a.step[i], a.out[i]
 		to++
 	}
 	if to == 0 && a.n > 0 { // of size 1 all of them
@@ -84,9 +87,9 @@ func (a *axes) merge() {
 	a.n = to
 }
 
-// rowReducer is newReducer with room for a row.
+// rowReducer is a reducer with room for a row.
 func rowReducer[T any](c *Call, in *tensor.Tensor, mask uint32, outMeta *tensor.Meta) (r reducer[T], err error) {
-	if r = newReducer[T](in, mask, outMeta); r.gathers {
+	if r.setup(in, mask, outMeta); r.gathers {
 		r.buf, err = tempOf[T](c, r.width)
 	}
 	return r, err
@@ -382,22 +385,61 @@ func argMax[T number](row []T) int64 {
 	return int64(at)
 }
 
-// argMaxBy is argMax by vector kernels, if t has them.
-func argMaxBy[T number](t kernel.Tier, row []T) int64 {
+// ending is what of a row picks: its largest element, or its smallest.
+type ending[T number] struct {
+	at    func(row []T) int64                                   // its place, in portable Go
+	value func(row []T) T                                       // of integers
+	best  func(t kernel.Tier, x []float32) (v float32, ok bool) // its value, but for NaN, by vector kernels
+	beats func(v, best float32) bool
+}
+
+// kernels reports whether vector kernels find the end of row: they say so of NaN.
+func (e *ending[T]) kernels(t kernel.Tier, row []T) bool {
 	if !isFloat32[T]() {
-		return argMax(row)
+		return false
+	}
+	sum, ok := kernel.SumRowF32(t, floats(row))
+	return ok && sum == sum // else one of them may be NaN
+}
+
+// endBlock is how many elements are asked at a time whether the end is among them.
+const endBlock = 128
+
+// place is the place of the first one in a row, or of the first NaN.
+func (e *ending[T]) place(t kernel.Tier, row []T) int64 {
+	if !e.kernels(t, row) {
+		return e.at(row)
 	}
 	x := floats(row)
-	sum, ok := kernel.SumRowF32(t, x)
-	if !ok || sum != sum { // one of them may be NaN
-		return argMax(row)
+	best, from := float32(0), -1
+	for lo := 0; lo < len(x); lo += endBlock {
+		block := x[lo:min(lo+endBlock, len(x))]
+		v, ok := e.best(t, block)
+		if !ok {
+			v = float32(block[0])
+			for _, w := range block {
+				if e.beats(w, v) {
+					v = w
+				}
+			}
+		}
+		if from < 0 || e.beats(v, best) {
+			best, from = v, lo
+		}
 	}
-	top, _ := kernel.MaxRowF32(t, x)
-	at := 0
-	for at < len(x) && x[at] != top {
-		at++
+	return int64(from + slices.Index(x[from:], best))
+}
+
+// of is the value in a row, NaN if one is.
+func (e *ending[T]) of(t kernel.Tier, row []T) T {
+	if !isFloat[T]() {
+		return e.value(row)
 	}
-	return int64(at)
+	if e.kernels(t, row) {
+		v, _ := e.best(t, floats(row))
+		return T(v)
+	}
+	return row[e.at(row)]
 }
 
 // argMin is the place of the first least element, or of the first NaN.
@@ -419,16 +461,13 @@ func argMin[T number](row []T) int64 {
 
 // picker finds elements.
 type picker[T number] struct {
-	// row is the place in a row; line gives best[i] and its place, if places are wanted, the better one of it and x[i], the
-	// element k.
-	row  func(t kernel.Tier, row []T) int64
+	ending[T]
+	// line gives best[i] and its place, if places are wanted, the better one of it and x[i], the element k.
 	line func(best []T, place []int64, x []T, k int64)
-	// value is the element in a row of integers, where nobody asks for its place.
-	value func(row []T) T
 }
 
 func largestOf[T number]() picker[T] {
-	return picker[T]{argMaxBy[T], func(best []T, place []int64, x []T, k int64) {
+	return picker[T]{ending[T]{argMax[T], largestInt[T], kernel.MaxRowF32, func(v, best float32) bool { return v > best }}, func(best []T, place []int64, x []T, k int64) {
 		best = best[:len(x)]
 		for i, v := range x {
 			if b := best[i]; !(v <= b) && b == b {
@@ -438,11 +477,11 @@ func largestOf[T number]() picker[T] {
 				}
 			}
 		}
-	}, largestInt[T]}
+	}}
 }
 
 func smallestOf[T number]() picker[T] {
-	return picker[T]{func(_ kernel.Tier, row []T) int64 { return argMin(row) }, func(best []T, place []int64, x []T, k int64) {
+	return picker[T]{ending[T]{argMin[T], smallestInt[T], kernel.MinRowF32, func(v, best float32) bool { return v < best }}, func(best []T, place []int64, x []T, k int64) {
 		best = best[:len(x)]
 		for i, v := range x {
 			if b := best[i]; !(v >= b) && b == b {
@@ -452,7 +491,7 @@ func smallestOf[T number]() picker[T] {
 				}
 			}
 		}
-	}, smallestInt[T]}
+	}}
 }
 
 // largestInt compares in four lanes.
@@ -483,11 +522,10 @@ func smallestInt[T number](row []T) T {
 func runPick[T number](c *Call, of func() picker[T], mask uint32, values, places *tensor.Tensor) error {
 	k := keep[pickJob[T]](c)
 	j := &k.job
-	if j.picker.row == nil {
+	if j.picker.at == nil {
 		j.picker = of()
 	}
-	var err error
-	if j.reduction, err = newReduction[T](c, mask, true); err != nil {
+	if err := j.setup(c, mask, true); err != nil {
 		return err
 	}
 	if j.outs > 0 && j.width == 0 {
@@ -497,6 +535,7 @@ func runPick[T number](c *Call, of func() picker[T], mask uint32, values, places
 	if values != nil {
 		j.values = elems[T](values)
 	} else if j.lines > 0 {
+		var err error
 		if j.values, err = tempOf[T](c, j.outs); err != nil {
 			return err
 		}
@@ -533,17 +572,15 @@ func (j *pickJob[T]) parts(lo, hi int) {
 
 // pick finds the element of one out.
 func (j *pickJob[T]) pick(r *reducer[T], row []T) {
-	if j.places == nil && !isFloat[T]() {
-		j.values[r.at] = j.picker.value(row)
+	if j.places == nil {
+		j.values[r.at] = j.picker.of(j.tier, row)
 		return
 	}
-	k := j.picker.row(j.tier, row)
+	k := j.picker.place(j.tier, row)
 	if j.values != nil {
 		j.values[r.at] = row[k]
 	}
-	if j.places != nil {
-		j.places[r.at] = k
-	}
+	j.places[r.at] = k
 }
 
 // pickLines finds the elements of outs that lie side by side.
@@ -602,7 +639,7 @@ func variance[T float](c *Call, correction float64) error {
 	}
 	k := keep[varianceJob[T]](c)
 	j := &k.job
-	if j.reduction, err = newReduction[T](c, mask, false); err != nil {
+	if err := j.setup(c, mask, false); err != nil {
 		return err
 	}
 	j.n, j.out, j.means = max(float64(j.width)-correction, 0), c.Out[0], nil

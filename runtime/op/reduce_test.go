@@ -96,12 +96,27 @@ func TestPromote(t *testing.T) {
 	}
 }
 
-// TestArgMaxBy holds every tier against the place that a loop finds: with equal elements, infinities, and NaN.
-func TestArgMaxBy(t *testing.T) {
+// TestEnds holds the largest and the smallest elements of rows in every tier, and their places, against those that a loop finds: with equal
+// elements, infinities, and NaN.
+func TestEnds(t *testing.T) {
 	inf := float32(math.Inf(1))
+	largest, smallest := largestOf[float32](), smallestOf[float32]()
+	check := func(tier kernel.Tier, name string, x []float32) {
+		t.Helper()
+		for k, p := range []*picker[float32]{&largest, &smallest} {
+			want := p.at(x)
+			if got := p.place(tier, x); got != want {
+				t.Errorf("%v, %d elements, %s, end %d: at %d, want %d", tier, len(x), name, k, got, want)
+			}
+			if got := p.of(tier, x); got != x[want] && got == got {
+				t.Errorf("%v, %d elements, %s, end %d: %v, want %v", tier, len(x), name, k, got, x[want])
+			}
+		}
+	}
 	for _, tier := range kernel.Tiers() {
-		for _, n := range []int{1, 7, 8, 9, 63, 64, 65, 1000} {
-			for name, set := range map[string][]float32{"equal": {5, 5}, "infinity": {inf, 3}, "no finite": {-inf, inf}, "nan": {float32(nan), 5}, "two nan": {float32(nan), float32(nan)}} {
+		for _, n := range []int{1, 7, 8, 9, 63, 64, 65, endBlock + 3, 1000} {
+			for name, set := range map[string][]float32{"equal": {5, 5}, "equal and least": {-500, -500}, "infinity": {inf, 3}, "-infinity": {-inf, 3}, "no finite": {-inf, inf},
+				"nan": {float32(nan), 5}, "two nan": {float32(nan), float32(nan)}} {
 				x := make([]float32, n)
 				for i := range x {
 					x[i] = -float32(i * 37 % 101)
@@ -109,17 +124,17 @@ func TestArgMaxBy(t *testing.T) {
 				for i, v := range set {
 					x[(n/3+i*n/2)%n] = v
 				}
-				if got, want := argMaxBy(tier, x), argMax(x); got != want {
-					t.Errorf("%v, %d elements, %s: got %d, want %d", tier, n, name, got, want)
-				}
+				check(tier, name, x)
 			}
-		}
-		all := make([]float32, 40)
-		for i := range all {
-			all[i] = -inf
-		}
-		if got := argMaxBy(tier, all); got != 0 {
-			t.Errorf("%v: got %d of -Inf alone, want 0", tier, got)
+			x := make([]float32, n)
+			x[n-1] = 1
+			check(tier, "last", x)
+			x[n-1] = -1
+			check(tier, "last", x)
+			for i := range x {
+				x[i] = -inf
+			}
+			check(tier, "-infinity alone", x)
 		}
 	}
 }
@@ -170,12 +185,33 @@ func TestSumsSideBySide(t *testing.T) {
 			mask |= 1 << d
 		}
 		call := &Call{Args: vals(x, c.gone, false, nil), Out: []*tensor.Tensor{out}, Threads: 1}
-		r, err := newReduction[float32](call, mask, true)
-		if err != nil {
+		var j foldJob[float32, float64]
+		if err := j.setup(call, mask, true); err != nil {
 			t.Fatal(err)
 		}
-		if j := (foldJob[float32, float64]{reduction: r}); r.lines == 0 || j.sideBySide(longLine) != c.rows {
-			t.Errorf("%v: %d rows of %d outs are one line, want %d", c.sizes, j.sideBySide(longLine), r.lines, c.rows)
+		if j.lines == 0 || j.sideBySide(longLine) != c.rows {
+			t.Errorf("%v: %d rows of %d outs are one line, want %d", c.sizes, j.sideBySide(longLine), j.lines, c.rows)
+		}
+	}
+}
+
+// TestMergeAxes: neighbours are one where elements and outs lie alike.
+func TestMergeAxes(t *testing.T) {
+	for _, c := range []struct {
+		size, step, out, want []int
+	}{
+		{[]int{2, 3, 4}, []int{12, 4, 1}, []int{12, 4, 1}, []int{24}},
+		{[]int{2, 3, 4}, []int{12, 4, 1}, []int{1, 8, 2}, []int{2, 12}},
+		{[]int{2, 3, 4}, []int{120, 40, 10}, []int{12, 4, 1}, []int{24}},
+		{[]int{2, 1, 4}, []int{40, 4, 1}, []int{4, 4, 1}, []int{2, 4}},
+		{[]int{1, 1}, []int{5, 1}, []int{1, 1}, []int{1}},
+	} {
+		a := axes{n: len(c.size)}
+		copy(a.size[:], c.size)
+		copy(a.step[:], c.step)
+		copy(a.out[:], c.out)
+		if a.merge(); !slices.Equal(a.size[:a.n], c.want) {
+			t.Errorf("sizes %v, steps %v, outs %v: got %v, want %v", c.size, c.step, c.out, a.size[:a.n], c.want)
 		}
 	}
 }

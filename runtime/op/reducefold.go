@@ -25,8 +25,7 @@ func runFold[T any, A int64 | float64](c *Call, of func() fold[T, A], mask uint3
 	if j.fold.row == nil {
 		j.fold = of()
 	}
-	var err error
-	if j.reduction, err = newReduction[T](c, mask, j.fold.line != nil); err != nil {
+	if err := j.setup(c, mask, j.fold.line != nil); err != nil {
 		return err
 	}
 	j.out, j.groups, j.gathered = c.Out[0], 0, false

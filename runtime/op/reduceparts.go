@@ -27,10 +27,10 @@ const (
 	lineShare = 64
 )
 
-// newReduction reduces the dimensions of mask of argument 0 to outs like Out[0]; beside says that outs can be reduced side by side.
-func newReduction[T any](c *Call, mask uint32, beside bool) (j reduction[T], err error) {
-	j.reducer = newReducer[T](c.Args[0].Tensor, mask, &c.Out[0].Meta)
-	j.tier, j.pieces, j.workers = c.Tier, j.outs, 1
+// setup lets j reduce the dimensions of mask of argument 0 to outs like Out[0]; beside says that outs can be reduced side by side.
+func (j *reduction[T]) setup(c *Call, mask uint32, beside bool) error {
+	j.reducer.setup(c.Args[0].Tensor, mask, &c.Out[0].Meta)
+	j.tier, j.lines, j.block, j.pieces, j.workers, j.room = c.Tier, 0, 0, j.outs, 1, nil
 	j.shared = sharers(c, j.outs*j.width) > 1
 	if w := j.lineWidth(); beside && j.gathers && w >= lineLeast {
 		j.shared = j.shared && parallel(c, j.outs*j.width/lineGain)
@@ -44,9 +44,9 @@ func newReduction[T any](c *Call, mask uint32, beside bool) (j reduction[T], err
 		j.workers = max(1, min(4*c.Threads, j.pieces))
 	}
 	if j.gathers && j.lines == 0 {
-		err = j.makeRoom(c)
+		return j.makeRoom(c)
 	}
-	return j, err
+	return nil
 }
 
 // makeRoom makes room for a row of every thread, or of one if there is no more.
@@ -68,7 +68,7 @@ func (j *reduction[T]) divide(c *Call, run func(lo, hi int)) {
 	} else {
 		c.Parallel(j.workers, 1, run)
 	}
-	j.reducer, j.room = reducer[T]{}, nil // neither is kept
+	j.x, j.buf, j.room = nil, nil, nil // none is kept
 }
 
 // blocks is into how many pieces outs are cut that lie side by side.

@@ -134,6 +134,8 @@ func TestSharedAsAlone(t *testing.T) {
 		{"positions in a line", &ConvolutionF32, 1, conv(dims{1, 96, 14, 14}, dims{40, 96, 1, 1}, 1, 0, true)},
 		{"product of many columns", &LinearF32, 1, []any{wave(21, 97), wave(301, 97), wave(301)}},
 		{"product of many rows", &LinearF32, 1, []any{wave(171, 97), wave(101, 97), wave(101)}},
+		{"product of many rows of halves", &LinearF16, 1, []any{halfOf(wave(171, 97), tensor.Half), halfOf(wave(101, 97), tensor.Half), nil}},
+		{"product of many columns of halves", &LinearBF16, 1, []any{halfOf(wave(40, 97), tensor.BFloat16), halfOf(wave(2000, 97), tensor.BFloat16), nil}},
 		{"moves of channels", &PermuteCopyF32, 1, []any{wave(1, 3, 120, 130), dims{0, 2, 3, 1}}},
 		{"moves of planes", &PermuteCopyF32, 1, []any{wave(4, 90, 7, 33), dims{2, 0, 3, 1}}},
 		{"sums", &AddF32, 1, []any{wave(3, 130, 120), wave(3, 130, 120), 1}},
