@@ -84,7 +84,11 @@ func castDirect(dst []byte, dt tensor.ScalarType, src []byte, st tensor.ScalarTy
 	case tensor.Int:
 		return castFrom(dst, dt, sliceOf[int32](src, n))
 	case tensor.Long:
-		return castFrom(dst, dt, sliceOf[int64](src, n))
+		x, done := sliceOf[int64](src, n), 0
+		if dt == tensor.Int {
+			done = kernel.WordsS64(castTier(), sliceOf[uint32](dst, n), x)
+		}
+		return castFrom(dst[done*dt.Size():], dt, x[done:])
 	case tensor.Float:
 		x, done := sliceOf[float32](src, n), 0
 		switch dt {
@@ -92,6 +96,8 @@ func castDirect(dst []byte, dt tensor.ScalarType, src []byte, st tensor.ScalarTy
 			done = kernel.WidenF32(castTier(), sliceOf[float64](dst, n), x)
 		case tensor.Bool:
 			done = kernel.ZeroF32(castTier(), dst[:n], x, true)
+		case tensor.Byte, tensor.Char:
+			done = kernel.BytesF32(castTier(), dst[:n], x)
 		}
 		return castFromFloat(dst[done*dt.Size():], dt, x[done:])
 	case tensor.Double:

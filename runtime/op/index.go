@@ -380,35 +380,47 @@ func runIndex[T word](c *Call, _ State) error {
 		return nil
 	}
 	x, o := elems[T](self), elems[T](out)
-	v.normalize()
+	if p.progresses(&v, step) {
+		moveStrided(o, x, &v)
+		return nil
+	}
 	if step == 1 { // nothing lies inside of the indices
+		v.normalize()
 		v.each(func(src, dst int) { take(o[dst:dst+len(p.at)], x[src:], p.at) })
 		return nil
 	}
+	rows := v.ready()
 	for i, at := range p.at {
-		w := v
-		w.srcOff, w.dstOff = at, i*step
-		moveSlice(o, x, &w)
+		v.srcOff, v.dstOff = at, i*step
+		moveReady(o, x, &v, rows)
 	}
 	return nil
+}
+
+// progresses adds the indices to v, a move of what one of them reads to places that are step apart, if they lie one after another, equally
+// far apart.
+func (p *indexPlan) progresses(v *strided, step int) bool {
+	if len(p.at) == 0 {
+		return false
+	}
+	apart := 1
+	for i, at := range p.at[1:] {
+		if i == 0 {
+			apart = at - p.at[0]
+		}
+		if apart <= 0 || at-p.at[i] != apart {
+			return false
+		}
+	}
+	v.add(len(p.at), apart, step)
+	v.srcOff = p.at[0]
+	return true
 }
 
 // take gives dst the elements of src at these places, of which there are as many.
 func take[T word](dst, src []T, places []int) {
 	for i, at := range places[:len(dst)] {
 		dst[i] = src[at]
-	}
-}
-
-// moveSlice is moveStrided of a normalized move.
-func moveSlice[T word](dst, src []T, v *strided) {
-	switch v.n {
-	case 0:
-		dst[v.dstOff] = src[v.srcOff]
-	case 1:
-		moveRun(dst, src, v.dstOff, v.srcOff, v.size[0], v.dst[0], v.src[0])
-	default:
-		moveStrided(dst, src, v)
 	}
 }
 
@@ -451,18 +463,37 @@ func broadcasts(t *tensor.Tensor, m *tensor.Meta) error {
 
 // put writes x slice by slice to where v reads, or adds it there.
 func put[T number](o, x []T, p *indexPlan, v strided, step int, add, isBool bool) {
+	if !add {
+		write(o, x, p, v, step)
+		return
+	}
 	v.normalize()
 	for i, at := range p.at {
 		w := v
 		w.srcOff, w.dstOff = at, i*step
-		w.each(func(s, d int) {
-			if add {
-				addTo(&o[s], x[d], isBool)
-			} else {
-				o[s] = x[d]
-			}
-		})
+		w.each(func(s, d int) { addTo(&o[s], x[d], isBool) })
 	}
+}
+
+// write is put of what replaces elements.
+func write[T any](o, x []T, p *indexPlan, v strided, step int) {
+	if p.progresses(&v, step) {
+		v.turn()
+		moveStrided(o, x, &v)
+		return
+	}
+	v.turn()
+	rows := v.ready()
+	for i, at := range p.at {
+		v.srcOff, v.dstOff = i*step, at
+		moveReady(o, x, &v, rows)
+	}
+}
+
+// turn makes v the move the other way.
+func (v *strided) turn() {
+	v.src, v.dst = v.dst, v.src
+	v.srcOff, v.dstOff = v.dstOff, v.srcOff
 }
 
 // each calls f with every pair of places of a move that is not empty.

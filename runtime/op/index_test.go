@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -137,6 +138,37 @@ func TestIndexAllocates(t *testing.T) {
 		})
 		if n != 0 {
 			t.Errorf("%v allocations", n)
+		}
+	}
+}
+
+// TestEvenIndices reads and writes places that lie equally far apart, which is one move, and others, against a loop.
+func TestEvenIndices(t *testing.T) {
+	for _, places := range [][]int64{{3}, {2, 3, 4, 5}, {0, 2, 4}, {-1}, {4, 3, 2}, {1, 1, 1}, {0, 1, 3}, {2, 3, 4, 3}, {}} {
+		for _, inner := range []tensor.Dim{1, 2, 40} {
+			x, n := wave(3, 6, inner), tensor.Dim(len(places))
+			values := wave(3, n, inner)
+			index := tensors{nil, mi64(dims{n}, places...)}
+			got := elems[float32](planned(t, &IndexTensorF32, kernel.Scalar, false, x, index))
+			put := elems[float32](planned(t, &IndexPutF32, kernel.Scalar, false, x, index, values, false))
+			added := elems[float32](planned(t, &IndexPutF32, kernel.Scalar, false, x, index, values, true))
+			wantPut, wantAdded := slices.Clone(elems[float32](x)), slices.Clone(elems[float32](x))
+			for a := range 3 {
+				for i, at := range places {
+					at = (at + 6) % 6
+					for k := range int(inner) {
+						from, to := (a*int(n)+i)*int(inner)+k, (a*6+int(at))*int(inner)+k
+						if v := elems[float32](x)[to]; got[from] != v {
+							t.Fatalf("indices %v of rows of %d: element %d is %v, want %v", places, inner, from, got[from], v)
+						}
+						wantPut[to] = elems[float32](values)[from]
+						wantAdded[to] += elems[float32](values)[from]
+					}
+				}
+			}
+			if !slices.Equal(put, wantPut) || !slices.Equal(added, wantAdded) {
+				t.Errorf("indices %v of rows of %d: put %v, want %v; added %v, want %v", places, inner, put, wantPut, added, wantAdded)
+			}
 		}
 	}
 }

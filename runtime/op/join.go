@@ -133,15 +133,27 @@ func copySection[T word](whole, other *tensor.Tensor, s section, into bool) bool
 	}
 	outer, inner := outerInner(&whole.Meta, s.dim)
 	w, o, run, step := elems[T](whole), elems[T](other), s.n*inner, int(whole.Sizes[s.dim])*inner
-	for i := range outer {
-		inside, outside := w[i*step+s.at*inner:][:run], o[i*run:][:run]
-		if into {
-			tensor.Copy(inside, outside)
-		} else {
-			tensor.Copy(outside, inside)
-		}
+	if into {
+		moveSections(w, o, s.at*inner, 0, run, outer, step, run)
+	} else {
+		moveSections(o, w, 0, s.at*inner, run, outer, run, step)
 	}
 	return true
+}
+
+// moveSections is moveRuns of runs of any length.
+func moveSections[T word](dst, src []T, d, s, n, count, dstStep, srcStep int) {
+	switch {
+	case n == 1:
+		moveRun(dst, src, d, s, count, dstStep, srcStep)
+	case n > 0 && n < 8:
+		moveRuns(dst, src, d, s, n, count, dstStep, srcStep)
+	default:
+		for range count {
+			tensor.Copy(dst[d:d+n], src[s:s+n])
+			d, s = d+dstStep, s+srcStep
+		}
+	}
 }
 
 func inferStack(c *Infer) error {

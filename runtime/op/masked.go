@@ -93,7 +93,7 @@ func runMaskedFill[T number](c *Call, _ State) error {
 	spreadSelf[T](c)
 	value, o := fillValue[T](c, &c.Args[2]), elems[T](c.Out[0])
 	one := [1]T{value}
-	rowWhere(o, mask, one[:], o, par{})
+	rowWhere(o, mask, one[:], o, par{tier: c.Tier})
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"unsafe"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -215,17 +216,29 @@ func where[T any](c *Call, row rowFunc3[uint8, T, T]) error {
 }
 
 // rowWhere chooses words of the elements' size, which takes no branch.
-func rowWhere[T any](o []T, cond []uint8, x, y []T, _ par) {
+func rowWhere[T any](o []T, cond []uint8, x, y []T, p par) {
 	switch unsafe.Sizeof(*new(T)) {
 	case 1:
 		chooseWords(elementsAs[uint8](o), cond, elementsAs[uint8](x), elementsAs[uint8](y))
 	case 2:
 		chooseWords(elementsAs[uint16](o), cond, elementsAs[uint16](x), elementsAs[uint16](y))
 	case 4:
-		chooseWords(elementsAs[uint32](o), cond, elementsAs[uint32](x), elementsAs[uint32](y))
+		n := 0
+		if len(cond) == len(o) {
+			n = kernel.WhereF32(p.tier, floats(o), cond, floats(x), floats(y))
+		}
+		chooseWords(elementsAs[uint32](o[n:]), past(cond, n), elementsAs[uint32](past(x, n)), elementsAs[uint32](past(y, n)))
 	case 8:
 		chooseWords(elementsAs[uint64](o), cond, elementsAs[uint64](x), elementsAs[uint64](y))
 	}
+}
+
+// past is x without its first n elements, unless it has one that stands for all.
+func past[T any](x []T, n int) []T {
+	if len(x) == 1 {
+		return x
+	}
+	return x[n:]
 }
 
 func chooseWords[W word](o []W, cond []uint8, x, y []W) {
