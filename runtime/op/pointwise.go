@@ -217,17 +217,25 @@ func where[T any](c *Call, row rowFunc3[uint8, T, T]) error {
 
 // rowWhere chooses words of the elements' size, which takes no branch.
 func rowWhere[T any](o []T, cond []uint8, x, y []T, p par) {
+	if len(cond) == 1 {
+		if cond[0] == 0 {
+			x = y
+		}
+		if len(x) == 1 {
+			fillRun(o, x[0])
+		} else {
+			copy(o, x)
+		}
+		return
+	}
 	switch unsafe.Sizeof(*new(T)) {
 	case 1:
 		chooseWords(elementsAs[uint8](o), cond, elementsAs[uint8](x), elementsAs[uint8](y))
 	case 2:
 		chooseWords(elementsAs[uint16](o), cond, elementsAs[uint16](x), elementsAs[uint16](y))
 	case 4:
-		n := 0
-		if len(cond) == len(o) {
-			n = kernel.WhereF32(p.tier, floats(o), cond, floats(x), floats(y))
-		}
-		chooseWords(elementsAs[uint32](o[n:]), past(cond, n), elementsAs[uint32](past(x, n)), elementsAs[uint32](past(y, n)))
+		n := kernel.WhereF32(p.tier, floats(o), cond, floats(x), floats(y))
+		chooseWords(elementsAs[uint32](o[n:]), cond[n:], elementsAs[uint32](past(x, n)), elementsAs[uint32](past(y, n)))
 	case 8:
 		chooseWords(elementsAs[uint64](o), cond, elementsAs[uint64](x), elementsAs[uint64](y))
 	}
@@ -241,8 +249,9 @@ func past[T any](x []T, n int) []T {
 	return x[n:]
 }
 
+// chooseWords is rowWhere of as many conditions as elements.
 func chooseWords[W word](o []W, cond []uint8, x, y []W) {
-	if len(cond) == len(o) && len(x) == len(o) && len(y) == len(o) {
+	if len(x) == len(o) && len(y) == len(o) {
 		for i, yes := range cond {
 			v := y[i]
 			if u := x[i]; yes != 0 {
@@ -252,10 +261,10 @@ func chooseWords[W word](o []W, cond []uint8, x, y []W) {
 		}
 		return
 	}
-	sc, sx, sy := stepOf(len(cond)), stepOf(len(x)), stepOf(len(y))
-	for i := range o {
+	sx, sy := stepOf(len(x)), stepOf(len(y))
+	for i, yes := range cond {
 		v := y[i*sy]
-		if u := x[i*sx]; cond[i*sc] != 0 {
+		if u := x[i*sx]; yes != 0 {
 			v = u
 		}
 		o[i] = v
