@@ -113,10 +113,20 @@ func arange(c *Call, start, step *Value) error {
 
 // fillWith sets every element of Out[0] to the Scalar v.
 func fillWith(c *Call, v *Value) error {
+	one, err := scalarTensor(c, v)
+	if err != nil {
+		return err
+	}
+	fillFrom(c, &one)
+	return nil
+}
+
+// scalarTensor is the Scalar v as a tensor, Double or Long.
+func scalarTensor(c *Call, v *Value) (tensor.Tensor, error) {
 	one := tensor.Tensor{Meta: tensor.Meta{DType: tensor.Long}}
 	data, err := c.Alloc(8)
 	if err != nil {
-		return err
+		return one, err
 	}
 	one.Data = data
 	if v.Kind == Float {
@@ -125,29 +135,31 @@ func fillWith(c *Call, v *Value) error {
 	} else {
 		elems[int64](&one)[0] = v.Int
 	}
-	return fillFrom(c, &one)
+	return one, nil
 }
 
-// fillMost is how many bytes fillFrom copies at most at once: whole elements of every type.
+// fillMost is how many bytes fillAll copies at most at once: whole elements of every type.
 const fillMost = 16 << 10
 
 // fillFrom sets every element of Out[0] to the only one of t.
-func fillFrom(c *Call, t *tensor.Tensor) error {
+func fillFrom(c *Call, t *tensor.Tensor) {
 	out := c.Out[0]
 	if out.Numel() == 0 {
-		return nil
+		return
 	}
 	CastBytes(out.Data, out.DType, t.Data, t.DType, 1)
-	size := out.DType.Size()
-	all := out.Data[:out.Nbytes()]
+	fillAll(out.Data[:out.Nbytes()], out.DType.Size())
+}
+
+// fillAll fills all with its first bytes, of which there are size.
+func fillAll(all []byte, size int) {
 	for done := size; done < len(all); {
 		done += tensor.Copy(all[done:], all[:min(done, fillMost)])
 	}
-	return nil
 }
 
 func runFull(c *Call, _ State) error       { return fillWith(c, &c.Args[1]) }
-func runFillTensor(c *Call, _ State) error { return fillFrom(c, c.Args[1].Tensor) }
+func runFillTensor(c *Call, _ State) error { fillFrom(c, c.Args[1].Tensor); return nil }
 func runScalar(c *Call, _ State) error     { return fillWith(c, &c.Args[0]) }
 func runOnes(c *Call, _ State) error       { return fillWith(c, &Value{Kind: Int, Int: 1}) }
 

@@ -500,19 +500,7 @@ func (v *strided) turn() {
 func (v *strided) each(f func(src, dst int)) {
 	var at [2 * tensor.MaxRank]int
 	s, d := v.srcOff, v.dstOff
-	for {
+	for more := true; more; more = v.next(&at, 0, v.n, &s, &d) {
 		f(s, d)
-		i := v.n - 1
-		for ; i >= 0; i-- {
-			at[i]++
-			s, d = s+v.src[i], d+v.dst[i]
-			if at[i] < v.size[i] {
-				break
-			}
-			s, d, at[i] = s-v.src[i]*v.size[i], d-v.dst[i]*v.size[i], 0
-		}
-		if i < 0 {
-			return
-		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	threads "github.com/rules-pte/rules_pte/runtime/parallel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -102,4 +104,66 @@ func TestJoinErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %v", test.k.Def.Functional, err, test.want)
 		}
 	}
+}
+
+// TestConstantPad holds pads, of which some cut off, of images that lie in several orders against a loop, on one thread and on several.
+func TestConstantPad(t *testing.T) {
+	pool := threads.New(3)
+	defer pool.Close()
+	for _, sizes := range []dims{{}, {1}, {7}, {4, 1}, {1, 5}, {3, 4}, {2, 3, 5}, {2, 3, 4, 5}, {1, 8, 70, 71}, {0, 3}, {2, 1, 3, 1}} {
+		for _, pad := range []dims{{}, {1, 1}, {0, 2}, {-1, 3}, {2, 0, 1, 0}, {0, 0, 3, 2}, {1, 1, 1, 1}, {-1, -1, 2, 1}, {0, 0, 0, 0, 1, 2}, {40, 40}, {0, 1, 0, 1, 0, 1, 0, 1}} {
+			if len(pad) > 2*len(sizes) {
+				continue
+			}
+			x, out := wave(sizes...), dims{}
+			for i, n := range sizes {
+				low, high := padAt(pad, len(sizes), i)
+				out = append(out, n+tensor.Dim(low+high))
+			}
+			if slices.Min(append(dims{0}, out...)) < 0 {
+				continue
+			}
+			list := tensors{x}
+			if len(sizes) == 4 {
+				list = append(list, ordered(x, lastOrder(4, true)...))
+			}
+			for _, in := range list {
+				for n, env := range map[int]*Env{1: {}, 3: {Parallel: pool.Run, Threads: 3}} {
+					got := plannedIn(t, env, &ConstantPadNdF32, kernel.Scalar, false, in, pad, 9.5)
+					if !slices.Equal(got.Sizes, out) {
+						t.Fatalf("%v padded by %v: sizes %v, want %v", sizes, pad, got.Sizes, out)
+					}
+					o := ordered(got)
+					index := make([]int, len(sizes))
+					for i, v := range elems[float32](o) {
+						k := i
+						for d := len(out) - 1; d >= 0; d-- {
+							low, _ := padAt(pad, len(sizes), d)
+							index[d] = k%int(out[d]) - int(low)
+							k /= int(out[d])
+						}
+						want, from := float32(9.5), 0
+						for d, at := range index {
+							from = from*int(sizes[d]) + at
+						}
+						if !slices.ContainsFunc(index, func(at int) bool { return at < 0 }) && !outside(index, sizes) {
+							want = elems[float32](x)[from]
+						}
+						if v != want {
+							t.Fatalf("%v padded by %v, order %v, %d threads: element %d is %v, want %v", sizes, pad, in.DimOrder, n, i, v, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func outside(index []int, sizes dims) bool {
+	for d, at := range index {
+		if at >= int(sizes[d]) {
+			return true
+		}
+	}
+	return false
 }

@@ -2,6 +2,7 @@ package op
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -43,21 +44,89 @@ func addPads(c *Infer, t *tensor.Tensor, pad []int64) error {
 
 func runConstantPad[T word](c *Call, _ State) error {
 	in, out, pad := c.Args[0].Tensor, c.Out[0], c.Args[1].Ints
-	if err := fillWith(c, &c.Args[2]); err != nil {
+	one, err := scalarTensor(c, &c.Args[2])
+	if err != nil || out.Numel() == 0 {
 		return err
 	}
 	var si, so [tensor.MaxRank]int
 	stridesOf(&in.Meta, &si)
 	stridesOf(&out.Meta, &so)
-	var v strided
+	k := keep[padJob[T]](c)
+	j := &k.job
+	j.o, j.x = elems[T](out), elems[T](in)
+	j.v.n, j.v.srcOff, j.v.dstOff = 0, 0, 0
 	for i, n := range in.Sizes {
 		low, high := padAt(pad, in.Rank(), i)
-		v.add(int(n+min(low, 0)+min(high, 0)), si[i], so[i])
-		v.srcOff += int(max(-low, 0)) * si[i]
-		v.dstOff += int(max(low, 0)) * so[i]
+		j.v.add(int(n+min(low, 0)+min(high, 0)), si[i], so[i])
+		j.v.srcOff += int(max(-low, 0)) * si[i]
+		j.v.dstOff += int(max(low, 0)) * so[i]
 	}
-	moveStrided(elems[T](out), elems[T](in), &v)
+	CastBytes(out.Data, out.DType, one.Data, one.DType, 1)
+	j.value = j.o[0]
+	j.run(c, k.run)
+	j.o, j.x = nil, nil
 	return nil
+}
+
+// padJob moves elements into an out, and gives all others one value. It writes in the order of memory, each element once.
+type padJob[T word] struct {
+	o, x  []T
+	v     strided
+	value T
+}
+
+func (j *padJob[T]) run(c *Call, run func(lo, hi int)) {
+	v := &j.v
+	if v.empty() {
+		fillLine(j.o, j.value)
+		return
+	}
+	v.normalize()
+	if v.n == 0 || v.dst[v.n-1] != 1 { // elements are runs
+		v.add(1, 1, 1)
+	}
+	fillLine(j.o[:v.dstOff], j.value)
+	if v.n == 1 {
+		moveRun(j.o, j.x, v.dstOff, v.srcOff, v.size[0], 1, v.src[0])
+		fillLine(j.o[v.dstOff+v.size[0]:], j.value)
+		return
+	}
+	fillLine(j.o[j.place(v.size[0]):], j.value)
+	if sharers(c, len(j.o)) > 1 {
+		c.Parallel(v.size[0], max(1, parallelGrain/v.dst[0]), run)
+	} else {
+		run(0, v.size[0])
+	}
+}
+
+// place is where index i of the outermost dimension begins, or where the out ends.
+func (j *padJob[T]) place(i int) int { return min(j.v.dstOff+i*j.v.dst[0], len(j.o)) }
+
+// parts computes from indices lo to hi of the outermost dimension of the move on to the next ones.
+func (j *padJob[T]) parts(lo, hi int) {
+	v := &j.v
+	last := v.n - 1
+	var at [2 * tensor.MaxRank]int
+	for i := lo; i < hi; i++ {
+		s, d := v.srcOff+i*v.src[0], j.place(i)
+		done := d
+		for more := true; more; more = v.next(&at, 1, last, &s, &d) {
+			fillLine(j.o[done:d], j.value)
+			moveRun(j.o, j.x, d, s, v.size[last], 1, v.src[last])
+			done = d + v.size[last]
+		}
+		fillLine(j.o[done:j.place(i+1)], j.value)
+	}
+}
+
+// fillLine sets all elements of o.
+func fillLine[T word](o []T, value T) {
+	if len(o) < 32 {
+		fillRun(o, value)
+		return
+	}
+	o[0] = value
+	fillAll(bytesOf(o), int(unsafe.Sizeof(value)))
 }
 
 // inferEdgePad pads the last n dimensions of argument 0, before which there are one or two more.

@@ -35,6 +35,20 @@ func (v *strided) empty() bool {
 	return false
 }
 
+// next goes to the next of the indices at of dimensions first to end, and moves src and dst along; at the last one it goes back to the first,
+// and is false.
+func (v *strided) next(at *[2 * tensor.MaxRank]int, first, end int, src, dst *int) bool {
+	for i := end - 1; i >= first; i-- {
+		at[i]++
+		*src, *dst = *src+v.src[i], *dst+v.dst[i]
+		if at[i] < v.size[i] {
+			return true
+		}
+		*src, *dst, at[i] = *src-v.src[i]*v.size[i], *dst-v.dst[i]*v.size[i], 0
+	}
+	return false
+}
+
 // normalize drops dimensions of size 1, orders the rest by where they write and merges neighbours.
 func (v *strided) normalize() {
 	v.dropOnes()
