@@ -33,6 +33,9 @@ func TestAgain(t *testing.T) {
 		{"the largest", &AmaxF32, []any{dims{1}, false}, []dims{{3, 5, 40}, {2, 70, 3}, {2, 7, 1000}, {3, 5, 40}}, nil, 0},
 		{"variances", &VarCorrectionF32, []any{dims{0}, 1, false}, []dims{{3, 5, 40}, {9, 7, 3}, {2, 7, 1000}, {3, 5, 40}}, nil, 0},
 		{"softmax of lines", &SoftmaxF32, []any{1, false}, []dims{{3, 5, 40}, {2, 70, 3}, {2, 7, 600}, {3, 5, 40}}, nil, 0},
+		{"pads", &ConstantPadNdF32, []any{dims{1, 0, 2, 1}, 7.5}, []dims{{3, 5, 40}, {3, 5, 40}, {2, 7, 3}, {2, 1, 0}, {3, 5, 40}}, nil, 0},
+		{"products of halves", &LinearF16, []any{halfOf(wave(64, 40), tensor.Half), nil}, []dims{{40, 40}, {2, 40}, {40, 40}, {0, 40}, {33, 40}}, nil, 0},
+		{"smallest", &AminF32, []any{dims{2}, true}, []dims{{3, 5, 40}, {3, 5, 40}, {2, 7, 3}, {3, 5, 40}}, nil, 0},
 		{"batches", &AvgPool2dF32, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, false, true, nil}, []dims{{3, 16, 8, 8}, {1, 16, 8, 8}, {1, 16, 8, 8}, {0, 16, 8, 8}, {0, 16, 8, 8}, {3, 16, 8, 8}, {3, 16, 8, 8}}, inner, 0},
 	} {
 		for _, tier := range kernel.Tiers() {

@@ -53,6 +53,9 @@ func TestSharedJobsAllocateNothing(t *testing.T) {
 		{"average pool", &AvgPool2dF32, []any{x, dims{3, 3}, dims{2, 2}, dims{1, 1}, false, true, nil}},
 		{"average pool, channels last", &AvgPool2dF32, []any{last, dims{3, 3}, dims{2, 2}, dims{1, 1}, false, true, nil}},
 		{"cat", &CatF32, []any{[]*tensor.Tensor{x, x}, 1}},
+		{"pad", &ConstantPadNdF32, []any{x, dims{1, 1, 1, 1}, 0.0}},
+		{"a number for each row", &MulF32, []any{wave(300, 100), wave(300, 1)}},
+		{"linear of halves, many columns", &LinearF16, []any{halfOf(wave(40, 100), tensor.Half), halfOf(wave(2000, 100), tensor.Half), nil}},
 		{"cat, channels last", &CatF32, []any{[]*tensor.Tensor{last, last}, 1}},
 	} {
 		for _, tier := range []kernel.Tier{kernel.Scalar, kernel.Best()} {
