@@ -27,6 +27,7 @@ func TestAgain(t *testing.T) {
 		{"max outer unread", &MaxPool2dWithIndicesF32, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, dims{1, 1}, false}, []dims{{1, 16, 1, 1}, {1, 16, 12, 12}, {1, 16, 12, 12}}, nil, 2},
 		{"avg outer", &AvgPool2dF32, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, false, true, nil}, []dims{{1, 16, 1, 1}, {1, 16, 12, 12}, {1, 16, 12, 12}}, nil, 0},
 		{"sums of rows", &SumIntListF32, []any{dims{2}, false, nil}, []dims{{3, 5, 40}, {3, 5, 40}, {2, 7, 3}, {2, 7, 0}, {3, 5, 40}}, nil, 0},
+		{"sums of many lines", &SumIntListF32, []any{dims{0}, false, nil}, []dims{{3, 2000}, {0, 2000}, {40, 2000}}, nil, 0},
 		{"sums of gathered rows", &SumIntListF32, []any{dims{0, 2}, false, nil}, []dims{{3, 5, 40}, {9, 7, 3}, {0, 7, 3}, {3, 5, 40}}, nil, 0},
 		{"means of lines", &MeanF32, []any{dims{1}, true, nil}, []dims{{3, 5, 40}, {2, 70, 3}, {2, 7, 2000}, {3, 5, 40}}, nil, 0},
 		{"places of the largest", &ArgmaxF32, []any{1, false}, []dims{{3, 5, 40}, {2, 70, 3}, {2, 7, 1000}, {3, 5, 40}}, nil, 0},

@@ -3,6 +3,7 @@ package op
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -47,6 +48,63 @@ func TestBroadcastColumns(t *testing.T) {
 						}
 					}
 				}
+			}
+		}
+	}
+}
+
+// crowd runs pieces of a grain at once, each in a goroutine of its own.
+func crowd(n, grain int, run func(lo, hi int)) {
+	var all sync.WaitGroup
+	for lo := 0; lo < n; lo += grain {
+		all.Go(func() { run(lo, min(lo+grain, n)) })
+	}
+	all.Wait()
+}
+
+// TestColumnsInParallel: threads divide the rows of matrices with a number for each row, wherever dimensions become one and where not; none
+// takes the place of another for what it writes out.
+func TestColumnsInParallel(t *testing.T) {
+	for _, s := range [][2]dims{{{300, 100}, {300, 1}}, {{8, 128, 200}, {128, 1}}, {{8, 128, 200}, {8, 1, 1}}, {{3, 7, 40, 90}, {3, 1, 40, 1}}, {{6, 500, 7}, {500, 1}},
+		{{40, 700, 2}, {1, 700, 1}}} {
+		x, col := wave(s[0]...), iota32(s[1]...)
+		shared := false
+		env := &Env{Threads: 4, Parallel: func(n, grain int, run func(lo, hi int)) {
+			shared = true
+			crowd(n, grain, run)
+		}}
+		for _, tier := range kernel.Tiers() {
+			want := planned(t, &SubF32, tier, false, x, col, 1)
+			for range 5 {
+				if got := plannedIn(t, env, &SubF32, tier, false, x, col, 1); !shared || !slices.Equal(elems[float32](got), elems[float32](want)) {
+					t.Errorf("%v, %v: shared %v, other results", s, tier, shared)
+				}
+			}
+		}
+	}
+}
+
+// TestLessRoom: what is written out for speed is left out where memory has a limit.
+func TestLessRoom(t *testing.T) {
+	weights := halfOf(wave(64, 4096), tensor.Half)
+	for _, c := range []struct {
+		k        *Kernel
+		args     []any
+		constant bool
+		limit    int
+	}{
+		{&SubF32, []any{wave(300, 128), wave(300, 1), 1}, false, 2 << 10},
+		{&SubF32, []any{wave(300, 20), wave(300, 1), 1}, false, 10 << 10},
+		{&SubF32, []any{wave(300, 20), wave(300, 1), 1}, false, 2 << 10},
+		{&LinearF16, []any{wave(64, 4096), weights, nil}, true, 100 << 10},
+	} {
+		for _, tier := range kernel.Tiers()[1:] {
+			want := planned(t, c.k, tier, c.constant, c.args...)
+			v := invokerOf(t, c.k, &Env{Temp: &Temp{Limit: c.limit}, Threads: 4, Parallel: crowd}, vals(c.args...), Options{Tier: tier}, 0)
+			if err := v.Call(); err != nil {
+				t.Errorf("%v with %d bytes: %v", tier, c.limit, err)
+			} else if !slices.Equal(elems[float32](v.Outs[0]), elems[float32](want)) {
+				t.Errorf("%v with %d bytes: other results", tier, c.limit)
 			}
 		}
 	}

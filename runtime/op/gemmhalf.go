@@ -100,7 +100,8 @@ func productHalf(c *Call, s State, a *tensor.Tensor, b half, bias []float32) err
 	g := gemmHalf{micro: tiles, b: w.data, dtype: b.DType, float: tilingOf[float32](c.Tier)}
 	g.gemm = gemm[float32]{tiling: halfTiling(tiles), m: out.Numel() / m.cols, n: m.cols, k: m.rows, a: x, lda: m.rows, c: elems[float32](out), rs: m.cols, bias: bias,
 		bounds: c.bounds()}
-	return g.run(c)
+	g.run(c)
+	return nil
 }
 
 // gemmHalf is a product whose right factor is packed in 16 bits.
@@ -119,7 +120,7 @@ type gemmHalf struct {
 // widenRows is how many rows are worth a panel in float32, which tiles then read without widening it in each.
 const widenRows = 32
 
-func (g *gemmHalf) run(c *Call) error {
+func (g *gemmHalf) run(c *Call) {
 	n, grain := g.pieces(c.Threads)
 	small := g.small(c)
 	if g.m >= widenRows && g.n >= g.cols {
@@ -127,17 +128,13 @@ func (g *gemmHalf) run(c *Call) error {
 		if !small {
 			g.slots.Count = max(1, min(c.Threads, n, MaxSlots))
 		}
-		var err error
-		if g.wide, err = tempOf[float32](c, g.slots.Count*g.room); err != nil {
-			return err
-		}
+		g.wide, _ = tempOf[float32](c, g.slots.Count*g.room) // without, each tile widens
 	}
 	if small {
 		g.parts(0, n)
 	} else {
 		share(c, g, n, grain)
 	}
-	return nil
 }
 
 // parts computes panels lo to hi, or rows.

@@ -164,15 +164,19 @@ func map2of[T, U any](c *Call, am *tensor.Meta, x []T, bm *tensor.Meta, y []T, r
 		*operands[k] = line
 	}
 	j := job2[T, U]{n: n, o: o, x: x, y: y, row: row, p: p, short: n.short(fills[T](p.tier)), slots: Slots{Count: 1, Items: n.rows()}}
-	tiles := j.short || n.gathers(1) || n.gathers(2)
-	shares := parallel(c, len(o)) && (n.rank == 2 || !tiles)
+	gathers := n.gathers(1) || n.gathers(2)
+	shares := parallel(c, len(o)) && (n.rank > 1 || !gathers)
 	if shares {
 		j.slots.Count = min(c.Threads, MaxSlots)
 	}
-	if tiles {
+	if j.short || gathers {
 		var err error
-		if j.tiles, err = tempOf[T](c, j.slots.Count*2*tileRoom); err != nil {
-			return err
+		if j.tiles, err = tempOf[T](c, j.slots.Count*2*tileRoom); err != nil { // less will do, and rows that lie together need none
+			shares = false
+			if j.tiles, err = tempOf[T](c, 2*tileRoom); err != nil && gathers {
+				return err
+			}
+			j.short = j.short && err == nil
 		}
 	}
 	if shares {
@@ -211,14 +215,17 @@ func (j *job2[T, U]) parts(lo, hi int) {
 		j.row(j.o[lo:hi], span(&n, 1, j.x, lo, hi), span(&n, 2, j.y, lo, hi), j.p)
 		return
 	}
-	n.seek(lo)
 	if j.tiles != nil {
 		slot := j.slots.Enter(lo)
-		n.sizes[0] = hi - lo
-		j.walk(&n, j.tiles[slot*2*tileRoom:][:2*tileRoom])
+		for lo < hi {
+			part := n.plane(lo, hi)
+			j.walk(&part, j.tiles[slot*2*tileRoom:][:2*tileRoom])
+			lo += part.sizes[0]
+		}
 		j.slots.Leave(slot)
 		return
 	}
+	n.seek(lo)
 	for range hi - lo {
 		j.row(j.o[n.off[0]:n.off[0]+n.row()], span(&n, 1, j.x, 0, n.row()), span(&n, 2, j.y, 0, n.row()), j.p)
 		n.next()

@@ -146,6 +146,18 @@ func (n *nest) seek(i int) {
 	}
 }
 
+// plane are the rows from row lo on, of those to hi, that lie along one dimension. The rank is at least 2.
+func (n *nest) plane(lo, hi int) nest {
+	n.seek(lo)
+	outer := n.rank - 2
+	p := nest{rank: 2, count: n.count, off: n.off}
+	p.sizes[0], p.sizes[1] = min(hi-lo, n.sizes[outer]-n.index[outer]), n.row()
+	for k := range n.count {
+		p.strides[k][0], p.strides[k][1] = n.strides[k][outer], n.step(k)
+	}
+	return p
+}
+
 // next goes to the next row.
 func (n *nest) next() { n.advance(n.rank - 2) }
 

@@ -436,8 +436,9 @@ func (e *ending[T]) of(t kernel.Tier, row []T) T {
 		return e.value(row)
 	}
 	if e.kernels(t, row) {
-		v, _ := e.best(t, floats(row))
-		return T(v)
+		if v, _ := e.best(t, floats(row)); v != 0 { // of zeros the first one counts
+			return T(v)
+		}
 	}
 	return row[e.at(row)]
 }

@@ -108,7 +108,7 @@ func TestEnds(t *testing.T) {
 			if got := p.place(tier, x); got != want {
 				t.Errorf("%v, %d elements, %s, end %d: at %d, want %d", tier, len(x), name, k, got, want)
 			}
-			if got := p.of(tier, x); got != x[want] && got == got {
+			if got := p.of(tier, x); math.Float32bits(got) != math.Float32bits(x[want]) && x[want] == x[want] {
 				t.Errorf("%v, %d elements, %s, end %d: %v, want %v", tier, len(x), name, k, got, x[want])
 			}
 		}
@@ -127,6 +127,9 @@ func TestEnds(t *testing.T) {
 				check(tier, name, x)
 			}
 			x := make([]float32, n)
+			x[0] = float32(math.Copysign(0, -1))
+			check(tier, "zeros", x)
+			x[0] = 0
 			x[n-1] = 1
 			check(tier, "last", x)
 			x[n-1] = -1

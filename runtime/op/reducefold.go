@@ -144,7 +144,7 @@ func (j *foldJob[T, A]) foldLines(r *reducer[T], worker, piece int) {
 		acc[i] = f.start
 	}
 	l, left := r.lines(), r.width
-	if j.part != nil {
+	if j.part != nil && left > 0 {
 		left = j.sumLines(floats(r.x[lo:]), &l, elementsAs[float64](acc), j.part[worker*room:][:n*j.rows], left)
 		if j.gathered {
 			l = r.linesFrom(r.width - left)

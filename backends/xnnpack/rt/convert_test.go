@@ -107,6 +107,25 @@ func TestHalvesBetween(t *testing.T) {
 	}
 }
 
+// TestHalfWeights multiplies with weights of half types that are an argument, which float32 stands for as for any other.
+func TestHalfWeights(t *testing.T) {
+	for _, typ := range []blob.DataType{blob.FP16, blob.BF16} {
+		g := convertGraph(blob.Value{Type: typ}, blob.Value{Type: typ}, 0)
+		g.Values[0].Dims, g.Values[1].Dims, g.Values[1].External, g.NumExterns, g.Inputs = []uint32{1, 2}, []uint32{1, 3}, 2, 3, []uint32{0, 2}
+		g.Values = append(g.Values, blob.Value{ID: 2, External: 1, Type: typ, Dims: []uint32{3, 2}, Flags: blob.ExternalInput})
+		g.Nodes[0] = blob.Node{Type: blob.FullyConnected, Inputs: []uint32{0, 2, blob.InvalidID}, Outputs: []uint32{1}, Min: float32(math.Inf(-1)), Max: float32(math.Inf(1))}
+		dtype := storages[typ].argument
+		outs, err := run(t, programOf(t, g, nil), executor.LoadOptions{}, floatsTensor(dtype, []uint32{1, 2}, []float32{1, -2}),
+			floatsTensor(dtype, []uint32{3, 2}, []float32{1, 2, 3, 4, 5, -6}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := floatsTensor(dtype, []uint32{3}, []float32{-3, -5, 17}).Data; !bytes.Equal(outs[0].Tensor.Data[:6], want) {
+			t.Errorf("%v: got % x, want % x", typ, outs[0].Tensor.Data[:6], want)
+		}
+	}
+}
+
 // TestQuantizedPointwise runs an operator on quantized values: they are computed in float32 and rounded to the result's
 // parameters, within its bounds.
 func TestQuantizedPointwise(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 func TestKernels(t *testing.T) {
 	for i := range nodeCases {
 		c := &nodeCases[i]
-		for _, typ := range []blob.DataType{blob.FP32, blob.FP16} {
-			g, named := c.graph(typ)
+		for _, typ := range []blob.DataType{blob.FP32, blob.FP16, blob.BF16} {
+			g, named := c.graphOf(typ, typ)
 			file := programOf(t, g, named)
 			needed := kernelsOf(t, file)
 			for k := range needed {

@@ -71,15 +71,15 @@ func (c *compiler) floatOf(id uint32) int {
 // inFloat adds the steps of a node of one result that runs in float32: emit's, those that bound the result, and those
 // that convert from and to other types.
 func (c *compiler) inFloat(n *blob.Node, emit func(out int, in []int)) {
-	c.inFloatBut(n, nil, emit)
+	c.inFloatBut(n, -1, emit)
 }
 
-// inFloatBut is inFloat; the constant kept, unless nil, lies in a slot as its type says.
-func (c *compiler) inFloatBut(n *blob.Node, kept *value, emit func(out int, in []int)) {
+// inFloatBut is inFloat; input kept, a constant, unless negative, lies in a slot as its type says.
+func (c *compiler) inFloatBut(n *blob.Node, kept int, emit func(out int, in []int)) {
 	in := make([]int, len(n.Inputs))
 	for i, id := range n.Inputs {
-		if kept != nil && id == kept.ID {
-			in[i] = c.constantOf(kept, storages[kept.Type].argument)
+		if v := c.values[id]; i == kept {
+			in[i] = c.constantOf(v, storages[v.Type].argument)
 		} else {
 			in[i] = c.floatOf(id)
 		}
@@ -101,9 +101,6 @@ func (c *compiler) inFloatBut(n *blob.Node, kept *value, emit func(out int, in [
 	}
 	if out != v.slot {
 		c.store(v, out)
-	}
-	if v.half() {
-		v.float = out
 	}
 }
 
@@ -309,11 +306,9 @@ func lowerLinear(c *compiler, n *blob.Node) {
 		return
 	}
 	// Weights of half types stay so: a kernel of their type widens them as it multiplies.
-	kept, dtype := c.values[n.Inputs[1]], tensor.Undefined
-	if kept.half() && kept.Constant != 0 {
-		dtype = storages[kept.Type].argument
-	} else {
-		kept = nil
+	kept, dtype := -1, tensor.Undefined
+	if w := c.values[n.Inputs[1]]; w.half() && w.Constant != 0 {
+		kept, dtype = 1, storages[w.Type].argument
 	}
 	c.inFloatBut(n, kept, func(out int, in []int) {
 		x, w, bias := of(in[0]), of(in[1]), none()

@@ -134,8 +134,13 @@ func (c *nodeCase) elements(input, n int) []float32 {
 
 func numel(dims []uint32) int { v := blob.Value{Dims: dims}; return v.Numel() }
 
-// graph is the case's graph and its named data.
+// graph is graphOf with constants in float32.
 func (c *nodeCase) graph(typ blob.DataType) (*blob.Graph, []pte.NamedData) {
+	return c.graphOf(typ, blob.FP32)
+}
+
+// graph is the case's graph and its named data.
+func (c *nodeCase) graphOf(typ, constants blob.DataType) (*blob.Graph, []pte.NamedData) {
 	g := &blob.Graph{Identifier: blob.XN01, Version: "0", Constants: []blob.Constant{{}}}
 	n := c.node
 	if !n.Bounded {
@@ -145,8 +150,8 @@ func (c *nodeCase) graph(typ blob.DataType) (*blob.Graph, []pte.NamedData) {
 	for i, dims := range c.in {
 		v := blob.Value{ID: uint32(i), Type: typ, Dims: dims, External: uint32(i), Flags: blob.ExternalInput}
 		if i >= c.vars {
-			v.Type, v.External, v.Flags, v.Constant = blob.FP32, blob.InvalidID, 0, uint32(len(g.Constants))
-			data := bytesOfFloats(c.elements(i, numel(dims)))
+			v.Type, v.External, v.Flags, v.Constant = constants, blob.InvalidID, 0, uint32(len(g.Constants))
+			data := floatsTensor(storages[constants].argument, dims, c.elements(i, numel(dims))).Data
 			key := c.name + string(rune('0'+i))
 			g.Constants = append(g.Constants, blob.Constant{Key: key, Size: uint64(len(data))})
 			named = append(named, pte.NamedData{Key: key, Data: data, Alignment: 16})
@@ -314,15 +319,20 @@ func (c *nodeCase) test(t *testing.T, want [][]float64) {
 	if len(c.out) > 1 {
 		return
 	}
-	c.testHalf(t, blob.FP16, tensor.Half, want[0], 4e-3)
-	c.testHalf(t, blob.BF16, tensor.BFloat16, want[0], 3e-2)
+	for _, constants := range []blob.DataType{blob.FP32, blob.FP16} {
+		c.testHalf(t, blob.FP16, constants, want[0], 4e-3)
+	}
+	for _, constants := range []blob.DataType{blob.FP32, blob.BF16} {
+		c.testHalf(t, blob.BF16, constants, want[0], 3e-2)
+	}
 }
 
-func (c *nodeCase) testHalf(t *testing.T, typ blob.DataType, dtype tensor.ScalarType, want []float64, rtol float64) {
+func (c *nodeCase) testHalf(t *testing.T, typ, constants blob.DataType, want []float64, rtol float64) {
 	if c.node.Type == blob.Ceiling || c.node.Type == blob.Floor {
 		return // rounded inputs are on other sides of integers
 	}
-	g, named := c.graph(typ)
+	g, named := c.graphOf(typ, constants)
+	dtype := storages[typ].argument
 	var ins []*tensor.Tensor
 	for i := range c.vars {
 		ins = append(ins, floatsTensor(dtype, c.in[i], c.elements(i, numel(c.in[i]))))
