@@ -436,9 +436,11 @@ func (e *ending[T]) of(t kernel.Tier, row []T) T {
 		return e.value(row)
 	}
 	if e.kernels(t, row) {
-		if v, _ := e.best(t, floats(row)); v != 0 { // of zeros the first one counts
-			return T(v)
+		v, _ := e.best(t, floats(row))
+		if v == 0 { // of which the first one counts
+			v = float32(row[slices.Index(row, 0)])
 		}
+		return T(v)
 	}
 	return row[e.at(row)]
 }
