@@ -290,7 +290,9 @@ func reorder[T any](c *Call, dst, src []T, v strided) {
 // copyOrdered copies src, which is in row-major order, to out in out's order.
 func copyOrdered[T any](out *tensor.Tensor, src []T) {
 	if out.Contiguous() {
-		tensor.Copy(elems[T](out), src)
+		if o := elems[T](out); unsafe.SliceData(o) != unsafe.SliceData(src) {
+			tensor.Copy(o, src)
+		}
 		return
 	}
 	plain := tensor.Meta{DType: out.DType, Sizes: out.Sizes}

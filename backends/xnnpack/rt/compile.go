@@ -53,6 +53,7 @@ func compile(ctx *backend.InitContext, payload []byte) (*program, error) {
 	c.runJobs()
 	c.fuseAttention()
 	c.out.findChains()
+	c.out.findSeen()
 	return c.out, c.place()
 }
 
@@ -430,7 +431,7 @@ func (c *compiler) place() error {
 	var at []int
 	for i := range c.out.slots {
 		s := &c.out.slots[i]
-		if s.data == nil && s.external < 0 && s.first >= 0 {
+		if s.data == nil && s.external < 0 && s.first >= 0 && !s.seen {
 			m := s.meta()
 			items = append(items, memory.Item{Size: int64(max(m.Nbytes(), 1)), First: s.first, Last: s.last, Align: 64})
 			at = append(at, i)

@@ -318,7 +318,10 @@ func TestIntegerSteps(t *testing.T) {
 }
 
 // stepsOf is how many steps a graph compiles to.
-func stepsOf(t *testing.T, g *blob.Graph) int {
+func stepsOf(t *testing.T, g *blob.Graph) int { return len(compiled(t, g).steps) }
+
+// compiled is the program of a graph.
+func compiled(t *testing.T, g *blob.Graph) *program {
 	t.Helper()
 	payload, err := blob.Write(g)
 	if err != nil {
@@ -328,5 +331,5 @@ func stepsOf(t *testing.T, g *blob.Graph) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(p.steps)
+	return p
 }

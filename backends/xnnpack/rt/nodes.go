@@ -254,22 +254,37 @@ func lowerSlice(c *compiler, n *blob.Node) {
 			c.fail(pte.DelegateInvalidCompatibility, "its rank is not its input's")
 			return
 		}
+		last := -1 // the last dimension that is cut
+		cut := func(i int) (from, size int64, ok bool) {
+			from, size = int64(n.Lists[0][i]), int64(n.Lists[1][i])
+			return from, size, from != 0 || size != 0 && size != dims[i]
+		}
 		for i := range dims {
-			from, size := int64(n.Lists[0][i]), int64(n.Lists[1][i])
-			if from == 0 && (size == 0 || size == dims[i]) {
+			if _, _, ok := cut(i); ok {
+				last = i
+			}
+		}
+		for i := range dims {
+			from, size, ok := cut(i)
+			if !ok {
 				continue
 			}
 			end := from + size
 			if size == 0 {
 				end = math.MaxInt64
 			}
-			sliced := append([]tensor.Dim(nil), c.out.slots[at].dims...)
-			sliced[i] = max(min(end, dims[i])-from, 0)
-			next := c.newSlot(c.out.slots[at].dtype, sliced)
+			next := out
+			if i < last {
+				sliced := append([]tensor.Dim(nil), c.out.slots[at].dims...)
+				sliced[i] = max(min(end, dims[i])-from, 0)
+				next = c.newSlot(c.out.slots[at].dtype, sliced)
+			}
 			c.call("aten::slice_copy.Tensor_out", of(next), of(at), number(int64(i)), number(from), number(end), number(1))
 			at = next
 		}
-		c.call("aten::clone.out", of(out), of(at), none())
+		if last < 0 {
+			c.call("aten::clone.out", of(out), of(at), none())
+		}
 	})
 }
 

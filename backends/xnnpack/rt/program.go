@@ -67,6 +67,8 @@ type slot struct {
 	offset int64
 	// first and last are the steps that write and read it.
 	first, last int
+	// seen says that it lies where the first argument of its only step does, which it shows with other sizes.
+	seen bool
 }
 
 func (s *slot) meta() tensor.Meta { return tensor.Meta{DType: s.dtype, Sizes: s.dims} }
