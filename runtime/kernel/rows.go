@@ -17,8 +17,12 @@ type fold struct {
 // rowLeast is how many elements make it worth to call the kernels of this file.
 const rowLeast = 8
 
-// overRow calls a fold for x: as many vectors as it has, and one for the rest, which pad fills. It joins what the calls give.
-func overRow(t Tier, f fold, o, x []float32, pad float32, kind int) float32 {
+// overRow calls a fold for x: as many vectors as it has, and one for the rest, which pad fills. It joins what the calls give, and
+// reports whether t has a kernel for x.
+func overRow(t Tier, f fold, o, x []float32, pad float32, kind int) (float32, bool) {
+	if t == Scalar || len(x) < rowLeast {
+		return 0, false
+	}
 	var sum, tail [maxLanes]float32
 	lanes, all, first := lanesOf(t), float32(0), true
 	f.table, f.sum = &constants[0], &sum
@@ -47,7 +51,7 @@ func overRow(t Tier, f fold, o, x []float32, pad float32, kind int) float32 {
 			all = joined(kind, all, sum[0])
 		}
 	}
-	return all
+	return all, true
 }
 
 // joined is what two calls of a fold give together.
@@ -64,42 +68,27 @@ func joined(kind int, a, b float32) float32 {
 // MaxRowF32 is the largest of x and whether t has a kernel for it. It may or may not be NaN if an
 // element is.
 func MaxRowF32(t Tier, x []float32) (float32, bool) {
-	if t == Scalar || len(x) < rowLeast {
-		return 0, false
-	}
-	return overRow(t, fold{}, nil, x, float32(math.Inf(-1)), foldMax), true
+	return overRow(t, fold{}, nil, x, float32(math.Inf(-1)), foldMax)
 }
 
 // MinRowF32 is MaxRowF32 of the smallest.
 func MinRowF32(t Tier, x []float32) (float32, bool) {
-	if t == Scalar || len(x) < rowLeast {
-		return 0, false
-	}
-	return overRow(t, fold{}, nil, x, float32(math.Inf(1)), foldMin), true
+	return overRow(t, fold{}, nil, x, float32(math.Inf(1)), foldMin)
 }
 
 // SumRowF32 is the sum of x in some order, and whether t has a kernel for it.
 func SumRowF32(t Tier, x []float32) (float32, bool) {
-	if t == Scalar || len(x) < rowLeast {
-		return 0, false
-	}
-	return overRow(t, fold{}, nil, x, 0, foldSum), true
+	return overRow(t, fold{}, nil, x, 0, foldSum)
 }
 
 // SquaresRowF32 is the sum of the squares of what elements of x are apart from center, and whether t has a kernel for it.
 func SquaresRowF32(t Tier, x []float32, center float32) (float32, bool) {
-	if t == Scalar || len(x) < rowLeast {
-		return 0, false
-	}
-	return overRow(t, fold{number: center}, nil, x, center, foldSquares), true
+	return overRow(t, fold{number: center}, nil, x, center, foldSquares)
 }
 
 // ExpRowF32 computes o = exp(x - shift) within 2 ulp, or 0 where it is less than 1.7e-38, and gives the sum of o; false if t has no kernel for it. o may be x.
 func ExpRowF32(t Tier, o, x []float32, shift float32) (float32, bool) {
-	if t == Scalar || len(x) < rowLeast {
-		return 0, false
-	}
-	return overRow(t, fold{number: shift}, o, x, float32(math.Inf(-1)), foldExp), true
+	return overRow(t, fold{number: shift}, o, x, float32(math.Inf(-1)), foldExp)
 }
 
 // affine is what the kernel of AffineRowF32 gets. Its layout is known to the generator.

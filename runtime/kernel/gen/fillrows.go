@@ -1,7 +1,5 @@
 package main
 
-import "bytes"
-
 // The integer registers of fillRows, in the order of the fields of kernel.fillRows.
 const (
 	fillX = args + 1 + iota
@@ -33,11 +31,4 @@ func fillRowsF32(m machine) {
 	m.add(fillOut, 1)
 	m.more(fillRows, "row")
 	m.end()
-}
-
-// fillRowsGo adds the function that calls fillRows of an architecture.
-func fillRowsGo(b *bytes.Buffer, arch string) {
-	b.WriteString("\n// run writes rows.\n//\n//go:noinline\nfunc (f *fillRows) run(t Tier) {\n")
-	callTier(b, arch, "fillRowsF32", "f")
-	b.WriteString("}\n")
 }

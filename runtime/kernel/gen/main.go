@@ -140,6 +140,13 @@ func callTier(b *bytes.Buffer, arch, kernel, arg string) {
 	}
 }
 
+// runsGo adds a method of a type that calls the kernel of the tier t with it, in a frame of its own; doc says what it does.
+func runsGo(b *bytes.Buffer, arch, typ, method, doc, kernel string) {
+	fmt.Fprintf(b, "\n// %s %s.\n//\n//go:noinline\nfunc (%c *%s) %[1]s(t Tier) {\n", method, doc, typ[0], typ)
+	callTier(b, arch, kernel, typ[:1])
+	b.WriteString("}\n")
+}
+
 func formatted(src []byte) []byte {
 	text, err := format.Source(src)
 	if err != nil {

@@ -1,7 +1,5 @@
 package main
 
-import "bytes"
-
 // The integer registers of rows that are normalized; see norm in package kernel for what they hold.
 const (
 	normX       = args + 1
@@ -174,11 +172,4 @@ func (n norms) loadLast(v vec, from ptr, field int) {
 	n.get(normStep, args, field)
 	n.addPtr(from, normStep)
 	n.load(v, from, 0)
-}
-
-// normsGo writes the function that calls the kernel of an architecture.
-func normsGo(b *bytes.Buffer, arch string) {
-	b.WriteString("\n// run normalizes rows.\n//\n//go:noinline\nfunc (n *norm) run(t Tier) {\n")
-	callTier(b, arch, "normF32", "n")
-	b.WriteString("}\n")
 }

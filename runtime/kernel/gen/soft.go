@@ -1,7 +1,5 @@
 package main
 
-import "fmt"
-
 // The integer registers of rows of softmax; see soft in package kernel for what they hold. The table is where functions of
 // lines have it.
 const (
@@ -206,10 +204,7 @@ func (s softs) quotients() {
 // softGo is the function that calls the rows of softmax of an architecture.
 func softGo(arch string) []byte {
 	b := goFile(arch)
-	fmt.Fprintf(b, "\n// run computes rows.\n//\n//go:noinline\nfunc (s *soft) run(t Tier) {\n")
-	callTier(b, arch, "softF32", "s")
-	b.WriteString("}\n\n// whole computes rows that are divided by their sums.\n//\n//go:noinline\nfunc (s *soft) whole(t Tier) {\n")
-	callTier(b, arch, "softWholeF32", "s")
-	b.WriteString("}\n")
+	runsGo(b, arch, "soft", "run", "computes rows", "softF32")
+	runsGo(b, arch, "soft", "whole", "computes rows that are divided by their sums", "softWholeF32")
 	return formatted(b.Bytes())
 }

@@ -1,7 +1,5 @@
 package main
 
-import "bytes"
-
 // The integer registers of a where, in the order of the fields of kernel.where.
 const (
 	whereCond = args + 1 + iota
@@ -35,11 +33,4 @@ func whereF32(m machine) {
 	m.addPtr(whereY, whereYStep)
 	m.more(whereBlocks, "vector")
 	m.end()
-}
-
-// wheresGo adds the function that calls the choice of an architecture.
-func wheresGo(b *bytes.Buffer, arch string) {
-	b.WriteString("\n// run chooses.\n//\n//go:noinline\nfunc (w *where) run(t Tier) {\n")
-	callTier(b, arch, "whereF32", "w")
-	b.WriteString("}\n")
 }

@@ -50,21 +50,20 @@ func (m *x86) storeHalf(p ptr, off int, v vec) {
 func (m *x86) loadWords(v vec, p ptr, off int) { m.line("VPMOVZXWD %d(%s), %s", off, m.p(p), m.v(v)) }
 
 func (m *x86) storeWords(p ptr, off int, v vec) {
-	if m.wide {
-		m.line("VPMOVDW %s, %d(%s)", m.v(v), off, m.p(p))
-		return
-	}
-	m.line("VPACKUSDW %s, %[1]s, %[1]s", m.v(v))
-	m.line("VPERMQ $0x08, %s, %[1]s", m.v(v))
-	m.line("VMOVUPS %s, %d(%s)", m.half(v), off, m.p(p))
+	m.storeNarrowed(p, off, v, "VPMOVDW", "VPACKUSDW %s, %[1]s, %[1]s")
 }
 
 func (m *x86) storeLow(p ptr, off int, v vec) {
+	m.storeNarrowed(p, off, v, "VPMOVQD", "VSHUFPS $0x88, %s, %[1]s, %[1]s")
+}
+
+// storeNarrowed stores v by an instruction that narrows its elements, or what another one packs into the halves of its parts of 128 bits.
+func (m *x86) storeNarrowed(p ptr, off int, v vec, narrow, pack string) {
 	if m.wide {
-		m.line("VPMOVQD %s, %d(%s)", m.v(v), off, m.p(p))
+		m.line(narrow+" %s, %d(%s)", m.v(v), off, m.p(p))
 		return
 	}
-	m.line("VSHUFPS $0x88, %s, %[1]s, %[1]s", m.v(v))
+	m.line(pack, m.v(v))
 	m.line("VPERMQ $0x08, %s, %[1]s", m.v(v))
 	m.line("VMOVUPS %s, %d(%s)", m.half(v), off, m.p(p))
 }

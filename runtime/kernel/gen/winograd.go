@@ -1,9 +1,6 @@
 package main
 
-import (
-	"bytes"
-	"fmt"
-)
+import "bytes"
 
 // The integer registers of Winograd's transforms; see winogradArgs in package kernel for what they hold.
 const (
@@ -223,8 +220,6 @@ func (w *winograds) output() {
 // winogradGo adds the functions that call the transforms of an architecture.
 func winogradGo(b *bytes.Buffer, arch string) {
 	for _, f := range []struct{ name, doc string }{{"Weights", "weights"}, {"In", "the inputs of tiles"}, {"Out", "the products of tiles"}} {
-		fmt.Fprintf(b, "\n// run%s transforms %s.\n//\n//go:noinline\nfunc (w *winogradArgs) run%[1]s(t Tier) {\n", f.name, f.doc)
-		callTier(b, arch, "winograd"+f.name+"F32", "w")
-		b.WriteString("}\n")
+		runsGo(b, arch, "winogradArgs", "run"+f.name, "transforms "+f.doc, "winograd"+f.name+"F32")
 	}
 }
