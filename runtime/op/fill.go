@@ -3,6 +3,7 @@ package op
 import (
 	"errors"
 	"math"
+	"unsafe"
 
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -138,7 +139,7 @@ func scalarTensor(c *Call, v *Value) (tensor.Tensor, error) {
 	return one, nil
 }
 
-// fillMost is how many bytes fillAll copies at most at once: whole elements of every type.
+// fillMost is about how many bytes fillAll copies at most at once.
 const fillMost = 16 << 10
 
 // fillFrom sets every element of Out[0] to the only one of t.
@@ -151,12 +152,28 @@ func fillFrom(c *Call, t *tensor.Tensor) {
 	fillAll(out.Data[:out.Nbytes()], out.DType.Size())
 }
 
-// fillAll fills all with its first bytes, of which there are size.
+// fillAll fills all with its first bytes, of which there are size, again and again.
 func fillAll(all []byte, size int) {
+	most := max(1, fillMost/max(1, size)) * size
 	for done := size; done < len(all); {
-		done += tensor.Copy(all[done:], all[:min(done, fillMost)])
+		done += tensor.Copy(all[done:], all[:min(done, most)])
 	}
 }
+
+// fillRun sets all elements of o to x.
+func fillRun[T any](o []T, x T) {
+	if len(o) >= fillLeast {
+		o[0] = x
+		fillAll(bytesOf(o), int(unsafe.Sizeof(x)))
+		return
+	}
+	for i := range o {
+		o[i] = x
+	}
+}
+
+// fillLeast is how many elements make copies worth it.
+const fillLeast = 32
 
 func runFull(c *Call, _ State) error       { return fillWith(c, &c.Args[1]) }
 func runFillTensor(c *Call, _ State) error { fillFrom(c, c.Args[1].Tensor); return nil }

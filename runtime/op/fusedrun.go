@@ -332,15 +332,8 @@ func (o *operand) write(t kernel.Tier, dst, x []byte, lo, hi int) {
 		case n == o.inner && o.size == f32Size && kernel.FillRowsF32(t, sliceOf[float32](dst, len(dst)/f32Size), rows, n, sliceOf[float32](x[first*o.size:], rows), 1):
 			n *= rows
 		default:
-			fill(dst[:n*o.size], x[first*o.size:][:o.size])
+			fillAll(dst[:n*o.size], copy(dst, x[first*o.size:][:o.size]))
 		}
 		dst, at = dst[n*o.size:], at+n
-	}
-}
-
-// fill repeats x all over dst.
-func fill(dst, x []byte) {
-	for n := copy(dst, x); n < len(dst); n *= 2 {
-		copy(dst[n:], dst[:n])
 	}
 }

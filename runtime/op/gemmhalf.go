@@ -146,6 +146,8 @@ func (g *gemmHalf) parts(lo, hi int) {
 		wide = g.wide[slot*g.room:][:g.cols*g.k]
 	}
 	lo, hi, from, until := g.area(lo, hi)
+	var noPanel uint16
+	t := kernel.Tile{Stride: uintptr(g.lda * f32Size), Depth: uintptr(g.k), Segments: 1, Low: g.bounds[0], High: g.bounds[1], Panel: (*float32)(unsafe.Pointer(&noPanel))}
 	rows := balanced(hi-lo, max(rowBlock, leftBlock/max(g.k, 1)))
 	for r := lo; r < hi; r += rows {
 		end := min(r+rows, hi)
@@ -153,7 +155,7 @@ func (g *gemmHalf) parts(lo, hi int) {
 			if len(wide) > 0 && end-r >= widenRows && (p+1)*g.cols <= g.n {
 				g.widened(r, end, p, wide)
 			} else {
-				g.strip(r, end, p)
+				g.strip(&t, r, end, p)
 			}
 		}
 	}
@@ -167,17 +169,15 @@ func (g *gemmHalf) widened(lo, hi, p int, wide []float32) {
 	q.tiles(lo, hi, 0, 1)
 }
 
-// strip computes rows lo to hi of panel p.
-func (g *gemmHalf) strip(lo, hi, p int) {
-	var noPanel uint16
-	t := kernel.Tile{Stride: uintptr(g.lda * f32Size), Depth: uintptr(g.k), Segments: 1, Low: g.bounds[0], High: g.bounds[1], Panel: (*float32)(unsafe.Pointer(&noPanel))}
+// strip computes rows lo to hi of panel p; t is a tile but for its places.
+func (g *gemmHalf) strip(t *kernel.Tile, lo, hi, p int) {
 	if g.k > 0 {
 		t.Panel = (*float32)(unsafe.Pointer(&g.b[p*g.cols*g.k]))
 	}
 	height := balanced(hi-lo, g.micro.Rows)
 	for i := lo; i < hi; i += height {
 		t.Left = at32(g.a, i*g.lda)
-		g.tile(t, i, min(height, hi-i), p)
+		g.tile(*t, i, min(height, hi-i), p)
 	}
 }
 

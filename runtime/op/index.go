@@ -380,11 +380,8 @@ func runIndex[T word](c *Call, _ State) error {
 		return nil
 	}
 	x, o := elems[T](self), elems[T](out)
-	if p.progresses(&v, step) {
-		moveStrided(o, x, &v)
-		return nil
-	}
-	if step == 1 { // nothing lies inside of the indices
+	p.join(&v, step)
+	if step == 1 && len(p.at) > 1 { // nothing lies inside of the indices
 		v.normalize()
 		v.each(func(src, dst int) { take(o[dst:dst+len(p.at)], x[src:], p.at) })
 		return nil
@@ -397,24 +394,20 @@ func runIndex[T word](c *Call, _ State) error {
 	return nil
 }
 
-// progresses adds the indices to v, a move of what one of them reads to places that are step apart, if they lie one after another, equally
-// far apart.
-func (p *indexPlan) progresses(v *strided, step int) bool {
-	if len(p.at) == 0 {
-		return false
+// join makes indices that lie one after another, equally far apart, a dimension of v, a move of what one of them reads to places that are
+// step apart: then the first one is left.
+func (p *indexPlan) join(v *strided, step int) {
+	if len(p.at) < 2 {
+		return
 	}
-	apart := 1
+	apart := p.at[1] - p.at[0]
 	for i, at := range p.at[1:] {
-		if i == 0 {
-			apart = at - p.at[0]
-		}
 		if apart <= 0 || at-p.at[i] != apart {
-			return false
+			return
 		}
 	}
 	v.add(len(p.at), apart, step)
-	v.srcOff = p.at[0]
-	return true
+	p.at = p.at[:1]
 }
 
 // take gives dst the elements of src at these places, of which there are as many.
@@ -477,11 +470,7 @@ func put[T number](o, x []T, p *indexPlan, v strided, step int, add, isBool bool
 
 // write is put of what replaces elements.
 func write[T any](o, x []T, p *indexPlan, v strided, step int) {
-	if p.progresses(&v, step) {
-		v.turn()
-		moveStrided(o, x, &v)
-		return
-	}
+	p.join(&v, step)
 	v.turn()
 	rows := v.ready()
 	for i, at := range p.at {
@@ -490,11 +479,8 @@ func write[T any](o, x []T, p *indexPlan, v strided, step int) {
 	}
 }
 
-// turn makes v the move the other way.
-func (v *strided) turn() {
-	v.src, v.dst = v.dst, v.src
-	v.srcOff, v.dstOff = v.dstOff, v.srcOff
-}
+// turn makes v, which has no offsets yet, the move the other way.
+func (v *strided) turn() { v.src, v.dst = v.dst, v.src }
 
 // each calls f with every pair of places of a move that is not empty.
 func (v *strided) each(f func(src, dst int)) {

@@ -249,9 +249,7 @@ func (n *nest) repeat(operand, times int) {
 
 // repeatTo fills to, which has at least one x, with x again and again.
 func repeatTo[T any](to, x []T) {
-	for have := copy(to, x); have < len(to); have *= 2 {
-		copy(to[have:], to[:have])
-	}
+	fillAll(bytesOf(to), len(bytesOf(to[:copy(to, x)])))
 }
 
 // walk goes over the elements of a nest's out in pieces that lie together: parts of rows, or several short rows.
@@ -348,10 +346,7 @@ func piece[T any](w *walk, k int, x, tile []T) []T {
 func gather[T any](to, x []T, step int) {
 	switch step {
 	case 0:
-		v := x[0]
-		for i := range to {
-			to[i] = v
-		}
+		fillRun(to, x[0])
 	case 1:
 		copy(to, x)
 	default:

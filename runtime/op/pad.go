@@ -2,7 +2,6 @@ package op
 
 import (
 	"slices"
-	"unsafe"
 
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -78,20 +77,20 @@ type padJob[T word] struct {
 func (j *padJob[T]) run(c *Call, run func(lo, hi int)) {
 	v := &j.v
 	if v.empty() {
-		fillLine(j.o, j.value)
+		fillRun(j.o, j.value)
 		return
 	}
 	v.normalize()
 	if v.n == 0 || v.dst[v.n-1] != 1 { // elements are runs
 		v.add(1, 1, 1)
 	}
-	fillLine(j.o[:v.dstOff], j.value)
+	fillRun(j.o[:v.dstOff], j.value)
 	if v.n == 1 {
 		moveRun(j.o, j.x, v.dstOff, v.srcOff, v.size[0], 1, v.src[0])
-		fillLine(j.o[v.dstOff+v.size[0]:], j.value)
+		fillRun(j.o[v.dstOff+v.size[0]:], j.value)
 		return
 	}
-	fillLine(j.o[j.place(v.size[0]):], j.value)
+	fillRun(j.o[j.place(v.size[0]):], j.value)
 	if sharers(c, len(j.o)) > 1 {
 		c.Parallel(v.size[0], max(1, parallelGrain/v.dst[0]), run)
 	} else {
@@ -111,22 +110,12 @@ func (j *padJob[T]) parts(lo, hi int) {
 		s, d := v.srcOff+i*v.src[0], j.place(i)
 		done := d
 		for more := true; more; more = v.next(&at, 1, last, &s, &d) {
-			fillLine(j.o[done:d], j.value)
+			fillRun(j.o[done:d], j.value)
 			moveRun(j.o, j.x, d, s, v.size[last], 1, v.src[last])
 			done = d + v.size[last]
 		}
-		fillLine(j.o[done:j.place(i+1)], j.value)
+		fillRun(j.o[done:j.place(i+1)], j.value)
 	}
-}
-
-// fillLine sets all elements of o.
-func fillLine[T word](o []T, value T) {
-	if len(o) < 32 {
-		fillRun(o, value)
-		return
-	}
-	o[0] = value
-	fillAll(bytesOf(o), int(unsafe.Sizeof(value)))
 }
 
 // inferEdgePad pads the last n dimensions of argument 0, before which there are one or two more.

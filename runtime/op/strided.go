@@ -239,12 +239,6 @@ func moveRun[T any](dst, src []T, d, s, n, dstStep, srcStep int) {
 	}
 }
 
-func fillRun[T any](dst []T, x T) {
-	for i := range dst {
-		dst[i] = x
-	}
-}
-
 // sameMove is the move from in to out, which have the same sizes.
 func sameMove(in, out *tensor.Meta) (v strided) {
 	var si, so [tensor.MaxRank]int
