@@ -84,6 +84,24 @@ func TestColumnsInParallel(t *testing.T) {
 	}
 }
 
+// TestFillAll repeats bytes of several sizes, less and more than are copied at a time.
+func TestFillAll(t *testing.T) {
+	for _, size := range []int{1, 8, 24, 1000, fillMost, fillMost + 3} {
+		for _, n := range []int{size, 3 * size, 10*fillMost/size*size + size, 5*fillMost + 5} {
+			all := make([]byte, n)
+			for i := range min(size, n) {
+				all[i] = byte(i*7 + i/256)
+			}
+			fillAll(all, min(size, n))
+			for i, v := range all {
+				if v != all[i%size] {
+					t.Fatalf("%d bytes of %d: byte %d is %d, want %d", n, size, i, v, all[i%size])
+				}
+			}
+		}
+	}
+}
+
 // TestLessRoom: what is written out for speed is left out where memory has a limit.
 func TestLessRoom(t *testing.T) {
 	weights := halfOf(wave(64, 4096), tensor.Half)

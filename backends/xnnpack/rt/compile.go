@@ -53,7 +53,6 @@ func compile(ctx *backend.InitContext, payload []byte) (*program, error) {
 	c.runJobs()
 	c.fuseAttention()
 	c.out.findChains()
-	c.out.findSeen()
 	return c.out, c.place()
 }
 
@@ -429,11 +428,10 @@ func (c *compiler) release(b []byte) {
 func (c *compiler) place() error {
 	var items []memory.Item
 	var at []int
+	homes := c.out.homes()
 	for i := range c.out.slots {
-		s := &c.out.slots[i]
-		if s.data == nil && s.external < 0 && s.first >= 0 && !s.seen {
-			m := s.meta()
-			items = append(items, memory.Item{Size: int64(max(m.Nbytes(), 1)), First: s.first, Last: s.last, Align: 64})
+		if s := &c.out.slots[i]; s.planned() && homes[i] == i {
+			items = append(items, memory.Item{Size: int64(max(s.bytes(), 1)), First: s.first, Last: s.last, Align: 64})
 			at = append(at, i)
 		}
 	}
@@ -443,6 +441,9 @@ func (c *compiler) place() error {
 	}
 	for k, i := range at {
 		c.out.slots[i].offset = offsets[k]
+	}
+	for i, home := range homes {
+		c.out.slots[i].offset = c.out.slots[home].offset
 	}
 	c.out.workspace = total
 	return nil

@@ -283,9 +283,6 @@ func (in *instance) placeGrown() (err error) {
 // step runs a step.
 func (in *instance) step(i int) error {
 	b := &in.steps[i]
-	if outs := in.prog.steps[i].outs; len(outs) == 1 && in.prog.slots[outs[0].slot].seen {
-		in.tensors[outs[0].slot].Data = in.tensors[in.prog.steps[i].args[0].slot].Data
-	}
 	b.open()
 	if b.invoker == nil {
 		in.temp.Reset()

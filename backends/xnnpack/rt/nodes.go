@@ -254,36 +254,29 @@ func lowerSlice(c *compiler, n *blob.Node) {
 			c.fail(pte.DelegateInvalidCompatibility, "its rank is not its input's")
 			return
 		}
-		last := -1 // the last dimension that is cut
-		cut := func(i int) (from, size int64, ok bool) {
-			from, size = int64(n.Lists[0][i]), int64(n.Lists[1][i])
-			return from, size, from != 0 || size != 0 && size != dims[i]
-		}
+		var cut []int // dimensions that are
 		for i := range dims {
-			if _, _, ok := cut(i); ok {
-				last = i
+			if from, size := n.Lists[0][i], n.Lists[1][i]; from != 0 || size != 0 && tensor.Dim(size) != dims[i] {
+				cut = append(cut, i)
 			}
 		}
-		for i := range dims {
-			from, size, ok := cut(i)
-			if !ok {
-				continue
-			}
+		if len(cut) == 0 {
+			c.call("aten::clone.out", of(out), of(at), none())
+		}
+		for k, i := range cut {
+			from, size := int64(n.Lists[0][i]), int64(n.Lists[1][i])
 			end := from + size
 			if size == 0 {
 				end = math.MaxInt64
 			}
 			next := out
-			if i < last {
+			if k < len(cut)-1 {
 				sliced := append([]tensor.Dim(nil), c.out.slots[at].dims...)
 				sliced[i] = max(min(end, dims[i])-from, 0)
 				next = c.newSlot(c.out.slots[at].dtype, sliced)
 			}
 			c.call("aten::slice_copy.Tensor_out", of(next), of(at), number(int64(i)), number(from), number(end), number(1))
 			at = next
-		}
-		if last < 0 {
-			c.call("aten::clone.out", of(out), of(at), none())
 		}
 	})
 }

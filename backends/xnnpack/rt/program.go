@@ -67,11 +67,18 @@ type slot struct {
 	offset int64
 	// first and last are the steps that write and read it.
 	first, last int
-	// seen says that it lies where the first argument of its only step does, which it shows with other sizes.
-	seen bool
 }
 
 func (s *slot) meta() tensor.Meta { return tensor.Meta{DType: s.dtype, Sizes: s.dims} }
+
+// planned reports a slot that has a place in the workspace: no constant, no argument, and none that nobody uses.
+func (s *slot) planned() bool { return s.data == nil && s.external < 0 && s.first >= 0 }
+
+// bytes is the size of its largest value.
+func (s *slot) bytes() int {
+	m := s.meta()
+	return m.Nbytes()
+}
 
 // step is one call: of a portable kernel, or of run, which gets the tensors of args and outs.
 type step struct {
