@@ -95,7 +95,7 @@ func (w *winograd) layOut(threads int) {
 	tiles := w.tiles()
 	n := ceil(tiles, winogradTiles)
 	w.slots, w.shares = Slots{Count: 1}, 1
-	if w.work() >= gemmParallelMin && threads > 1 {
+	if products := w.work() / 9 * 4; products >= gemmParallelMin && threads > 1 { // 16 for the 36 of 2x2 results
 		w.slots.Count = min(threads, MaxSlots)
 		if w.sharesPanels(threads) {
 			w.shares = min(threads, w.panels(w.outPer))
