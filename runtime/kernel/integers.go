@@ -5,21 +5,28 @@ import "unsafe"
 // TileS8 is one block of a product of matrices of integers: some rows of the left factor times one panel of the right one.
 // Its layout is known to the generator.
 //
-//	out[r][c] = start[c] + Σ left[r][k] · panel[k][c]
+//	sum[r][c] = start[c] + Σ left[r][k] · panel[k][c]
+//
+// Without Factors, out are these sums in int32; with them, int8: round(sum · factors[c]), at least Low and at most High, plus Zero, as
+// RowsS8.Requant makes them.
 type TileS8 struct {
 	Left      *byte   // the first row, as GemmS8.Load made it
 	Stride    uintptr // bytes from a row to the next
 	Panel     *int8   // Depth groups of Cols columns, as GemmS8.Pack made it
-	Out       *int32
-	OutStride uintptr // bytes
-	Depth     uintptr // groups of a row
-	Start     *int32  // Cols numbers
+	Out       unsafe.Pointer
+	OutStride uintptr  // bytes
+	Depth     uintptr  // groups of a row
+	Start     *int32   // a number for each column
+	Factors   *float32 // a number for each column, or nil
+	Low, High float32
+	Zero      int32
 }
 
 // GemmS8 are the tiles of products of int8 matrices in one tier. Sums are exact as long as they fit int32.
 type GemmS8 struct {
-	// Rows is how many rows a tile has at most, Cols how many columns a panel has.
-	Rows, Cols int
+	// Rows is how many rows a tile has at most, Cols how many columns a panel has, and Narrow how many of them, the first ones, a
+	// narrow tile.
+	Rows, Cols, Narrow int
 	// Group is how many elements of a row lie together, in 4 bytes of the left factor.
 	Group int
 	// Flips says that 128 is added to the elements of the left factor, so that what products start at has to be less
@@ -111,7 +118,7 @@ func (g *GemmS8) Sums(sums []int32, panel []int8, n int) {
 	}
 	for groups := g.Groups(n); groups > 0; groups -= sumsMost {
 		part := min(groups, sumsMost)
-		g.Run(&TileS8{Left: (*byte)(unsafe.Pointer(&ones)), Panel: &panel[0], Out: &sums[0], OutStride: uintptr(4 * g.Cols), Depth: uintptr(part), Start: &start[0]}, 1)
+		g.Run(&TileS8{Left: (*byte)(unsafe.Pointer(&ones)), Panel: &panel[0], Out: unsafe.Pointer(&sums[0]), OutStride: uintptr(4 * g.Cols), Depth: uintptr(part), Start: &start[0]}, 1)
 		copy(start[:], sums[:g.Cols])
 		panel = panel[part*g.Group*g.Cols:]
 	}

@@ -95,27 +95,47 @@ func checkTileS8(t *testing.T, g *GemmS8, rows, depth int) {
 			}
 		}
 	}
-	outStride := g.Cols + 3
-	out, outIntact := guardedOf(rows*outStride, func(int) int32 { return 88 })
-	g.Run(&TileS8{Left: &left[0], Stride: uintptr(stride), Panel: &panel[0], Out: &out[0], OutStride: uintptr(4 * outStride), Depth: uintptr(g.Groups(depth)), Start: &start[0]}, rows)
-	if !leftIntact() || !outIntact() {
-		t.Fatal("a value beside a buffer is changed")
-	}
-	for i, got := range out {
-		row, c := i/outStride, i%outStride
-		want := int32(88)
-		if c < g.Cols {
-			want = start[c]
-		}
+	sums := make([]int32, rows*g.Cols)
+	for i := range sums {
+		row, c := i/g.Cols, i%g.Cols
+		sums[i] = start[c]
 		for k := 0; c < g.Cols-2 && k < depth; k++ {
 			v := int32(x[row*depth+k])
 			if g.Flips {
 				v += 128
 			}
-			want += v * int32(w[c*(depth+ld)+k])
+			sums[i] += v * int32(w[c*(depth+ld)+k])
+		}
+	}
+	tile := TileS8{Left: &left[0], Stride: uintptr(stride), Panel: &panel[0], Depth: uintptr(g.Groups(depth)), Start: &start[0]}
+	for cols, run := range map[int]func(*TileS8, int){g.Cols: g.Run, g.Narrow: g.RunNarrow} {
+		outStride := g.Cols + 3
+		out, outIntact := guardedOf(rows*outStride, func(int) int32 { return 88 })
+		tile.Out, tile.OutStride, tile.Factors = unsafe.Pointer(&out[0]), uintptr(4*outStride), nil
+		run(&tile, rows)
+		checkRowsS8(t, out, outStride, cols, 88, func(row, c int) int32 { return sums[row*g.Cols+c] })
+		bounds := RowsS8{Low: -100, High: 90.5, Zero: -11}
+		factors, _ := guardedOf(g.Cols, func(c int) float32 { return 1e-6 * float32(1+c) })
+		bytes, bytesIntact := guardedOf(rows*outStride, func(int) int8 { return 88 })
+		tile.Out, tile.OutStride, tile.Factors = unsafe.Pointer(&bytes[0]), uintptr(outStride), &factors[0]
+		tile.Low, tile.High, tile.Zero = bounds.Low, bounds.High, bounds.Zero
+		run(&tile, rows)
+		checkRowsS8(t, bytes, outStride, cols, 88, func(row, c int) int8 { return int8(roundTo(float32(sums[row*g.Cols+c])*factors[c], &bounds)) })
+		if !leftIntact() || !outIntact() || !bytesIntact() {
+			t.Fatal("a value beside a buffer is changed")
+		}
+	}
+}
+
+// checkRowsS8 holds cols results of rows that are stride apart, behind which others are, against what they should be.
+func checkRowsS8[T int8 | int32](t *testing.T, out []T, stride, cols int, other T, of func(row, c int) T) {
+	for i, got := range out {
+		want := other
+		if row, c := i/stride, i%stride; c < cols {
+			want = of(row, c)
 		}
 		if got != want {
-			t.Fatalf("row %d, column %d: got %d, want %d", row, c, got, want)
+			t.Fatalf("%d columns of %T: row %d, column %d: got %d, want %d", cols, got, i/stride, i%stride, got, want)
 		}
 	}
 }
@@ -370,7 +390,7 @@ func BenchmarkGemmS8(b *testing.B) {
 		for _, depth := range []int{32, 96, 512} {
 			b.Run(fmt.Sprintf("%v/%dx%d", tier, g.Rows, depth), func(b *testing.B) {
 				left, panel, out := make([]byte, g.Rows*g.RowBytes(depth)), make([]int8, g.PanelBytes(depth)), make([]int32, g.Rows*g.Cols)
-				t := &TileS8{Left: &left[0], Stride: uintptr(g.RowBytes(depth)), Panel: &panel[0], Out: &out[0], OutStride: uintptr(4 * g.Cols), Depth: uintptr(g.Groups(depth)), Start: &out[0]}
+				t := &TileS8{Left: &left[0], Stride: uintptr(g.RowBytes(depth)), Panel: &panel[0], Out: unsafe.Pointer(&out[0]), OutStride: uintptr(4 * g.Cols), Depth: uintptr(g.Groups(depth)), Start: &out[0]}
 				for b.Loop() {
 					g.Run(t, g.Rows)
 				}

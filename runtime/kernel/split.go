@@ -126,24 +126,36 @@ const tileMostS8 = 4 << 10
 // maxRowsS8 is the most rows that tiles of integers have in any tier.
 const maxRowsS8 = 8
 
-// split is Run for a tile that is too deep for one call: the sums of all pieces but the first are added.
-func (g *GemmS8) split(t *TileS8, rows int) {
+// split is Run, or RunNarrow, for a tile that is too deep for one call: the sums of its pieces are added.
+func (g *GemmS8) split(t *TileS8, rows int, narrow bool) {
 	var zeros [MaxColsS8]int32
-	var sums [maxRowsS8 * MaxColsS8]int32
+	var part, sums [maxRowsS8 * MaxColsS8]int32
+	cols := g.Cols
+	if narrow {
+		cols = g.Narrow
+	}
 	p := *t
-	p.Depth = tileMostS8
-	g.Run(&p, rows)
-	p.Out, p.OutStride, p.Start = &sums[0], uintptr(g.Cols)*unsafe.Sizeof(sums[0]), &zeros[0]
-	for k := uintptr(tileMostS8); k < t.Depth; k += p.Depth {
+	p.Out, p.OutStride, p.Factors = unsafe.Pointer(&part[0]), uintptr(cols)*unsafe.Sizeof(part[0]), nil
+	for k := uintptr(0); k < t.Depth; k += p.Depth {
 		p.Depth = min(t.Depth-k, tileMostS8)
 		p.Left = (*byte)(unsafe.Add(unsafe.Pointer(t.Left), k*groupBytes))
 		p.Panel = (*int8)(unsafe.Add(unsafe.Pointer(t.Panel), k*uintptr(g.Cols*g.Group)))
-		g.Run(&p, rows)
-		for i := range rows {
-			out := unsafe.Slice((*int32)(unsafe.Add(unsafe.Pointer(t.Out), uintptr(i)*t.OutStride)), g.Cols)
-			for c, x := range sums[i*g.Cols : (i+1)*g.Cols] {
-				out[c] += x
-			}
+		if narrow {
+			g.RunNarrow(&p, rows)
+		} else {
+			g.Run(&p, rows)
 		}
+		for i, x := range part[:rows*cols] {
+			sums[i] += x
+		}
+		p.Start = &zeros[0]
+	}
+	if t.Factors != nil {
+		r := RowsS8{Rows: rows, Cols: cols, Stride: cols, OutStride: int(t.OutStride), Low: t.Low, High: t.High, Zero: t.Zero}
+		r.Requant(g.tier, unsafe.Slice((*int8)(t.Out), r.extent(r.OutStride)), sums[:], unsafe.Slice(t.Factors, cols))
+		return
+	}
+	for i := range rows {
+		copy(unsafe.Slice((*int32)(unsafe.Add(t.Out, uintptr(i)*t.OutStride)), cols), sums[i*cols:])
 	}
 }

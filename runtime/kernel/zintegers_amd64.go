@@ -6,9 +6,9 @@ package kernel
 
 // gemmsS8 are the tiles of integers of this architecture.
 var gemmsS8 = []GemmS8{
-	{Rows: 6, Cols: 16, Group: 2, Lanes: 8, Flips: false, tier: AVX2},
-	{Rows: 8, Cols: 32, Group: 2, Lanes: 16, Flips: false, tier: AVX512},
-	{Rows: 8, Cols: 32, Group: 4, Lanes: 16, Flips: true, tier: AVX512VNNI},
+	{Rows: 6, Cols: 16, Narrow: 8, Group: 2, Lanes: 8, Flips: false, tier: AVX2},
+	{Rows: 8, Cols: 32, Narrow: 16, Group: 2, Lanes: 16, Flips: false, tier: AVX512},
+	{Rows: 8, Cols: 32, Narrow: 16, Group: 4, Lanes: 16, Flips: true, tier: AVX512VNNI},
 }
 
 // Run computes t, of 1 to Rows rows. It has a frame of its own, like Gemm.Run.
@@ -16,7 +16,7 @@ var gemmsS8 = []GemmS8{
 //go:noinline
 func (g *GemmS8) Run(t *TileS8, rows int) {
 	if t.Depth > tileMostS8 {
-		g.split(t, rows)
+		g.split(t, rows, false)
 		return
 	}
 	switch g.tier {
@@ -72,6 +72,71 @@ func (g *GemmS8) Run(t *TileS8, rows int) {
 			gemmS8AVX512VNNIx7(t)
 		case 8:
 			gemmS8AVX512VNNIx8(t)
+		}
+	}
+}
+
+// RunNarrow is Run for the first Narrow columns of a panel. It has a frame of its own, like Gemm.Run.
+//
+//go:noinline
+func (g *GemmS8) RunNarrow(t *TileS8, rows int) {
+	if t.Depth > tileMostS8 {
+		g.split(t, rows, true)
+		return
+	}
+	switch g.tier {
+	case AVX2:
+		switch rows {
+		case 1:
+			narrowS8AVX2x1(t)
+		case 2:
+			narrowS8AVX2x2(t)
+		case 3:
+			narrowS8AVX2x3(t)
+		case 4:
+			narrowS8AVX2x4(t)
+		case 5:
+			narrowS8AVX2x5(t)
+		case 6:
+			narrowS8AVX2x6(t)
+		}
+	case AVX512:
+		switch rows {
+		case 1:
+			narrowS8AVX512x1(t)
+		case 2:
+			narrowS8AVX512x2(t)
+		case 3:
+			narrowS8AVX512x3(t)
+		case 4:
+			narrowS8AVX512x4(t)
+		case 5:
+			narrowS8AVX512x5(t)
+		case 6:
+			narrowS8AVX512x6(t)
+		case 7:
+			narrowS8AVX512x7(t)
+		case 8:
+			narrowS8AVX512x8(t)
+		}
+	case AVX512VNNI:
+		switch rows {
+		case 1:
+			narrowS8AVX512VNNIx1(t)
+		case 2:
+			narrowS8AVX512VNNIx2(t)
+		case 3:
+			narrowS8AVX512VNNIx3(t)
+		case 4:
+			narrowS8AVX512VNNIx4(t)
+		case 5:
+			narrowS8AVX512VNNIx5(t)
+		case 6:
+			narrowS8AVX512VNNIx6(t)
+		case 7:
+			narrowS8AVX512VNNIx7(t)
+		case 8:
+			narrowS8AVX512VNNIx8(t)
 		}
 	}
 }

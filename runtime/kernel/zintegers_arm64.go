@@ -6,8 +6,8 @@ package kernel
 
 // gemmsS8 are the tiles of integers of this architecture.
 var gemmsS8 = []GemmS8{
-	{Rows: 6, Cols: 8, Group: 2, Lanes: 4, Flips: false, tier: NEON},
-	{Rows: 8, Cols: 8, Group: 4, Lanes: 4, Flips: false, tier: NEONDot},
+	{Rows: 6, Cols: 8, Narrow: 4, Group: 2, Lanes: 4, Flips: false, tier: NEON},
+	{Rows: 8, Cols: 8, Narrow: 4, Group: 4, Lanes: 4, Flips: false, tier: NEONDot},
 }
 
 // Run computes t, of 1 to Rows rows. It has a frame of its own, like Gemm.Run.
@@ -15,7 +15,7 @@ var gemmsS8 = []GemmS8{
 //go:noinline
 func (g *GemmS8) Run(t *TileS8, rows int) {
 	if t.Depth > tileMostS8 {
-		g.split(t, rows)
+		g.split(t, rows, false)
 		return
 	}
 	switch g.tier {
@@ -52,6 +52,52 @@ func (g *GemmS8) Run(t *TileS8, rows int) {
 			gemmS8NEONDotx7(t)
 		case 8:
 			gemmS8NEONDotx8(t)
+		}
+	}
+}
+
+// RunNarrow is Run for the first Narrow columns of a panel. It has a frame of its own, like Gemm.Run.
+//
+//go:noinline
+func (g *GemmS8) RunNarrow(t *TileS8, rows int) {
+	if t.Depth > tileMostS8 {
+		g.split(t, rows, true)
+		return
+	}
+	switch g.tier {
+	case NEON:
+		switch rows {
+		case 1:
+			narrowS8NEONx1(t)
+		case 2:
+			narrowS8NEONx2(t)
+		case 3:
+			narrowS8NEONx3(t)
+		case 4:
+			narrowS8NEONx4(t)
+		case 5:
+			narrowS8NEONx5(t)
+		case 6:
+			narrowS8NEONx6(t)
+		}
+	case NEONDot:
+		switch rows {
+		case 1:
+			narrowS8NEONDotx1(t)
+		case 2:
+			narrowS8NEONDotx2(t)
+		case 3:
+			narrowS8NEONDotx3(t)
+		case 4:
+			narrowS8NEONDotx4(t)
+		case 5:
+			narrowS8NEONDotx5(t)
+		case 6:
+			narrowS8NEONDotx6(t)
+		case 7:
+			narrowS8NEONDotx7(t)
+		case 8:
+			narrowS8NEONDotx8(t)
 		}
 	}
 }

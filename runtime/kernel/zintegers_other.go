@@ -12,7 +12,19 @@ var gemmsS8 = []GemmS8{}
 //go:noinline
 func (g *GemmS8) Run(t *TileS8, rows int) {
 	if t.Depth > tileMostS8 {
-		g.split(t, rows)
+		g.split(t, rows, false)
+		return
+	}
+	switch g.tier {
+	}
+}
+
+// RunNarrow is Run for the first Narrow columns of a panel. It has a frame of its own, like Gemm.Run.
+//
+//go:noinline
+func (g *GemmS8) RunNarrow(t *TileS8, rows int) {
+	if t.Depth > tileMostS8 {
+		g.split(t, rows, true)
 		return
 	}
 	switch g.tier {

@@ -6,7 +6,7 @@ package kernel
 
 // gemmsS8 are the tiles of integers of this architecture.
 var gemmsS8 = []GemmS8{
-	{Rows: 4, Cols: 8, Group: 2, Lanes: 4, Flips: false, tier: WASM},
+	{Rows: 4, Cols: 8, Narrow: 4, Group: 2, Lanes: 4, Flips: false, tier: WASM},
 }
 
 // Run computes t, of 1 to Rows rows. It has a frame of its own, like Gemm.Run.
@@ -14,7 +14,7 @@ var gemmsS8 = []GemmS8{
 //go:noinline
 func (g *GemmS8) Run(t *TileS8, rows int) {
 	if t.Depth > tileMostS8 {
-		g.split(t, rows)
+		g.split(t, rows, false)
 		return
 	}
 	switch g.tier {
@@ -28,6 +28,29 @@ func (g *GemmS8) Run(t *TileS8, rows int) {
 			gemmS8WASMx3(t)
 		case 4:
 			gemmS8WASMx4(t)
+		}
+	}
+}
+
+// RunNarrow is Run for the first Narrow columns of a panel. It has a frame of its own, like Gemm.Run.
+//
+//go:noinline
+func (g *GemmS8) RunNarrow(t *TileS8, rows int) {
+	if t.Depth > tileMostS8 {
+		g.split(t, rows, true)
+		return
+	}
+	switch g.tier {
+	case WASM:
+		switch rows {
+		case 1:
+			narrowS8WASMx1(t)
+		case 2:
+			narrowS8WASMx2(t)
+		case 3:
+			narrowS8WASMx3(t)
+		case 4:
+			narrowS8WASMx4(t)
 		}
 	}
 }

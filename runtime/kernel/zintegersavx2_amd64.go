@@ -23,6 +23,24 @@ func gemmS8AVX2x5(a *TileS8)
 func gemmS8AVX2x6(a *TileS8)
 
 //go:noescape
+func narrowS8AVX2x1(a *TileS8)
+
+//go:noescape
+func narrowS8AVX2x2(a *TileS8)
+
+//go:noescape
+func narrowS8AVX2x3(a *TileS8)
+
+//go:noescape
+func narrowS8AVX2x4(a *TileS8)
+
+//go:noescape
+func narrowS8AVX2x5(a *TileS8)
+
+//go:noescape
+func narrowS8AVX2x6(a *TileS8)
+
+//go:noescape
 func gemmS4AVX2x1(a *TileS4)
 
 //go:noescape

@@ -29,6 +29,30 @@ func gemmS8AVX512x7(a *TileS8)
 func gemmS8AVX512x8(a *TileS8)
 
 //go:noescape
+func narrowS8AVX512x1(a *TileS8)
+
+//go:noescape
+func narrowS8AVX512x2(a *TileS8)
+
+//go:noescape
+func narrowS8AVX512x3(a *TileS8)
+
+//go:noescape
+func narrowS8AVX512x4(a *TileS8)
+
+//go:noescape
+func narrowS8AVX512x5(a *TileS8)
+
+//go:noescape
+func narrowS8AVX512x6(a *TileS8)
+
+//go:noescape
+func narrowS8AVX512x7(a *TileS8)
+
+//go:noescape
+func narrowS8AVX512x8(a *TileS8)
+
+//go:noescape
 func gemmS4AVX512x1(a *TileS4)
 
 //go:noescape

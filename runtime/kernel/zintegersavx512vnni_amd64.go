@@ -29,6 +29,30 @@ func gemmS8AVX512VNNIx7(a *TileS8)
 func gemmS8AVX512VNNIx8(a *TileS8)
 
 //go:noescape
+func narrowS8AVX512VNNIx1(a *TileS8)
+
+//go:noescape
+func narrowS8AVX512VNNIx2(a *TileS8)
+
+//go:noescape
+func narrowS8AVX512VNNIx3(a *TileS8)
+
+//go:noescape
+func narrowS8AVX512VNNIx4(a *TileS8)
+
+//go:noescape
+func narrowS8AVX512VNNIx5(a *TileS8)
+
+//go:noescape
+func narrowS8AVX512VNNIx6(a *TileS8)
+
+//go:noescape
+func narrowS8AVX512VNNIx7(a *TileS8)
+
+//go:noescape
+func narrowS8AVX512VNNIx8(a *TileS8)
+
+//go:noescape
 func gemmS4AVX512VNNIx1(a *TileS4)
 
 //go:noescape

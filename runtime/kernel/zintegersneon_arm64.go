@@ -23,6 +23,24 @@ func gemmS8NEONx5(a *TileS8)
 func gemmS8NEONx6(a *TileS8)
 
 //go:noescape
+func narrowS8NEONx1(a *TileS8)
+
+//go:noescape
+func narrowS8NEONx2(a *TileS8)
+
+//go:noescape
+func narrowS8NEONx3(a *TileS8)
+
+//go:noescape
+func narrowS8NEONx4(a *TileS8)
+
+//go:noescape
+func narrowS8NEONx5(a *TileS8)
+
+//go:noescape
+func narrowS8NEONx6(a *TileS8)
+
+//go:noescape
 func gemmS4NEONx1(a *TileS4)
 
 //go:noescape

@@ -29,6 +29,30 @@ func gemmS8NEONDotx7(a *TileS8)
 func gemmS8NEONDotx8(a *TileS8)
 
 //go:noescape
+func narrowS8NEONDotx1(a *TileS8)
+
+//go:noescape
+func narrowS8NEONDotx2(a *TileS8)
+
+//go:noescape
+func narrowS8NEONDotx3(a *TileS8)
+
+//go:noescape
+func narrowS8NEONDotx4(a *TileS8)
+
+//go:noescape
+func narrowS8NEONDotx5(a *TileS8)
+
+//go:noescape
+func narrowS8NEONDotx6(a *TileS8)
+
+//go:noescape
+func narrowS8NEONDotx7(a *TileS8)
+
+//go:noescape
+func narrowS8NEONDotx8(a *TileS8)
+
+//go:noescape
 func gemmS4NEONDotx1(a *TileS4)
 
 //go:noescape

@@ -900,6 +900,30 @@ func gemmS8WASMx4Import(a unsafe.Pointer)
 
 func gemmS8WASMx4(a *TileS8) { gemmS8WASMx4Import(unsafe.Pointer(a)) }
 
+//go:wasmimport pte narrowS8WASMx1
+//go:noescape
+func narrowS8WASMx1Import(a unsafe.Pointer)
+
+func narrowS8WASMx1(a *TileS8) { narrowS8WASMx1Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte narrowS8WASMx2
+//go:noescape
+func narrowS8WASMx2Import(a unsafe.Pointer)
+
+func narrowS8WASMx2(a *TileS8) { narrowS8WASMx2Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte narrowS8WASMx3
+//go:noescape
+func narrowS8WASMx3Import(a unsafe.Pointer)
+
+func narrowS8WASMx3(a *TileS8) { narrowS8WASMx3Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte narrowS8WASMx4
+//go:noescape
+func narrowS8WASMx4Import(a unsafe.Pointer)
+
+func narrowS8WASMx4(a *TileS8) { narrowS8WASMx4Import(unsafe.Pointer(a)) }
+
 //go:wasmimport pte leftS8WASM
 //go:noescape
 func leftS8WASMImport(a unsafe.Pointer)

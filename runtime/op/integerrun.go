@@ -202,12 +202,13 @@ func (j *integerJob) piece(first, col int) {
 	for i, w := range j.Weights {
 		b := quant.Block{Rows: m, From: col / w.Panel, Until: min(col+integerColumns, w.Columns()) / w.Panel}
 		b.Stride = (b.Until - b.From) * w.Panel
-		w.Multiply(j.sums, j.leftOf(i, first, m, &d), j.Starts[i][col:], b)
-		r := quant.Rows{Tier: j.Tier, Rows: m, Cols: min(integerColumns, w.Rows-col), Stride: b.Stride, OutStride: j.Rows}
-		switch to := first*j.Rows + at + col; {
-		case j.Static:
-			r.Requantize(j.c.Int8[to:], j.sums, j.Factors[at+col:], j.Bounds)
-		default:
+		left, start, to := j.leftOf(i, first, m, &d), j.Starts[i][col:], first*j.Rows+at+col
+		if j.Static {
+			r := quant.Requantized{Tier: j.Tier, Start: start, Factors: j.Factors[at+col:], Bounds: j.Bounds, Stride: j.Rows}
+			w.Requantize(j.c.Int8[to:], j.sums, left, &r, b)
+		} else {
+			w.Multiply(j.sums, left, start, b)
+			r := quant.Rows{Tier: j.Tier, Rows: m, Cols: min(integerColumns, w.Rows-col), Stride: b.Stride, OutStride: j.Rows}
 			j.dynamic(i, col, to, r, &d)
 		}
 		if j.Blocks == 1 {

@@ -16,6 +16,7 @@ const (
 	out       = panel // once the sums are made
 	outStride = depth
 	start     = segments // before they are
+	factors   = stride
 
 	offsets = segments // where a panel is scattered
 	offset  = gap

@@ -41,6 +41,7 @@ type integers interface {
 type tileS8 struct {
 	integers
 	mr, nv, sets int
+	panel        int // vectors of columns that a panel has
 	left         rows
 }
 
@@ -53,22 +54,37 @@ const (
 	s8OutStride = 32
 	s8Depth     = 40
 	s8Start     = 48
+	s8Factors   = 56
+	s8Low       = 64
+	s8High      = 68
+	s8Zero      = 72
 )
 
 // groupBytes is the size of a group of the left factor.
 const groupBytes = 4
 
-// gemmS8 writes the tiles of 1 to mr rows and nv vectors.
+// gemmS8 writes the tiles of 1 to mr rows and nv vectors, and the narrow ones of one vector.
 func gemmS8(m integers, mr, nv int) {
-	for n := 1; n <= mr; n++ {
-		g := &tileS8{integers: m, mr: n, nv: nv, sets: 1}
-		if 2*n*nv*m.sums() <= 8 { // two sums for each result hide how long an instruction takes
-			g.sets = 2
+	for _, kind := range []struct {
+		name string
+		nv   int
+	}{{"gemmS8", nv}, {"narrowS8", 1}} {
+		for n := 1; n <= mr; n++ {
+			g := &tileS8{integers: m, mr: n, nv: kind.nv, sets: 1, panel: nv}
+			if 2*n*kind.nv*m.sums() <= 8 { // two sums for each result hide how long an instruction takes
+				g.sets = 2
+			}
+			g.begin(rowsName(kind.name, m, n), "TileS8")
+			g.sum()
+			g.get(factors, args, s8Factors)
+			g.ifZero(factors, "sums")
+			g.requantize()
+			g.jump("end")
+			g.label("sums")
+			g.finish()
+			g.label("end")
+			g.end()
 		}
-		g.begin(rowsName("gemmS8", m, n), "TileS8")
-		g.sum()
-		g.finish()
-		g.end()
 	}
 }
 
@@ -113,7 +129,7 @@ const rowAhead = 2048
 func (g *tileS8) steps(n int) {
 	for s := range n {
 		for j := range g.nv {
-			at := (s*g.nv + j) * g.weightsWidth()
+			at := (s*g.panel + j) * g.weightsWidth()
 			if g.mr == 1 && at%cacheLine == 0 {
 				g.prefetchSoon(panel, at+rowAhead)
 			}
@@ -127,7 +143,7 @@ func (g *tileS8) steps(n int) {
 		}
 	}
 	g.left.advance(n * groupBytes)
-	g.add(panel, n*g.nv*g.weightsWidth())
+	g.add(panel, n*g.panel*g.weightsWidth())
 }
 
 // finish adds what the sums of columns start at and stores them.
@@ -144,6 +160,33 @@ func (g *tileS8) finish() {
 			g.intArith('+', g.acc(r, j, 0), g.acc(r, j, 0), g.right(j))
 			rows.store(r, j*g.width(), g.acc(r, j, 0))
 		}
+	}
+}
+
+// requantize adds what the sums of columns start at and stores them as bytes.
+func (g *tileS8) requantize() {
+	low, high, zero, t := g.right(0), g.right(0)+1, g.right(0)+2, g.right(0)+3
+	g.get(start, args, s8Start)
+	g.get(out, args, s8Out)
+	g.get(outStride, args, s8OutStride)
+	for j := range g.nv {
+		g.load(low, start, j*g.width())
+		g.load(high, factors, j*g.width())
+		for r := range g.mr {
+			acc := g.acc(r, j, 0)
+			g.intArith('+', acc, acc, low)
+			g.toFloat(acc, acc)
+			g.arith('*', acc, acc, high)
+		}
+	}
+	g.broadcast(low, args, s8Low)
+	g.broadcast(high, args, s8High)
+	g.broadcast(zero, args, s8Zero)
+	for r := range g.mr {
+		for j := range g.nv {
+			narrowed(g, out, j*g.lanes(), g.acc(r, j, 0), low, high, zero, t)
+		}
+		g.addPtr(out, outStride)
 	}
 }
 

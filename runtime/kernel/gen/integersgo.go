@@ -83,10 +83,11 @@ func integersGo(arch string, tiers []integersTier) []byte {
 	b.WriteString("\n// gemmsS8 are the tiles of integers of this architecture.\nvar gemmsS8 = []GemmS8{\n")
 	mine := having(tiers, func(t *integersTier) bool { return t.m.arch() == arch })
 	for _, t := range mine {
-		fmt.Fprintf(b, "{Rows: %d, Cols: %d, Group: %d, Lanes: %d, Flips: %t, tier: %s},\n", t.mr, t.nv*t.m.lanes(), t.m.group(), t.m.lanes(), t.m.flips(), t.m.tier())
+		fmt.Fprintf(b, "{Rows: %d, Cols: %d, Narrow: %d, Group: %d, Lanes: %d, Flips: %t, tier: %s},\n", t.mr, t.nv*t.m.lanes(), t.m.lanes(), t.m.group(), t.m.lanes(), t.m.flips(), t.m.tier())
 	}
 	b.WriteString("}\n")
-	tileGo(b, mine)
+	tileGo(b, mine, "Run", "gemmS8", "computes t, of 1 to Rows rows")
+	tileGo(b, mine, "RunNarrow", "narrowS8", "is Run for the first Narrow columns of a panel")
 	gemmS4Go(b, having(mine, func(t *integersTier) bool { return t.rowsS4 > 0 }))
 	choose(b, "left", "lines", "leftS8", having(mine, (*integersTier).converts))
 	choose(b, "taps", "TapsS8", "tapsS8", having(mine, (*integersTier).taps))
@@ -99,14 +100,14 @@ func integersGo(arch string, tiers []integersTier) []byte {
 	return formatted(b.Bytes())
 }
 
-// tileGo writes the method that computes a tile.
-func tileGo(b *bytes.Buffer, tiers []integersTier) {
-	b.WriteString("\n// Run computes t, of 1 to Rows rows. It has a frame of its own, like Gemm.Run.\n//\n//go:noinline\nfunc (g *GemmS8) Run(t *TileS8, rows int) {\n")
-	b.WriteString("if t.Depth > tileMostS8 {\ng.split(t, rows)\nreturn\n}\nswitch g.tier {\n")
+// tileGo writes the method that computes a tile of a kind, and says what it does.
+func tileGo(b *bytes.Buffer, tiers []integersTier, method, kind, does string) {
+	fmt.Fprintf(b, "\n// %s %s. It has a frame of its own, like Gemm.Run.\n//\n//go:noinline\nfunc (g *GemmS8) %[1]s(t *TileS8, rows int) {\n", method, does)
+	fmt.Fprintf(b, "if t.Depth > tileMostS8 {\ng.split(t, rows, %t)\nreturn\n}\nswitch g.tier {\n", kind != "gemmS8")
 	for _, t := range tiers {
 		fmt.Fprintf(b, "case %s:\nswitch rows {\n", t.m.tier())
 		for n := 1; n <= t.mr; n++ {
-			fmt.Fprintf(b, "case %d:\n%s(t)\n", n, rowsName("gemmS8", t.m, n))
+			fmt.Fprintf(b, "case %d:\n%s(t)\n", n, rowsName(kind, t.m, n))
 		}
 		b.WriteString("}\n")
 	}

@@ -110,12 +110,17 @@ func (l *lines) v(j int) vec    { return vec(7 + 2*j) }
 func (l *lines) t(j int) vec    { return vec(8 + 2*j) }
 func (l *lines) width() int     { return l.lanes() * float32Size }
 
-// narrow bounds, rounds and stores a vector of float32 as bytes.
+// narrow stores vector j of float32 as bytes.
 func (l *lines) narrow(j int) {
-	l.bound(l.v(j), l.low(), l.high())
-	l.toInt(l.v(j), l.v(j))
-	l.intArith('+', l.v(j), l.v(j), l.zeroPoint())
-	l.storeBytes(lineAtOut, j*l.lanes(), l.v(j), l.t(j))
+	narrowed(l, lineAtOut, j*l.lanes(), l.v(j), l.low(), l.high(), l.zeroPoint(), l.t(j))
+}
+
+// narrowed bounds and rounds a vector of float32, adds the zero point and stores it as bytes; v and t are changed.
+func narrowed(m integers, p ptr, off int, v, low, high, zero, t vec) {
+	m.bound(v, low, high)
+	m.toInt(v, v)
+	m.intArith('+', v, v, zero)
+	m.storeBytes(p, off, v, t)
 }
 
 // widen makes float32 of bytes.

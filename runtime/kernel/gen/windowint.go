@@ -180,10 +180,7 @@ func (w *windowInts) positions(n int) {
 func (w *windowInts) finish(sum vec) {
 	w.toFloat(sum, sum)
 	w.arith('*', sum, sum, w.factor())
-	w.bound(sum, w.low(), w.high())
-	w.toInt(sum, sum)
-	w.intArith('+', sum, sum, w.zero())
-	w.storeBytes(s8WindowOut, 0, sum, w.column())
+	narrowed(w, s8WindowOut, 0, sum, w.low(), w.high(), w.zero(), w.column())
 	w.addPtr(s8WindowOut, s8WindowNext)
 }
 

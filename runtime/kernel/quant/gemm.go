@@ -204,20 +204,70 @@ func (l *Left) row(i, n int) []int8 {
 	return unsafe.Slice((*int8)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 
-// multiplyTiles is Multiply in tiles, whose heights differ by one at most.
+// multiplyTiles is Multiply in tiles.
 func (w *Weights) multiplyTiles(sums []int32, a Left, start []int32, b Block) {
-	count := (b.Rows + w.tiles.Rows - 1) / w.tiles.Rows
-	size := w.tiles.PanelBytes(w.Depth)
-	t := kernel.TileS8{Stride: uintptr(a.stride), OutStride: uintptr(4 * b.Stride), Depth: uintptr(w.tiles.Groups(w.Depth))}
+	t := kernel.TileS8{OutStride: uintptr(4 * b.Stride)}
 	for p := b.From; p < b.Until; p++ {
 		at := (p - b.From) * w.Panel
-		t.Panel, t.Start = &w.data[p*size : (p+1)*size][0], &start[at : at+w.Panel][0]
-		for i := range count {
-			lo, hi := b.Rows*i/count, b.Rows*(i+1)/count
-			t.Left, t.Out = &a.data[lo*a.stride:][0], &sums[lo*b.Stride+at : (hi-1)*b.Stride+at+w.Panel][0]
-			w.tiles.Run(&t, hi-lo)
+		t.Start, t.Out = &start[at : at+w.Panel][0], unsafe.Pointer(&sums[at : (b.Rows-1)*b.Stride+at+w.Panel][0])
+		w.panelTiles(&t, a, b.Rows, p)
+	}
+}
+
+// panelTiles computes rows of panel p in tiles whose heights differ by one at most. t has what all of them have in common, and where the
+// results of the first row go.
+func (w *Weights) panelTiles(t *kernel.TileS8, a Left, rows, p int) {
+	size, out := w.tiles.PanelBytes(w.Depth), t.Out
+	t.Stride, t.Depth, t.Panel = uintptr(a.stride), uintptr(w.tiles.Groups(w.Depth)), &w.data[p*size : (p+1)*size][0]
+	count := (rows + w.tiles.Rows - 1) / w.tiles.Rows
+	for i := range count {
+		lo, hi := rows*i/count, rows*(i+1)/count
+		t.Left, t.Out = &a.data[lo*a.stride:][0], unsafe.Add(out, lo*int(t.OutStride))
+		if w.Rows-p*w.Panel <= w.tiles.Narrow {
+			w.tiles.RunNarrow(t, hi-lo)
+		} else {
+			w.tiles.Run(t, hi-lo)
 		}
 	}
+}
+
+// Requantized is the way from the sums of a product to int8: each number but Bounds is one of a column.
+type Requantized struct {
+	Tier    kernel.Tier
+	Start   []int32
+	Factors []float32
+	Bounds  Bounds
+	Stride  int // of the results
+}
+
+// Requantize sets o to the products of the rows of a, as Multiply and Rows.Requantize make them, but for columns behind the last one. It
+// may change sums, which Multiply would set.
+func (w *Weights) Requantize(o []int8, sums []int32, a Left, r *Requantized, b Block) {
+	at, cols := 0, min(b.Until*w.Panel, w.Rows)-b.From*w.Panel
+	if w.tiles != nil {
+		for ; b.From < b.Until && w.fills(cols-at); b.From++ {
+			w.requantizeTiles(o, at, a, r, b)
+			at += min(w.Panel, cols-at)
+		}
+	}
+	if at < cols {
+		w.Multiply(sums, a, r.Start[at:], b)
+		rows := Rows{Tier: r.Tier, Rows: b.Rows, Cols: cols - at, Stride: b.Stride, OutStride: r.Stride}
+		rows.Requantize(o[at:], sums, r.Factors[at:], r.Bounds)
+	}
+}
+
+// fills reports that a panel of the first of these columns has all that a tile stores.
+func (w *Weights) fills(cols int) bool { return cols >= w.Panel || cols == w.tiles.Narrow }
+
+// requantizeTiles is Requantize for the first panel of b, whose first column is at.
+func (w *Weights) requantizeTiles(o []int8, at int, a Left, r *Requantized, b Block) {
+	z := r.Bounds.Zero
+	t := kernel.TileS8{Start: &r.Start[at], Factors: &r.Factors[at], Low: r.Bounds.Low - z, High: r.Bounds.High - z, Zero: int32(z)}
+	last := at + min(w.Panel, w.Rows-b.From*w.Panel)
+	_, _ = r.Start[last-1], r.Factors[last-1]
+	t.Out, t.OutStride = unsafe.Pointer(&o[at : (b.Rows-1)*r.Stride+last][0]), uintptr(r.Stride)
+	w.panelTiles(&t, a, b.Rows, b.From)
 }
 
 // tile2 multiplies two rows with a panel.

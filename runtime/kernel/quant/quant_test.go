@@ -3,6 +3,7 @@ package quant
 import (
 	"bytes"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -51,6 +52,40 @@ func checkMultiply(t *testing.T, tier kernel.Tier, m, rows, depth int) {
 					t.Fatalf("%v: %d×%d×%d: row %d column %d: got %d and sum %d, want %d and %d", tier, m, rows, depth, i, j, got[i*n+j], p.Sums[j], want, sum)
 				}
 			}
+		}
+	}
+}
+
+// TestRequantize holds int8 results against Multiply and Rows.Requantize, for panels that are full, narrow and neither.
+func TestRequantize(t *testing.T) {
+	for _, tier := range kernel.Tiers() {
+		for _, rows := range []int{1, 4, 8, 16, 24, 32, 40, 48, 70} {
+			for _, m := range []int{1, 5, 19} {
+				checkRequantize(t, tier, m, rows)
+			}
+		}
+	}
+}
+
+func checkRequantize(t *testing.T, tier kernel.Tier, m, rows int) {
+	const depth = 37
+	w := Pack(tier, make([]int8, PackedBytes(tier, rows, depth)), pattern(rows*depth, 2), rows, depth)
+	left, stride, start := w.Load(make([]byte, m*w.RowBytes()), pattern(m*depth, 1), depth, m), rows+3, w.Start(make([]int32, rows))
+	factors := make([]float32, rows)
+	for i := range factors {
+		factors[i] = 1e-3 * float32(i+1)
+	}
+	b := Block{Rows: m, Until: w.Columns() / w.Panel, Stride: w.Columns()}
+	for ; b.From < b.Until; b.From++ {
+		sums, at := make([]int32, m*w.Columns()), b.From*w.Panel
+		got, want := make([]int8, m*stride), make([]int8, m*stride)
+		r := Requantized{Tier: tier, Start: start[at:], Factors: factors[at:], Bounds: Bounds{Zero: 7, Low: -90, High: 101}, Stride: stride}
+		w.Requantize(got[at:], sums, left, &r, b)
+		w.Multiply(sums, left, start[at:], b)
+		scalar := Rows{Tier: kernel.Scalar, Rows: m, Cols: rows - at, Stride: b.Stride, OutStride: stride}
+		scalar.Requantize(want[at:], sums, factors[at:], r.Bounds)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%v: %d rows of %d columns from %d on: got %v, want %v", tier, m, rows, at, got, want)
 		}
 	}
 }
