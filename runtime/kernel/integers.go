@@ -12,14 +12,16 @@ import "unsafe"
 type TileS8 struct {
 	Left      *byte   // the first row, as GemmS8.Load made it
 	Stride    uintptr // bytes from a row to the next
-	Panel     *int8   // Depth groups of Cols columns, as GemmS8.Pack made it
+	Panel     *int8   // groups of Cols columns, those of all segments one after another, as GemmS8.Pack made each
 	Out       unsafe.Pointer
 	OutStride uintptr  // bytes
-	Depth     uintptr  // groups of a row
+	Depth     uintptr  // groups of a segment of a row
 	Start     *int32   // a number for each column
 	Factors   *float32 // a number for each column, or nil
 	Low, High float32
 	Zero      int32
+	Segments  uintptr // at least 1
+	Gap       uintptr // bytes from the end of a segment to the start of the next, of all rows; it may be negative
 }
 
 // GemmS8 are the tiles of products of int8 matrices in one tier. Sums are exact as long as they fit int32.
@@ -118,7 +120,7 @@ func (g *GemmS8) Sums(sums []int32, panel []int8, n int) {
 	}
 	for groups := g.Groups(n); groups > 0; groups -= sumsMost {
 		part := min(groups, sumsMost)
-		g.Run(&TileS8{Left: (*byte)(unsafe.Pointer(&ones)), Panel: &panel[0], Out: unsafe.Pointer(&sums[0]), OutStride: uintptr(4 * g.Cols), Depth: uintptr(part), Start: &start[0]}, 1)
+		g.Run(&TileS8{Left: (*byte)(unsafe.Pointer(&ones)), Panel: &panel[0], Out: unsafe.Pointer(&sums[0]), OutStride: uintptr(4 * g.Cols), Depth: uintptr(part), Segments: 1, Start: &start[0]}, 1)
 		copy(start[:], sums[:g.Cols])
 		panel = panel[part*g.Group*g.Cols:]
 	}

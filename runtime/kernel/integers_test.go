@@ -107,7 +107,7 @@ func checkTileS8(t *testing.T, g *GemmS8, rows, depth int) {
 			sums[i] += v * int32(w[c*(depth+ld)+k])
 		}
 	}
-	tile := TileS8{Left: &left[0], Stride: uintptr(stride), Panel: &panel[0], Depth: uintptr(g.Groups(depth)), Start: &start[0]}
+	tile := TileS8{Left: &left[0], Stride: uintptr(stride), Panel: &panel[0], Depth: uintptr(g.Groups(depth)), Segments: 1, Start: &start[0]}
 	for cols, run := range map[int]func(*TileS8, int){g.Cols: g.Run, g.Narrow: g.RunNarrow} {
 		outStride := g.Cols + 3
 		out, outIntact := guardedOf(rows*outStride, func(int) int32 { return 88 })
@@ -124,6 +124,56 @@ func checkTileS8(t *testing.T, g *GemmS8, rows, depth int) {
 		if !leftIntact() || !outIntact() || !bytesIntact() {
 			t.Fatal("a value beside a buffer is changed")
 		}
+	}
+}
+
+// TestSegmentsS8 holds tiles of rows in segments, which lie apart, or overlap, against one segment that has all of them, also in pieces.
+func TestSegmentsS8(t *testing.T) {
+	for _, tier := range tiers() {
+		g := IntegersOf(tier)
+		for _, c := range []struct{ rows, depth, segments, gap int }{
+			{1, 3, 2, 8}, {g.Rows, 7, 3, 4}, {2, 1, 5, -4}, {3, 5, 3, -16}, {2, tileMostS8/2 - 1, 5, 12}, {2, tileMostS8 + 3, 2, -20}} {
+			checkSegmentsS8(t, g, c.rows, c.depth, c.segments, c.gap)
+		}
+	}
+}
+
+func checkSegmentsS8(t *testing.T, g *GemmS8, rows, depth, segments, gap int) {
+	const step = 12 // bytes from a row to the next
+	r := rand.New(rand.NewSource(int64(depth)))
+	part := depth*groupBytes + gap // from a segment to the next
+	bytes := make([]byte, step*(rows-1)+max(part, 0)*(segments-1)+depth*groupBytes)
+	weights := make([]int8, segments*depth*g.Group*g.Cols)
+	for i := range bytes {
+		if bytes[i] = byte(r.Intn(256)); g.Group == 2 && i%2 == 1 { // int16
+			bytes[i] = byte(int8(bytes[i-1]) >> 7)
+		}
+	}
+	for i := range weights {
+		weights[i] = int8(r.Intn(256))
+	}
+	whole := make([]byte, rows*segments*depth*groupBytes)
+	for i := range rows {
+		for s := range segments {
+			copy(whole[(i*segments+s)*depth*groupBytes:][:depth*groupBytes], bytes[i*step+s*part:])
+		}
+	}
+	start := make([]int32, g.Cols)
+	got, want := make([]int32, rows*g.Cols), make([]int32, rows*g.Cols)
+	tile := TileS8{Left: &bytes[0], Stride: step, Panel: &weights[0], Out: unsafe.Pointer(&got[0]), OutStride: uintptr(4 * g.Cols),
+		Depth: uintptr(depth), Segments: uintptr(segments), Gap: uintptr(gap), Start: &start[0]}
+	g.Run(&tile, rows)
+	for s := range segments { // each alone: without another loop, and with less depth
+		sums := make([]int32, rows*g.Cols)
+		one := TileS8{Left: &whole[s*depth*groupBytes], Stride: uintptr(segments * depth * groupBytes), Panel: &weights[s*depth*g.Group*g.Cols],
+			Out: unsafe.Pointer(&sums[0]), OutStride: uintptr(4 * g.Cols), Depth: uintptr(depth), Segments: 1, Start: &start[0]}
+		g.Run(&one, rows)
+		for i, x := range sums {
+			want[i] += x
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("%v: %d rows, %d segments of %d groups, %d apart: got %v, want %v", g.tier, rows, segments, depth, gap, got, want)
 	}
 }
 
@@ -390,7 +440,7 @@ func BenchmarkGemmS8(b *testing.B) {
 		for _, depth := range []int{32, 96, 512} {
 			b.Run(fmt.Sprintf("%v/%dx%d", tier, g.Rows, depth), func(b *testing.B) {
 				left, panel, out := make([]byte, g.Rows*g.RowBytes(depth)), make([]int8, g.PanelBytes(depth)), make([]int32, g.Rows*g.Cols)
-				t := &TileS8{Left: &left[0], Stride: uintptr(g.RowBytes(depth)), Panel: &panel[0], Out: unsafe.Pointer(&out[0]), OutStride: uintptr(4 * g.Cols), Depth: uintptr(g.Groups(depth)), Start: &out[0]}
+				t := &TileS8{Left: &left[0], Stride: uintptr(g.RowBytes(depth)), Panel: &panel[0], Out: unsafe.Pointer(&out[0]), OutStride: uintptr(4 * g.Cols), Depth: uintptr(g.Groups(depth)), Segments: 1, Start: &out[0]}
 				for b.Loop() {
 					g.Run(t, g.Rows)
 				}

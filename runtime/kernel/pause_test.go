@@ -241,7 +241,7 @@ func gemmLoop(g *Gemm, depth, more int) func(stop *atomic.Bool) {
 func integersLoop(g *GemmS8, depth int) func(stop *atomic.Bool) {
 	left, panel, out := make([]byte, g.Rows*g.RowBytes(depth)), make([]int8, g.PanelBytes(depth)), make([]int32, g.Rows*g.Cols)
 	t := &TileS8{Left: &left[0], Stride: uintptr(g.RowBytes(depth)), Panel: &panel[0], Out: unsafe.Pointer(&out[0]), OutStride: uintptr(4 * g.Cols),
-		Depth: uintptr(g.Groups(depth)), Start: &out[0]}
+		Depth: uintptr(g.Groups(depth)), Segments: 1, Start: &out[0]}
 	return func(stop *atomic.Bool) {
 		for !stop.Load() {
 			g.Run(t, g.Rows)

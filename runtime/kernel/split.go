@@ -136,19 +136,25 @@ func (g *GemmS8) split(t *TileS8, rows int, narrow bool) {
 	}
 	p := *t
 	p.Out, p.OutStride, p.Factors = unsafe.Pointer(&part[0]), uintptr(cols)*unsafe.Sizeof(part[0]), nil
-	for k := uintptr(0); k < t.Depth; k += p.Depth {
-		p.Depth = min(t.Depth-k, tileMostS8)
-		p.Left = (*byte)(unsafe.Add(unsafe.Pointer(t.Left), k*groupBytes))
-		p.Panel = (*int8)(unsafe.Add(unsafe.Pointer(t.Panel), k*uintptr(g.Cols*g.Group)))
-		if narrow {
-			g.RunNarrow(&p, rows)
-		} else {
-			g.Run(&p, rows)
+	for s := uintptr(0); s < t.Segments; s += p.Segments {
+		p.Segments = 1
+		if t.Depth <= tileMostS8 {
+			p.Segments = min(tileMostS8/t.Depth, t.Segments-s)
 		}
-		for i, x := range part[:rows*cols] {
-			sums[i] += x
+		for k := uintptr(0); k < t.Depth; k += p.Depth {
+			p.Depth = min(t.Depth-k, tileMostS8)
+			p.Left = (*byte)(unsafe.Add(unsafe.Pointer(t.Left), s*(t.Depth*groupBytes+t.Gap)+k*groupBytes))
+			p.Panel = (*int8)(unsafe.Add(unsafe.Pointer(t.Panel), (s*t.Depth+k)*uintptr(g.Cols*g.Group)))
+			if narrow {
+				g.RunNarrow(&p, rows)
+			} else {
+				g.Run(&p, rows)
+			}
+			for i, x := range part[:rows*cols] {
+				sums[i] += x
+			}
+			p.Start = &zeros[0]
 		}
-		p.Start = &zeros[0]
 	}
 	if t.Factors != nil {
 		r := RowsS8{Rows: rows, Cols: cols, Stride: cols, OutStride: int(t.OutStride), Low: t.Low, High: t.High, Zero: t.Zero}

@@ -13,7 +13,7 @@ var gemmsS8 = []GemmS8{
 //
 //go:noinline
 func (g *GemmS8) Run(t *TileS8, rows int) {
-	if t.Depth > tileMostS8 {
+	if t.Depth*t.Segments > tileMostS8 {
 		g.split(t, rows, false)
 		return
 	}
@@ -36,7 +36,7 @@ func (g *GemmS8) Run(t *TileS8, rows int) {
 //
 //go:noinline
 func (g *GemmS8) RunNarrow(t *TileS8, rows int) {
-	if t.Depth > tileMostS8 {
+	if t.Depth*t.Segments > tileMostS8 {
 		g.split(t, rows, true)
 		return
 	}

@@ -15,6 +15,9 @@ TEXT ·gemmS8AVX2x1(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -71,6 +74,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	VPADDD Y2, Y0, Y0
 	VPADDD Y3, Y1, Y1
 	MOVQ 56(DI), R12
@@ -144,6 +150,9 @@ TEXT ·gemmS8AVX2x2(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -222,6 +231,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	VPADDD Y4, Y0, Y0
 	VPADDD Y5, Y1, Y1
 	VPADDD Y6, Y2, Y2
@@ -326,6 +338,9 @@ TEXT ·gemmS8AVX2x3(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -429,6 +444,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -562,6 +580,9 @@ TEXT ·gemmS8AVX2x4(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -690,6 +711,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -857,6 +881,9 @@ TEXT ·gemmS8AVX2x5(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -1012,6 +1039,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -1213,6 +1244,9 @@ TEXT ·gemmS8AVX2x6(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -1393,6 +1427,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -1614,6 +1652,9 @@ TEXT ·narrowS8AVX2x1(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -1655,6 +1696,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	VPADDD Y1, Y0, Y0
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
@@ -1705,6 +1749,9 @@ TEXT ·narrowS8AVX2x2(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -1758,6 +1805,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	VPADDD Y2, Y0, Y0
 	VPADDD Y3, Y1, Y1
 	MOVQ 56(DI), R12
@@ -1827,6 +1877,9 @@ TEXT ·narrowS8AVX2x3(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -1895,6 +1948,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	VPADDD Y3, Y0, Y0
 	VPADDD Y4, Y1, Y1
 	VPADDD Y5, Y2, Y2
@@ -1983,6 +2039,9 @@ TEXT ·narrowS8AVX2x4(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -2066,6 +2125,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	VPADDD Y4, Y0, Y0
 	VPADDD Y5, Y1, Y1
 	VPADDD Y6, Y2, Y2
@@ -2169,6 +2231,9 @@ TEXT ·narrowS8AVX2x5(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -2269,6 +2334,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -2386,6 +2455,9 @@ TEXT ·narrowS8AVX2x6(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -2501,6 +2573,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums

@@ -15,6 +15,9 @@ TEXT ·gemmS8AVX512x1(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -73,6 +76,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	VPADDD Z2, Z0, Z0
 	VPADDD Z3, Z1, Z1
 	MOVQ 56(DI), R12
@@ -136,6 +142,9 @@ TEXT ·gemmS8AVX512x2(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -214,6 +223,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	VPADDD Z4, Z0, Z0
 	VPADDD Z5, Z1, Z1
 	VPADDD Z6, Z2, Z2
@@ -298,6 +310,9 @@ TEXT ·gemmS8AVX512x3(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -401,6 +416,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -504,6 +522,9 @@ TEXT ·gemmS8AVX512x4(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -632,6 +653,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -759,6 +783,9 @@ TEXT ·gemmS8AVX512x5(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -914,6 +941,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -1065,6 +1096,9 @@ TEXT ·gemmS8AVX512x6(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -1245,6 +1279,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -1419,6 +1457,9 @@ TEXT ·gemmS8AVX512x7(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -1624,6 +1665,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -1821,6 +1866,9 @@ TEXT ·gemmS8AVX512x8(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -2051,6 +2099,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -2254,6 +2306,9 @@ TEXT ·narrowS8AVX512x1(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -2297,6 +2352,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	VPADDD Z1, Z0, Z0
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
@@ -2342,6 +2400,9 @@ TEXT ·narrowS8AVX512x2(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -2395,6 +2456,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	VPADDD Z2, Z0, Z0
 	VPADDD Z3, Z1, Z1
 	MOVQ 56(DI), R12
@@ -2454,6 +2518,9 @@ TEXT ·narrowS8AVX512x3(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -2522,6 +2589,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	VPADDD Z3, Z0, Z0
 	VPADDD Z4, Z1, Z1
 	VPADDD Z5, Z2, Z2
@@ -2595,6 +2665,9 @@ TEXT ·narrowS8AVX512x4(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -2678,6 +2751,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	VPADDD Z4, Z0, Z0
 	VPADDD Z5, Z1, Z1
 	VPADDD Z6, Z2, Z2
@@ -2761,6 +2837,9 @@ TEXT ·narrowS8AVX512x5(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -2861,6 +2940,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -2953,6 +3036,9 @@ TEXT ·narrowS8AVX512x6(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -3068,6 +3154,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -3172,6 +3262,9 @@ TEXT ·narrowS8AVX512x7(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -3302,6 +3395,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -3418,6 +3515,9 @@ TEXT ·narrowS8AVX512x8(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -3563,6 +3663,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums

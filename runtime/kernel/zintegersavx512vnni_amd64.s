@@ -15,6 +15,9 @@ TEXT ·gemmS8AVX512VNNIx1(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -68,6 +71,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	VPADDD Z2, Z0, Z0
 	VPADDD Z3, Z1, Z1
 	MOVQ 56(DI), R12
@@ -131,6 +137,9 @@ TEXT ·gemmS8AVX512VNNIx2(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -189,6 +198,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	VPADDD Z4, Z0, Z0
 	VPADDD Z5, Z1, Z1
 	VPADDD Z6, Z2, Z2
@@ -273,6 +285,9 @@ TEXT ·gemmS8AVX512VNNIx3(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -346,6 +361,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -449,6 +467,9 @@ TEXT ·gemmS8AVX512VNNIx4(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -537,6 +558,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -664,6 +688,9 @@ TEXT ·gemmS8AVX512VNNIx5(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -769,6 +796,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -920,6 +951,9 @@ TEXT ·gemmS8AVX512VNNIx6(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -1040,6 +1074,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -1214,6 +1252,9 @@ TEXT ·gemmS8AVX512VNNIx7(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -1349,6 +1390,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -1546,6 +1591,9 @@ TEXT ·gemmS8AVX512VNNIx8(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -1696,6 +1744,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -1899,6 +1951,9 @@ TEXT ·narrowS8AVX512VNNIx1(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -1937,6 +1992,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	VPADDD Z1, Z0, Z0
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
@@ -1982,6 +2040,9 @@ TEXT ·narrowS8AVX512VNNIx2(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -2025,6 +2086,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	VPADDD Z2, Z0, Z0
 	VPADDD Z3, Z1, Z1
 	MOVQ 56(DI), R12
@@ -2084,6 +2148,9 @@ TEXT ·narrowS8AVX512VNNIx3(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -2137,6 +2204,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	VPADDD Z3, Z0, Z0
 	VPADDD Z4, Z1, Z1
 	VPADDD Z5, Z2, Z2
@@ -2210,6 +2280,9 @@ TEXT ·narrowS8AVX512VNNIx4(SB), NOSPLIT, $0-8
 	MOVQ 8(DI), R12
 	LEAQ (R12)(R12*2), BX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -2273,6 +2346,9 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	SUBQ $1, R9
+	JNZ segment
 	VPADDD Z4, Z0, Z0
 	VPADDD Z5, Z1, Z1
 	VPADDD Z6, Z2, Z2
@@ -2356,6 +2432,9 @@ TEXT ·narrowS8AVX512VNNIx5(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -2431,6 +2510,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -2523,6 +2606,9 @@ TEXT ·narrowS8AVX512VNNIx6(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -2608,6 +2694,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -2712,6 +2802,9 @@ TEXT ·narrowS8AVX512VNNIx7(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -2807,6 +2900,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums
@@ -2923,6 +3020,9 @@ TEXT ·narrowS8AVX512VNNIx8(SB), NOSPLIT, $0-8
 	LEAQ (R12)(R12*2), BX
 	LEAQ (AX)(R12*4), CX
 	MOVQ 16(DI), SI
+	MOVQ 80(DI), R9
+	MOVQ 88(DI), R10
+segment:
 	MOVQ 40(DI), R8
 	SUBQ $4, R8
 	JLT rest
@@ -3028,6 +3128,10 @@ step:
 	SUBQ $1, R8
 	JGE step
 done:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	SUBQ $1, R9
+	JNZ segment
 	MOVQ 56(DI), R12
 	TESTQ R12, R12
 	JZ sums

@@ -18,6 +18,9 @@ TEXT ·gemmS8NEONx1(SB), NOSPLIT, $0-8
 	MOVD 0(R0), R8
 	MOVD 8(R0), R6
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -86,6 +89,9 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	SUBS $1, R3, R3
+	BNE segment
 	WORD $0x4ea48400 // ADD V0.4S, V0.4S, V4.4S
 	WORD $0x4ea58421 // ADD V1.4S, V1.4S, V5.4S
 	WORD $0x4ea1bc00 // ADDP V0.4S, V0.4S, V1.4S
@@ -157,6 +163,9 @@ TEXT ·gemmS8NEONx2(SB), NOSPLIT, $0-8
 	MOVD 8(R0), R6
 	ADD R6, R8, R9
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -253,6 +262,10 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	SUBS $1, R3, R3
+	BNE segment
 	WORD $0x4ea1bc00 // ADDP V0.4S, V0.4S, V1.4S
 	WORD $0x4ea3bc42 // ADDP V2.4S, V2.4S, V3.4S
 	WORD $0x4ea5bc84 // ADDP V4.4S, V4.4S, V5.4S
@@ -353,6 +366,9 @@ TEXT ·gemmS8NEONx3(SB), NOSPLIT, $0-8
 	ADD R6, R8, R9
 	ADD R6, R9, R10
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -479,6 +495,11 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	SUBS $1, R3, R3
+	BNE segment
 	WORD $0x4ea1bc00 // ADDP V0.4S, V0.4S, V1.4S
 	WORD $0x4ea3bc42 // ADDP V2.4S, V2.4S, V3.4S
 	WORD $0x4ea5bc84 // ADDP V4.4S, V4.4S, V5.4S
@@ -612,6 +633,9 @@ TEXT ·gemmS8NEONx4(SB), NOSPLIT, $0-8
 	ADD R6, R9, R10
 	ADD R6, R10, R11
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -768,6 +792,12 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	ADD R4, R11, R11
+	SUBS $1, R3, R3
+	BNE segment
 	WORD $0x4ea1bc00 // ADDP V0.4S, V0.4S, V1.4S
 	WORD $0x4ea3bc42 // ADDP V2.4S, V2.4S, V3.4S
 	WORD $0x4ea5bc84 // ADDP V4.4S, V4.4S, V5.4S
@@ -934,6 +964,9 @@ TEXT ·gemmS8NEONx5(SB), NOSPLIT, $0-8
 	ADD R6, R10, R11
 	ADD R6, R11, R12
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -1120,6 +1153,13 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	ADD R4, R11, R11
+	ADD R4, R12, R12
+	SUBS $1, R3, R3
+	BNE segment
 	WORD $0x4ea1bc00 // ADDP V0.4S, V0.4S, V1.4S
 	WORD $0x4ea3bc42 // ADDP V2.4S, V2.4S, V3.4S
 	WORD $0x4ea5bc84 // ADDP V4.4S, V4.4S, V5.4S
@@ -1319,6 +1359,9 @@ TEXT ·gemmS8NEONx6(SB), NOSPLIT, $0-8
 	ADD R6, R11, R12
 	ADD R6, R12, R13
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -1535,6 +1578,14 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	ADD R4, R11, R11
+	ADD R4, R12, R12
+	ADD R4, R13, R13
+	SUBS $1, R3, R3
+	BNE segment
 	WORD $0x4ea1bc00 // ADDP V0.4S, V0.4S, V1.4S
 	WORD $0x4ea3bc42 // ADDP V2.4S, V2.4S, V3.4S
 	WORD $0x4ea5bc84 // ADDP V4.4S, V4.4S, V5.4S
@@ -1737,6 +1788,9 @@ TEXT ·narrowS8NEONx1(SB), NOSPLIT, $0-8
 	MOVD 0(R0), R8
 	MOVD 8(R0), R6
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -1785,6 +1839,9 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	SUBS $1, R3, R3
+	BNE segment
 	WORD $0x4ea28400 // ADD V0.4S, V0.4S, V2.4S
 	WORD $0x4ea38421 // ADD V1.4S, V1.4S, V3.4S
 	WORD $0x4ea1bc00 // ADDP V0.4S, V0.4S, V1.4S
@@ -1838,6 +1895,9 @@ TEXT ·narrowS8NEONx2(SB), NOSPLIT, $0-8
 	MOVD 8(R0), R6
 	ADD R6, R8, R9
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -1904,6 +1964,10 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	SUBS $1, R3, R3
+	BNE segment
 	WORD $0x4ea48400 // ADD V0.4S, V0.4S, V4.4S
 	WORD $0x4ea58421 // ADD V1.4S, V1.4S, V5.4S
 	WORD $0x4ea1bc00 // ADDP V0.4S, V0.4S, V1.4S
@@ -1973,6 +2037,9 @@ TEXT ·narrowS8NEONx3(SB), NOSPLIT, $0-8
 	ADD R6, R8, R9
 	ADD R6, R9, R10
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -2059,6 +2126,11 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	SUBS $1, R3, R3
+	BNE segment
 	WORD $0x4ea1bc00 // ADDP V0.4S, V0.4S, V1.4S
 	WORD $0x4ea3bc42 // ADDP V2.4S, V2.4S, V3.4S
 	WORD $0x4ea5bc84 // ADDP V4.4S, V4.4S, V5.4S
@@ -2142,6 +2214,9 @@ TEXT ·narrowS8NEONx4(SB), NOSPLIT, $0-8
 	ADD R6, R9, R10
 	ADD R6, R10, R11
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -2248,6 +2323,12 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	ADD R4, R11, R11
+	SUBS $1, R3, R3
+	BNE segment
 	WORD $0x4ea1bc00 // ADDP V0.4S, V0.4S, V1.4S
 	WORD $0x4ea3bc42 // ADDP V2.4S, V2.4S, V3.4S
 	WORD $0x4ea5bc84 // ADDP V4.4S, V4.4S, V5.4S
@@ -2349,6 +2430,9 @@ TEXT ·narrowS8NEONx5(SB), NOSPLIT, $0-8
 	ADD R6, R10, R11
 	ADD R6, R11, R12
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -2475,6 +2559,13 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	ADD R4, R11, R11
+	ADD R4, R12, R12
+	SUBS $1, R3, R3
+	BNE segment
 	WORD $0x4ea1bc00 // ADDP V0.4S, V0.4S, V1.4S
 	WORD $0x4ea3bc42 // ADDP V2.4S, V2.4S, V3.4S
 	WORD $0x4ea5bc84 // ADDP V4.4S, V4.4S, V5.4S
@@ -2594,6 +2685,9 @@ TEXT ·narrowS8NEONx6(SB), NOSPLIT, $0-8
 	ADD R6, R11, R12
 	ADD R6, R12, R13
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -2740,6 +2834,14 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	ADD R4, R11, R11
+	ADD R4, R12, R12
+	ADD R4, R13, R13
+	SUBS $1, R3, R3
+	BNE segment
 	WORD $0x4ea1bc00 // ADDP V0.4S, V0.4S, V1.4S
 	WORD $0x4ea3bc42 // ADDP V2.4S, V2.4S, V3.4S
 	WORD $0x4ea5bc84 // ADDP V4.4S, V4.4S, V5.4S

@@ -14,6 +14,9 @@ TEXT ·gemmS8NEONDotx1(SB), NOSPLIT, $0-8
 	MOVD 0(R0), R8
 	MOVD 8(R0), R6
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -63,6 +66,9 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	SUBS $1, R3, R3
+	BNE segment
 	WORD $0x4ea28400 // ADD V0.4S, V0.4S, V2.4S
 	WORD $0x4ea38421 // ADD V1.4S, V1.4S, V3.4S
 	MOVD 56(R0), R6
@@ -130,6 +136,9 @@ TEXT ·gemmS8NEONDotx2(SB), NOSPLIT, $0-8
 	MOVD 8(R0), R6
 	ADD R6, R8, R9
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -196,6 +205,10 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	SUBS $1, R3, R3
+	BNE segment
 	WORD $0x4ea48400 // ADD V0.4S, V0.4S, V4.4S
 	WORD $0x4ea58421 // ADD V1.4S, V1.4S, V5.4S
 	WORD $0x4ea68442 // ADD V2.4S, V2.4S, V6.4S
@@ -290,6 +303,9 @@ TEXT ·gemmS8NEONDotx3(SB), NOSPLIT, $0-8
 	ADD R6, R8, R9
 	ADD R6, R9, R10
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -376,6 +392,11 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	SUBS $1, R3, R3
+	BNE segment
 	MOVD 56(R0), R6
 	CBZ R6, sums
 	MOVD 48(R0), R3
@@ -495,6 +516,9 @@ TEXT ·gemmS8NEONDotx4(SB), NOSPLIT, $0-8
 	ADD R6, R9, R10
 	ADD R6, R10, R11
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -601,6 +625,12 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	ADD R4, R11, R11
+	SUBS $1, R3, R3
+	BNE segment
 	MOVD 56(R0), R6
 	CBZ R6, sums
 	MOVD 48(R0), R3
@@ -749,6 +779,9 @@ TEXT ·gemmS8NEONDotx5(SB), NOSPLIT, $0-8
 	ADD R6, R10, R11
 	ADD R6, R11, R12
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -875,6 +908,13 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	ADD R4, R11, R11
+	ADD R4, R12, R12
+	SUBS $1, R3, R3
+	BNE segment
 	MOVD 56(R0), R6
 	CBZ R6, sums
 	MOVD 48(R0), R3
@@ -1052,6 +1092,9 @@ TEXT ·gemmS8NEONDotx6(SB), NOSPLIT, $0-8
 	ADD R6, R11, R12
 	ADD R6, R12, R13
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -1198,6 +1241,14 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	ADD R4, R11, R11
+	ADD R4, R12, R12
+	ADD R4, R13, R13
+	SUBS $1, R3, R3
+	BNE segment
 	MOVD 56(R0), R6
 	CBZ R6, sums
 	MOVD 48(R0), R3
@@ -1404,6 +1455,9 @@ TEXT ·gemmS8NEONDotx7(SB), NOSPLIT, $0-8
 	ADD R6, R12, R13
 	ADD R6, R13, R14
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -1570,6 +1624,15 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	ADD R4, R11, R11
+	ADD R4, R12, R12
+	ADD R4, R13, R13
+	ADD R4, R14, R14
+	SUBS $1, R3, R3
+	BNE segment
 	MOVD 56(R0), R6
 	CBZ R6, sums
 	MOVD 48(R0), R3
@@ -1805,6 +1868,9 @@ TEXT ·gemmS8NEONDotx8(SB), NOSPLIT, $0-8
 	ADD R6, R13, R14
 	ADD R6, R14, R15
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -1991,6 +2057,16 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	ADD R4, R11, R11
+	ADD R4, R12, R12
+	ADD R4, R13, R13
+	ADD R4, R14, R14
+	ADD R4, R15, R15
+	SUBS $1, R3, R3
+	BNE segment
 	MOVD 56(R0), R6
 	CBZ R6, sums
 	MOVD 48(R0), R3
@@ -2231,6 +2307,9 @@ TEXT ·narrowS8NEONDotx1(SB), NOSPLIT, $0-8
 	MOVD 0(R0), R8
 	MOVD 8(R0), R6
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -2270,6 +2349,9 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	SUBS $1, R3, R3
+	BNE segment
 	WORD $0x4ea18400 // ADD V0.4S, V0.4S, V1.4S
 	MOVD 56(R0), R6
 	CBZ R6, sums
@@ -2317,6 +2399,9 @@ TEXT ·narrowS8NEONDotx2(SB), NOSPLIT, $0-8
 	MOVD 8(R0), R6
 	ADD R6, R8, R9
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -2368,6 +2453,10 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	SUBS $1, R3, R3
+	BNE segment
 	WORD $0x4ea28400 // ADD V0.4S, V0.4S, V2.4S
 	WORD $0x4ea38421 // ADD V1.4S, V1.4S, V3.4S
 	MOVD 56(R0), R6
@@ -2433,6 +2522,9 @@ TEXT ·narrowS8NEONDotx3(SB), NOSPLIT, $0-8
 	ADD R6, R8, R9
 	ADD R6, R9, R10
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -2499,6 +2591,11 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	SUBS $1, R3, R3
+	BNE segment
 	WORD $0x4ea38400 // ADD V0.4S, V0.4S, V3.4S
 	WORD $0x4ea48421 // ADD V1.4S, V1.4S, V4.4S
 	WORD $0x4ea58442 // ADD V2.4S, V2.4S, V5.4S
@@ -2582,6 +2679,9 @@ TEXT ·narrowS8NEONDotx4(SB), NOSPLIT, $0-8
 	ADD R6, R9, R10
 	ADD R6, R10, R11
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -2663,6 +2763,12 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	ADD R4, R11, R11
+	SUBS $1, R3, R3
+	BNE segment
 	WORD $0x4ea48400 // ADD V0.4S, V0.4S, V4.4S
 	WORD $0x4ea58421 // ADD V1.4S, V1.4S, V5.4S
 	WORD $0x4ea68442 // ADD V2.4S, V2.4S, V6.4S
@@ -2759,6 +2865,9 @@ TEXT ·narrowS8NEONDotx5(SB), NOSPLIT, $0-8
 	ADD R6, R10, R11
 	ADD R6, R11, R12
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -2855,6 +2964,13 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	ADD R4, R11, R11
+	ADD R4, R12, R12
+	SUBS $1, R3, R3
+	BNE segment
 	MOVD 56(R0), R6
 	CBZ R6, sums
 	MOVD 48(R0), R3
@@ -2963,6 +3079,9 @@ TEXT ·narrowS8NEONDotx6(SB), NOSPLIT, $0-8
 	ADD R6, R11, R12
 	ADD R6, R12, R13
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -3074,6 +3193,14 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	ADD R4, R11, R11
+	ADD R4, R12, R12
+	ADD R4, R13, R13
+	SUBS $1, R3, R3
+	BNE segment
 	MOVD 56(R0), R6
 	CBZ R6, sums
 	MOVD 48(R0), R3
@@ -3198,6 +3325,9 @@ TEXT ·narrowS8NEONDotx7(SB), NOSPLIT, $0-8
 	ADD R6, R12, R13
 	ADD R6, R13, R14
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -3324,6 +3454,15 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	ADD R4, R11, R11
+	ADD R4, R12, R12
+	ADD R4, R13, R13
+	ADD R4, R14, R14
+	SUBS $1, R3, R3
+	BNE segment
 	MOVD 56(R0), R6
 	CBZ R6, sums
 	MOVD 48(R0), R3
@@ -3464,6 +3603,9 @@ TEXT ·narrowS8NEONDotx8(SB), NOSPLIT, $0-8
 	ADD R6, R13, R14
 	ADD R6, R14, R15
 	MOVD 16(R0), R1
+	MOVD 80(R0), R3
+	MOVD 88(R0), R4
+segment:
 	MOVD 40(R0), R2
 	SUBS $4, R2, R2
 	BLT rest
@@ -3605,6 +3747,16 @@ step:
 	SUBS $1, R2, R2
 	BGE step
 done:
+	ADD R4, R8, R8
+	ADD R4, R9, R9
+	ADD R4, R10, R10
+	ADD R4, R11, R11
+	ADD R4, R12, R12
+	ADD R4, R13, R13
+	ADD R4, R14, R14
+	ADD R4, R15, R15
+	SUBS $1, R3, R3
+	BNE segment
 	MOVD 56(R0), R6
 	CBZ R6, sums
 	MOVD 48(R0), R3

@@ -22,7 +22,9 @@ const (
 
 // integerPieces are the parts of a product, or the lines of a depthwise convolution.
 type integerPieces struct {
-	count, rows int
+	count int
+	// Pieces have at most so many rows; a line, which no piece crosses, has so many pieces.
+	rows, line, perLine int
 	// columns is how many blocks of columns there are; with byColumns those of a block come before the next one's, so that
 	// threads read different weights.
 	columns   int
@@ -31,14 +33,29 @@ type integerPieces struct {
 
 // cut divides a product of m rows.
 func (p *IntegerProduct) cut(c *IntegerCall, m int) integerPieces {
-	w := integerPieces{columns: ceil(p.columnsOf(), integerColumns), byColumns: p.Rows*p.Depth > len(c.X)}
-	n := max(1, ceil(m, integerRows))
-	if c.Threads > 1 {
-		n = max(n, min(ceil(leastPieces*c.Threads, w.columns), m/leastRows))
+	w := integerPieces{columns: ceil(p.columnsOf(), integerColumns), byColumns: p.Rows*p.Depth > len(c.X), line: m}
+	if p.strips(&c.Geometry) {
+		w.line = c.Geometry.OutWidth
 	}
-	w.rows = max(1, ceil(m, n))
-	w.count = ceil(m, w.rows) * w.columns
+	n, lines := max(1, ceil(w.line, integerRows)), m/max(1, w.line)
+	if c.Threads > 1 {
+		n = max(n, min(ceil(leastPieces*c.Threads, w.columns*max(1, lines)), w.line/leastRows))
+	}
+	w.rows = max(1, ceil(w.line, n))
+	w.perLine = ceil(w.line, w.rows)
+	w.count = lines * w.perLine * w.columns
 	return w
+}
+
+// at is the first row of piece i of those of a block of columns, and how many it has.
+func (w *integerPieces) at(i int) (first, rows int) {
+	from := i % w.perLine * w.rows
+	return i/w.perLine*w.line + from, min(w.rows, w.line-from)
+}
+
+// strips reports that the left factors of the product are strips of the image.
+func (p *IntegerProduct) strips(g *quant.Conv) bool {
+	return p.Depthwise == nil && p.Nibbles == nil && len(p.Weights) == 1 && !g.Direct() && g.Strips(p.Weights[0])
 }
 
 // Run computes the results of c for these images.
@@ -104,6 +121,10 @@ func (p *IntegerProduct) spaceOf(g *quant.Conv) integerSpace {
 		return integerSpace{left: align(integerRows * p.Nibbles.RowBytes()), floats: 4 * kernel.MaxRowsS4 * kernel.MaxColsS4}
 	}
 	s := integerSpace{sums: align(4 * integerRows * min(integerColumns, p.columnsOf()))}
+	if p.strips(g) {
+		s.left = align(g.StripBytes(p.Weights[0], integerRows))
+		return s
+	}
 	if !g.Direct() {
 		s.lines = quant.LineBytes
 	}
@@ -165,10 +186,11 @@ func (j *integerJob) pieceAt(i int) {
 		blocks := w.count / w.columns
 		row, col = i%blocks, i/blocks
 	}
+	first, rows := w.at(row)
 	if j.Nibbles != nil {
-		j.nibblePiece(row*w.rows, col*integerColumns)
+		j.nibblePiece(first, rows, col*integerColumns)
 	} else {
-		j.piece(row*w.rows, col*integerColumns)
+		j.piece(first, rows, col*integerColumns)
 	}
 }
 
@@ -191,9 +213,8 @@ func (j *integerJob) windows(lo, hi int) {
 	}
 }
 
-// piece computes rows from first on and columns from col on, of all groups of channels.
-func (j *integerJob) piece(first, col int) {
-	m := min(j.c.work.rows, (len(j.c.Int8)+len(j.c.Float))/j.Rows-first)
+// piece computes m rows from first on and columns from col on, of all groups of channels.
+func (j *integerJob) piece(first, m, col int) {
 	var d dynamicRows
 	if !j.Static {
 		j.readRows(&d, first, m)
@@ -243,13 +264,16 @@ func (j *integerJob) leftOf(i, first, m int, d *dynamicRows) quant.Left {
 	if j.Direct() {
 		return w.Load(j.left, j.c.X[first*j.Channels:], j.Channels, m)
 	}
-	positions, size := j.OutHeight*j.OutWidth, j.Height*j.Width*j.Channels
+	positions, size, strips := j.OutHeight*j.OutWidth, j.Height*j.Width*j.Channels, j.strips(j.Conv)
 	for r := 0; r < m; {
 		image, pos := (first+r)/positions, (first+r)%positions
 		n := min(m-r, positions-pos)
 		zero := j.ZeroIn
 		if !j.Static {
 			zero = int8(d[r].Zero)
+		}
+		if strips {
+			return j.Strip(w, j.left, j.c.X[image*size:(image+1)*size], zero, pos, m)
 		}
 		j.Unfold(w, j.left[r*w.RowBytes():], j.lines, j.c.X[image*size:(image+1)*size], zero, pos, n, i)
 		r += n
@@ -270,10 +294,9 @@ func (j *integerJob) readRows(d *dynamicRows, first, m int) {
 	}
 }
 
-// nibblePiece computes rows from first on and columns from col on of a product with weights of 4 bits.
-func (j *integerJob) nibblePiece(first, col int) {
+// nibblePiece computes m rows from first on and columns from col on of a product with weights of 4 bits.
+func (j *integerJob) nibblePiece(first, m, col int) {
 	w := j.Nibbles
-	m := min(j.c.work.rows, len(j.c.Float)/j.Rows-first)
 	var rows dynamicRows
 	j.readRows(&rows, first, m)
 	d := quant.DynamicRows{Left: w.Load(j.left, j.c.X[first*w.Depth:], m), Rows: rows[:m],

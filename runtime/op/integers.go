@@ -90,13 +90,15 @@ type integers struct {
 	spatial int
 	base    []int32
 	groups  int
-	data    []byte // the packed weights
-	once    sync.Once
+	// segments is how many segments a row of packed weights has.
+	segments int
+	data     []byte // the packed weights
+	once     sync.Once
 }
 
 func prepareIntegers(q Quantized, args []Value, o Options) State {
 	w := args[1].Tensor
-	s := &integers{Quantized: q, groups: 1, spatial: w.Rank() - 2}
+	s := &integers{Quantized: q, groups: 1, segments: 1, spatial: w.Rank() - 2}
 	if q.Convolution {
 		s.groups = int(args[convGroups].Int)
 	}
@@ -108,15 +110,21 @@ func prepareIntegers(q Quantized, args []Value, o Options) State {
 	if !s.setBias(args[2].Tensor) || s.Blocks > 1 && (q.Static || s.Depth%s.Blocks != 0) {
 		return nil
 	}
-	if s.groups > 1 && w.Sizes[1] == 1 {
+	if !q.Convolution {
+		s.pack(w, o.Pack)
+		return s
+	}
+	kernel, dilation := kernelOf(&w.Meta), axesOf(&args[convDilation], s.spatial, 1)
+	g := quant.Conv{KernelHeight: kernel[1], KernelWidth: kernel[2], DilationHeight: dilation[1], DilationWidth: dilation[2],
+		Groups: s.groups, GroupInputs: int(w.Sizes[1]), GroupOutputs: rows / s.groups}
+	if s.groups > 1 && g.GroupInputs == 1 {
 		if !q.Static {
 			return nil
 		}
-		kernel, dilation := kernelOf(&w.Meta), axesOf(&args[convDilation], s.spatial, 1)
-		s.Depthwise = quant.PackDepthwise(o.Tier, s.tapRows(w), &quant.Conv{KernelHeight: kernel[1], KernelWidth: kernel[2],
-			DilationHeight: dilation[1], DilationWidth: dilation[2], Groups: s.groups, GroupInputs: 1, GroupOutputs: rows / s.groups})
+		s.Depthwise = quant.PackDepthwise(o.Tier, s.tapRows(w), &g)
 		return s
 	}
+	s.segments = g.Segments()
 	s.pack(w, o.Pack)
 	return s
 }
@@ -159,9 +167,9 @@ func (s *integers) tapRows(w *tensor.Tensor) []int8 {
 // factors are the packed factors.
 func (s *integers) factors() quant.Factors {
 	if s.Blocks > 1 {
-		return quant.Factors{Tier: s.Tier, Count: s.Blocks, Rows: s.Rows, Depth: s.Depth / s.Blocks}
+		return quant.Factors{Tier: s.Tier, Count: s.Blocks, Rows: s.Rows, Depth: s.Depth / s.Blocks, Segments: 1}
 	}
-	return quant.Factors{Tier: s.Tier, Count: s.groups, Rows: s.Rows / s.groups, Depth: s.Depth}
+	return quant.Factors{Tier: s.Tier, Count: s.groups, Rows: s.Rows / s.groups, Depth: s.Depth, Segments: s.segments}
 }
 
 // pack packs the weights.
@@ -170,7 +178,7 @@ func (s *integers) pack(w *tensor.Tensor, keep PackFunc) {
 		keep = packNew
 	}
 	f := s.factors()
-	layout := "integers " + strconv.Itoa(f.Count) + "x" + strconv.Itoa(f.Rows)
+	layout := "integers " + strconv.Itoa(f.Count) + "x" + strconv.Itoa(f.Rows) + "x" + strconv.Itoa(f.Segments)
 	s.data = keep(w, Packing{Layout: layout, Bytes: f.Bytes(), Fill: func(dst []byte) {
 		x := s.channelsLast(w)
 		f.Pack(dst, func(i int) []int8 { return s.factor(x, i) })

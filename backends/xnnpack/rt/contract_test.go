@@ -488,7 +488,7 @@ func TestPackColumns(t *testing.T) {
 		byRows[i] = byte(3*i - 60)
 		byColumns[i%depth*rows+i/depth] = byRows[i]
 	}
-	f := quant.Factors{Tier: kernel.Best(), Count: 1, Rows: rows, Depth: depth}
+	f := quant.Factors{Tier: kernel.Best(), Count: 1, Rows: rows, Depth: depth, Segments: 1}
 	pack := func(raw []byte, columns bool) []byte {
 		p := &product{columns: columns, IntegerProduct: op.IntegerProduct{Rows: rows, Depth: depth, Blocks: 1}}
 		dst := op.AlignedBytes(f.Bytes())

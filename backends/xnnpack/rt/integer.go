@@ -127,11 +127,13 @@ func (c *compiler) packWeights(p *product, n *blob.Node, w *value) {
 	if n.Type == blob.FullyConnected && w.Type.Bits() == 4 && c.packNibbles(p, n, w, raw) {
 		return
 	}
-	groups := 1
+	groups, segments := 1, 1
 	if n.Type == blob.Conv2d {
-		groups = n.Conv().Groups
+		k := n.Conv()
+		g := kernelOf(&k)
+		groups, segments = k.Groups, g.Segments()
 	}
-	f := quant.Factors{Tier: p.Tier, Count: groups, Rows: p.Rows / groups, Depth: p.Depth}
+	f := quant.Factors{Tier: p.Tier, Count: groups, Rows: p.Rows / groups, Depth: p.Depth, Segments: segments}
 	if p.Blocks > 1 {
 		f.Count, f.Rows, f.Depth = p.Blocks, p.Rows, p.Depth/p.Blocks
 	}
@@ -139,7 +141,7 @@ func (c *compiler) packWeights(p *product, n *blob.Node, w *value) {
 	if p.columns {
 		layout += "by columns "
 	}
-	layout += w.Type.String() + " " + dimsText(w.Dims) + itoa(uint32(groups)) + " " + itoa(uint32(p.Blocks))
+	layout += w.Type.String() + " " + dimsText(w.Dims) + itoa(uint32(groups)) + " " + itoa(uint32(p.Blocks)) + " " + itoa(uint32(segments))
 	s, err := c.shared("xnnpack "+layout+" "+address(raw), f.Bytes(), layout, raw)
 	if err != nil {
 		return

@@ -58,6 +58,8 @@ const (
 	s8Low       = 64
 	s8High      = 68
 	s8Zero      = 72
+	s8Segments  = 80
+	s8Gap       = 88
 )
 
 // groupBytes is the size of a group of the left factor.
@@ -103,15 +105,20 @@ func (g *tileS8) everyAcc(f func(vec)) {
 	}
 }
 
-// sum adds the products of all groups.
+// sum adds the products of all groups of all segments.
 func (g *tileS8) sum() {
 	g.everyAcc(func(v vec) { g.bitwise('^', v, v, v) })
 	g.get(left, args, s8Left)
 	g.get(stride, args, s8Stride)
 	g.left = g.rows(left, stride, g.mr, free)
 	g.get(panel, args, s8Panel)
+	g.get(segments, args, s8Segments)
+	g.get(gap, args, s8Gap)
+	g.label("segment")
 	g.get(depth, args, s8Depth)
 	stream(g, depth, unrolled(g), "", g.steps)
+	g.left.advancePtr(gap)
+	g.more(segments, "segment")
 	for r := range g.mr {
 		for j := range g.nv {
 			for s := vec(0); g.sets == 2 && s < vec(g.integers.sums()); s++ {

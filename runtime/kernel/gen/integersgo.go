@@ -103,7 +103,7 @@ func integersGo(arch string, tiers []integersTier) []byte {
 // tileGo writes the method that computes a tile of a kind, and says what it does.
 func tileGo(b *bytes.Buffer, tiers []integersTier, method, kind, does string) {
 	fmt.Fprintf(b, "\n// %s %s. It has a frame of its own, like Gemm.Run.\n//\n//go:noinline\nfunc (g *GemmS8) %[1]s(t *TileS8, rows int) {\n", method, does)
-	fmt.Fprintf(b, "if t.Depth > tileMostS8 {\ng.split(t, rows, %t)\nreturn\n}\nswitch g.tier {\n", kind != "gemmS8")
+	fmt.Fprintf(b, "if t.Depth*t.Segments > tileMostS8 {\ng.split(t, rows, %t)\nreturn\n}\nswitch g.tier {\n", kind != "gemmS8")
 	for _, t := range tiers {
 		fmt.Fprintf(b, "case %s:\nswitch rows {\n", t.m.tier())
 		for n := 1; n <= t.mr; n++ {

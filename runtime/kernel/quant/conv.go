@@ -16,6 +16,16 @@ type Conv struct {
 // Depth is the length of a row of the unfolded input of a group.
 func (c *Conv) Depth() int { return c.KernelHeight * c.KernelWidth * c.GroupInputs }
 
+// Segments is how many segments a row of weights has: one for each line that the kernel sees, where what it sees of a line lies together
+// in the image, and fills groups by three quarters.
+func (c *Conv) Segments() int {
+	n := c.KernelWidth * c.GroupInputs
+	if c.Groups == 1 && c.DilationWidth == 1 && c.KernelWidth > 1 && 4*n >= 3*((n+3)&^3) {
+		return c.KernelHeight
+	}
+	return 1
+}
+
 // Direct reports that pixels of the input are rows of the unfolded input.
 func (c *Conv) Direct() bool {
 	return c.KernelHeight == 1 && c.KernelWidth == 1 && c.StrideHeight == 1 && c.StrideWidth == 1 && c.Top == 0 && c.Left == 0 &&
@@ -34,6 +44,10 @@ func (c *Conv) source(pos, tap int) (at int, ok bool) {
 func (c *Conv) Unfold(w *Weights, dst, line []byte, x []int8, zero int8, pos, m, group int) {
 	u := unfold{c, w, x[group*c.GroupInputs:], w.padding(zero), c.GroupInputs * w.elementBytes()}
 	size, stride, most := c.KernelWidth*u.pixel, w.RowBytes(), u.shared()
+	part := size
+	if w.Segments > 1 {
+		part = w.segmentBytes()
+	}
 	row, column := pos/c.OutWidth, pos%c.OutWidth
 	for i := 0; i < m; {
 		y, col, n := row*c.StrideHeight-c.Top, column*c.StrideWidth-c.Left, 1
@@ -41,10 +55,10 @@ func (c *Conv) Unfold(w *Weights, dst, line []byte, x []int8, zero int8, pos, m,
 			n = min(m-i, c.OutWidth-column, most)
 		}
 		for k := range c.KernelHeight {
-			at := i*stride + k*size
+			at := i*stride + k*part
 			if most > 1 {
 				u.columns(line, y+k*c.DilationHeight, col, (n-1)*c.StrideWidth+c.KernelWidth)
-				spread(dst[at:], line, spreading{n, size, u.pixel * c.StrideWidth, stride, stride - k*size})
+				spread(dst[at:], line, spreading{n, size, u.pixel * c.StrideWidth, stride, stride - k*part})
 			} else {
 				u.line(dst[at:at+size], y+k*c.DilationHeight, col)
 			}
@@ -54,6 +68,38 @@ func (c *Conv) Unfold(w *Weights, dst, line []byte, x []int8, zero int8, pos, m,
 			row, column = row+1, 0
 		}
 	}
+}
+
+// stripsLeast is how many positions a line has at least that are not unfolded. Of shorter ones a piece of the product has several lines,
+// so that it reads the weights less often.
+const stripsLeast = 12
+
+// Strips reports that Strip makes the left factors of w.
+func (c *Conv) Strips(w *Weights) bool {
+	return w.tiles != nil && w.Segments == c.KernelHeight && c.Groups == 1 && c.DilationWidth == 1 && c.StrideWidth <= c.KernelWidth && c.OutWidth >= stripsLeast
+}
+
+// StripBytes is the size of what Strip writes for m positions.
+func (c *Conv) StripBytes(w *Weights, m int) int {
+	return c.KernelHeight*c.stripColumns(m)*c.Channels*w.elementBytes() + groupMost
+}
+
+// groupMost is what the last segment of a row may lack of whole groups, in bytes, and more.
+const groupMost = 8
+
+// stripColumns is how many columns of the image m positions of a line see.
+func (c *Conv) stripColumns(m int) int { return (m-1)*c.StrideWidth + c.KernelWidth }
+
+// Strip is the left factor of m output positions of one line of an image x from pos on: what the kernel sees there of each line,
+// where that of a position overlaps that of the next.
+func (c *Conv) Strip(w *Weights, dst []byte, x []int8, zero int8, pos, m int) Left {
+	u := unfold{c, w, x, w.padding(zero), c.Channels * w.elementBytes()}
+	y, col, n := pos/c.OutWidth*c.StrideHeight-c.Top, pos%c.OutWidth*c.StrideWidth-c.Left, c.stripColumns(m)
+	size := n * u.pixel
+	for k := range c.KernelHeight {
+		u.columns(dst[k*size:], y+k*c.DilationHeight, col, n)
+	}
+	return Left{data: dst, stride: c.StrideWidth * u.pixel, gap: size - w.segmentBytes()}
 }
 
 // LineBytes is the size of what Unfold loads at once of a line of the image.

@@ -10,12 +10,13 @@ import (
 type Factors struct {
 	Tier               kernel.Tier
 	Count, Rows, Depth int
+	Segments           int // of each row
 }
 
 // Bytes is how many bytes Pack writes.
 func (f Factors) Bytes() int { return f.Count * (f.each() + 4*f.Rows) }
 
-func (f Factors) each() int { return PackedBytes(f.Tier, f.Rows, f.Depth) }
+func (f Factors) each() int { return PackedBytes(f.Tier, f.Rows, f.Depth, f.Segments) }
 
 // parts are the bytes of factor i in b, and the sums of its rows.
 func (f Factors) parts(b []byte, i int) (data []int8, sums []int32) {
@@ -28,7 +29,7 @@ func (f Factors) parts(b []byte, i int) (data []int8, sums []int32) {
 func (f Factors) Pack(dst []byte, rows func(i int) []int8) {
 	for i := range f.Count {
 		data, sums := f.parts(dst, i)
-		copy(sums, Pack(f.Tier, data, rows(i), f.Rows, f.Depth).Sums)
+		copy(sums, Pack(f.Tier, data, rows(i), f.Rows, f.Depth, f.Segments).Sums)
 	}
 }
 
@@ -37,7 +38,7 @@ func (f Factors) Weights(packed []byte) []*Weights {
 	list := make([]*Weights, f.Count)
 	for i := range list {
 		data, sums := f.parts(packed, i)
-		list[i] = Packed(f.Tier, data, sums, f.Depth)
+		list[i] = Packed(f.Tier, data, sums, f.Depth, f.Segments)
 	}
 	return list
 }

@@ -14,8 +14,9 @@ const panel = 4
 
 // Weights is the right factor of products, packed for a tier: for every panel of rows the columns one after another.
 type Weights struct {
-	// Rows is the number of results of a row of the left factor, Depth the length of the rows of both.
-	Rows, Depth int
+	// Rows is the number of results of a row of the left factor, Depth the length of the rows of both. A row has Segments parts of equal
+	// length, each of whole groups, so that the parts of a row of the left factor may lie apart.
+	Rows, Depth, Segments int
 	// Sums are the sums of the rows.
 	Sums []int32
 	// Panel is how many rows a panel has.
@@ -26,14 +27,14 @@ type Weights struct {
 }
 
 // PackedBytes is how many bytes Pack writes.
-func PackedBytes(t kernel.Tier, rows, depth int) int {
-	p := weightsOf(t, rows, depth)
+func PackedBytes(t kernel.Tier, rows, depth, segments int) int {
+	p := weightsOf(t, rows, depth, segments)
 	return p.Columns() / p.Panel * p.panelBytes()
 }
 
 // weightsOf are weights that are yet to be packed.
-func weightsOf(t kernel.Tier, rows, depth int) *Weights {
-	p := &Weights{Rows: rows, Depth: depth, Panel: panel, tiles: kernel.IntegersOf(t)}
+func weightsOf(t kernel.Tier, rows, depth, segments int) *Weights {
+	p := &Weights{Rows: rows, Depth: depth, Segments: segments, Panel: panel, tiles: kernel.IntegersOf(t)}
 	if depth == 0 {
 		p.tiles = nil
 	}
@@ -48,31 +49,33 @@ func (w *Weights) panelBytes() int {
 	if w.tiles == nil {
 		return w.Panel * w.Depth
 	}
-	return w.tiles.PanelBytes(w.Depth)
+	return w.Segments * w.tiles.PanelBytes(w.Depth/w.Segments)
 }
 
-// Pack packs rows of depth integers each for tier t into dst, PackedBytes zeros, which stay in use.
-func Pack(t kernel.Tier, dst, w []int8, rows, depth int) *Weights {
-	p := weightsOf(t, rows, depth)
+// Pack packs rows of depth integers each, of so many segments, for tier t into dst, PackedBytes zeros, which stay in use.
+func Pack(t kernel.Tier, dst, w []int8, rows, depth, segments int) *Weights {
+	p := weightsOf(t, rows, depth, segments)
 	p.data, p.Sums = dst, make([]int32, rows)
 	if p.tiles == nil {
 		p.packPortable(w)
 		return p
 	}
-	size := p.panelBytes()
+	size, segment := p.panelBytes(), depth/segments
 	var sums [kernel.MaxColsS8]int32
 	for r := 0; r < rows; r += p.Panel {
 		part := p.data[r/p.Panel*size:][:size]
-		p.tiles.Pack(part, w[r*depth:rows*depth], depth, depth)
-		p.tiles.Sums(sums[:], part, depth)
+		for s := range segments {
+			p.tiles.Pack(part[s*size/segments:], w[r*depth+s*segment:rows*depth-(segments-1-s)*segment], segment, depth)
+		}
+		p.tiles.Sums(sums[:], part, size/p.Panel)
 		copy(p.Sums[r:], sums[:p.Panel])
 	}
 	return p
 }
 
 // Packed are weights that Pack has packed for tier t to data before, with the sums of their rows.
-func Packed(t kernel.Tier, data []int8, sums []int32, depth int) *Weights {
-	p := weightsOf(t, len(sums), depth)
+func Packed(t kernel.Tier, data []int8, sums []int32, depth, segments int) *Weights {
+	p := weightsOf(t, len(sums), depth, segments)
 	p.data, p.Sums = data, sums
 	return p
 }
@@ -122,21 +125,25 @@ func (w *Weights) RowBytes() int {
 	if w.tiles == nil {
 		return w.Depth
 	}
-	return w.tiles.RowBytes(w.Depth)
+	return w.Segments * w.tiles.RowBytes(w.Depth/w.Segments)
 }
 
 // Left are rows of a left factor, as the tier wants them.
 type Left struct {
 	data   []byte
 	stride int
+	gap    int // bytes from the end of a segment to the start of the next
 }
 
-// Load makes m rows of a left factor of x, where rows are lda apart. dst has m·RowBytes bytes, which Left may use.
+// segmentBytes is the size of a segment of a row of a left factor.
+func (w *Weights) segmentBytes() int { return w.RowBytes() / w.Segments }
+
+// Load makes m rows of a left factor of x, where rows are lda apart, for weights of one segment. dst has m·RowBytes bytes, which Left may use.
 func (w *Weights) Load(dst []byte, x []int8, lda, m int) Left {
 	if w.tiles == nil || w.tiles.Direct(w.Depth) {
-		return Left{bytesOf(x), lda}
+		return Left{data: bytesOf(x), stride: lda}
 	}
-	l := Left{dst, w.RowBytes()}
+	l := Left{data: dst, stride: w.RowBytes()}
 	if lda == w.Depth { // what the last group of a row lacks is what the next row begins with, or anything behind the last one
 		w.tiles.Load(dst, x[:m*lda])
 		l.stride = lda * w.elementBytes()
@@ -149,7 +156,7 @@ func (w *Weights) Load(dst []byte, x []int8, lda, m int) Left {
 }
 
 // Unfolded is the left factor whose rows Conv.Unfold wrote to dst.
-func (w *Weights) Unfolded(dst []byte) Left { return Left{dst, w.RowBytes()} }
+func (w *Weights) Unfolded(dst []byte) Left { return Left{data: dst, stride: w.RowBytes()} }
 
 // put makes elements of a row of a left factor.
 func (w *Weights) put(dst []byte, x []int8) {
@@ -217,8 +224,9 @@ func (w *Weights) multiplyTiles(sums []int32, a Left, start []int32, b Block) {
 // panelTiles computes rows of panel p in tiles whose heights differ by one at most. t has what all of them have in common, and where the
 // results of the first row go.
 func (w *Weights) panelTiles(t *kernel.TileS8, a Left, rows, p int) {
-	size, out := w.tiles.PanelBytes(w.Depth), t.Out
-	t.Stride, t.Depth, t.Panel = uintptr(a.stride), uintptr(w.tiles.Groups(w.Depth)), &w.data[p*size : (p+1)*size][0]
+	size, out := w.panelBytes(), t.Out
+	t.Stride, t.Depth, t.Panel = uintptr(a.stride), uintptr(w.tiles.Groups(w.Depth/w.Segments)), &w.data[p*size : (p+1)*size][0]
+	t.Segments, t.Gap = uintptr(w.Segments), uintptr(a.gap)
 	count := (rows + w.tiles.Rows - 1) / w.tiles.Rows
 	for i := range count {
 		lo, hi := rows*i/count, rows*(i+1)/count

@@ -105,9 +105,9 @@ func (w *Nibbles) RowBytes() int { return w.blocks * w.tiles.RowBytes(w.size) }
 // Load makes m rows of a left factor of x, where rows have Depth elements. dst has m·RowBytes bytes, which Left may use.
 func (w *Nibbles) Load(dst []byte, x []int8, m int) Left {
 	if w.tiles.Direct(w.Depth) && w.RowBytes() == w.Depth {
-		return Left{bytesOf(x), w.Depth}
+		return Left{data: bytesOf(x), stride: w.Depth}
 	}
-	l := Left{dst, w.RowBytes()}
+	l := Left{data: dst, stride: w.RowBytes()}
 	for i := range m {
 		w.tiles.Load(dst[i*l.stride:], x[i*w.Depth:(i+1)*w.Depth])
 	}

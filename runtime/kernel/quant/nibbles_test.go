@@ -53,7 +53,7 @@ func (c *nibbleCase) want(low, high float32) []float32 {
 			copy(block[r*size:(r+1)*size], c.w[r*c.depth+b*size:])
 			columns.Scales[r] = c.scales[r*c.blocks+b]
 		}
-		p := Pack(kernel.Scalar, make([]int8, PackedBytes(kernel.Scalar, c.rows, size)), block, c.rows, size)
+		p := Pack(kernel.Scalar, make([]int8, PackedBytes(kernel.Scalar, c.rows, size, 1)), block, c.rows, size, 1)
 		columns.Sums = append(columns.Sums, p.Sums...)
 		p.Multiply(sums, p.Load(nil, c.x[b*size:], c.depth, c.m), p.Start(nil), Block{Rows: c.m, Until: width / panel, Stride: width})
 		rows.Scale(totals, sums, &columns, c.dynamic, b > 0)

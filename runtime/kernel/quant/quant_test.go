@@ -29,7 +29,7 @@ func TestMultiply(t *testing.T) {
 func checkMultiply(t *testing.T, tier kernel.Tier, m, rows, depth int) {
 	for _, lda := range []int{depth, depth + 3} {
 		a, w := pattern(m*lda, 1), pattern(rows*depth, 2)
-		p := Pack(tier, make([]int8, PackedBytes(tier, rows, depth)), w, rows, depth)
+		p := Pack(tier, make([]int8, PackedBytes(tier, rows, depth, 1)), w, rows, depth, 1)
 		base := make([]int32, rows)
 		for j := range base {
 			base[j] = int32(1000 * j)
@@ -69,7 +69,7 @@ func TestRequantize(t *testing.T) {
 
 func checkRequantize(t *testing.T, tier kernel.Tier, m, rows int) {
 	const depth = 37
-	w := Pack(tier, make([]int8, PackedBytes(tier, rows, depth)), pattern(rows*depth, 2), rows, depth)
+	w := Pack(tier, make([]int8, PackedBytes(tier, rows, depth, 1)), pattern(rows*depth, 2), rows, depth, 1)
 	left, stride, start := w.Load(make([]byte, m*w.RowBytes()), pattern(m*depth, 1), depth, m), rows+3, w.Start(make([]int32, rows))
 	factors := make([]float32, rows)
 	for i := range factors {
@@ -94,6 +94,8 @@ func checkRequantize(t *testing.T, tier kernel.Tier, m, rows int) {
 var geometries = []Conv{
 	{Height: 5, Width: 4, Channels: 3, KernelHeight: 3, KernelWidth: 2, StrideHeight: 1, StrideWidth: 2, DilationHeight: 1, DilationWidth: 1,
 		Top: 1, Left: 1, Groups: 1, GroupInputs: 3, GroupOutputs: 2, OutHeight: 5, OutWidth: 2},
+	{Height: 20, Width: 1, Channels: 6, KernelHeight: 9, KernelWidth: 1, StrideHeight: 1, StrideWidth: 1, DilationHeight: 1, DilationWidth: 1,
+		Top: 3, Groups: 1, GroupInputs: 6, GroupOutputs: 2, OutHeight: 15, OutWidth: 1},
 	{Height: 6, Width: 6, Channels: 4, KernelHeight: 2, KernelWidth: 2, StrideHeight: 1, StrideWidth: 1, DilationHeight: 2, DilationWidth: 3,
 		Groups: 2, GroupInputs: 2, GroupOutputs: 3, OutHeight: 4, OutWidth: 3},
 	{Height: 4, Width: 4, Channels: 3, KernelHeight: 3, KernelWidth: 3, StrideHeight: 2, StrideWidth: 2, DilationHeight: 1, DilationWidth: 1,
@@ -135,7 +137,7 @@ func checkUnfold(t *testing.T, tier kernel.Tier, c *Conv, group int) {
 	for i := range depth {
 		ones[i*depth+i] = 1
 	}
-	w := Pack(tier, make([]int8, PackedBytes(tier, depth, depth)), ones, depth, depth)
+	w := Pack(tier, make([]int8, PackedBytes(tier, depth, depth, c.Segments())), ones, depth, depth, c.Segments())
 	left := make([]byte, m*w.RowBytes())
 	c.Unfold(w, left, make([]byte, LineBytes), x, -9, 0, m, group)
 	got := make([]int32, m*w.Columns())
@@ -146,6 +148,39 @@ func checkUnfold(t *testing.T, tier kernel.Tier, c *Conv, group int) {
 			want := pixel(c, x, i, tap/c.KernelWidth, tap%c.KernelWidth, group*c.GroupInputs+j%c.GroupInputs, -9)
 			if got[i*w.Columns()+j] != int32(want) {
 				t.Fatalf("%v: %+v: position %d, element %d: got %d, want %d", tier, c, i, j, got[i*w.Columns()+j], want)
+			}
+		}
+	}
+}
+
+// TestStrip holds strips of lines against the unfolded input, both times weights, for all pieces of a line.
+func TestStrip(t *testing.T) {
+	for _, tier := range kernel.Tiers() {
+		for n := range geometries {
+			c := geometries[n]
+			c.OutWidth += stripsLeast
+			if w := Pack(tier, make([]int8, PackedBytes(tier, 3, c.Depth(), c.Segments())), pattern(3*c.Depth(), 4), 3, c.Depth(), c.Segments()); c.Strips(w) {
+				checkStrips(t, tier, &c, w)
+			} else if n == 0 && tier != kernel.Scalar {
+				t.Fatalf("%v: %+v has no strips", tier, c)
+			}
+		}
+	}
+}
+
+func checkStrips(t *testing.T, tier kernel.Tier, c *Conv, w *Weights) {
+	x, line, start := pattern(c.Height*c.Width*c.Channels, 3), make([]byte, LineBytes), w.Start(nil)
+	for _, m := range []int{1, 5, c.OutWidth} {
+		for pos := 0; pos < c.OutHeight*c.OutWidth; pos += m {
+			m := min(m, c.OutWidth-pos%c.OutWidth)
+			unfolded, strip := make([]byte, m*w.RowBytes()), bytes.Repeat([]byte{77}, c.StripBytes(w, m)+1)
+			b := Block{Rows: m, Until: w.Columns() / w.Panel, Stride: w.Columns()}
+			got, want := make([]int32, m*b.Stride), make([]int32, m*b.Stride)
+			c.Unfold(w, unfolded, line, x, -9, pos, m, 0)
+			w.Multiply(want, w.Unfolded(unfolded), start, b)
+			w.Multiply(got, c.Strip(w, strip[:len(strip)-1], x, -9, pos, m), start, b)
+			if !slices.Equal(got, want) || strip[len(strip)-1] != 77 {
+				t.Fatalf("%v: %+v: %d positions from %d on: got %v, want %v", tier, c, m, pos, got, want)
 			}
 		}
 	}
