@@ -20,6 +20,12 @@ var bitCases = []struct {
 	{"xor", XorF32, func(x, y uint32) uint32 { return x ^ y }},
 	{"add bytes", AddBytesF32, eachByte(func(x, y byte) byte { return x + y })},
 	{"sub bytes", SubBytesF32, eachByte(func(x, y byte) byte { return x - y })},
+	{"equal bytes", EqBytesF32, eachByte(func(x, y byte) byte { return oneIf(x == y) })},
+	{"other bytes", NeBytesF32, eachByte(func(x, y byte) byte { return oneIf(x != y) })},
+	{"no byte", func(t Tier, o, x, _ []float32) bool { return LogicalNotBytesF32(t, o, x) }, eachByte(func(x, _ byte) byte { return oneIf(x == 0) })},
+	{"both bytes", LogicalAndBytesF32, eachByte(func(x, y byte) byte { return oneIf(x != 0 && y != 0) })},
+	{"either byte", LogicalOrBytesF32, eachByte(func(x, y byte) byte { return oneIf(x != 0 || y != 0) })},
+	{"one byte of two", LogicalXorBytesF32, eachByte(func(x, y byte) byte { return oneIf((x != 0) != (y != 0)) })},
 }
 
 func eachByte(f func(x, y byte) byte) func(x, y uint32) uint32 {
@@ -29,6 +35,13 @@ func eachByte(f func(x, y byte) byte) func(x, y uint32) uint32 {
 		}
 		return z
 	}
+}
+
+func oneIf(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // TestBits runs them on all bits that there are, NaN of both kinds among them, beside guards and in place.
@@ -41,6 +54,9 @@ func TestBits(t *testing.T) {
 					x, y, want := guarded(r, n), guarded(r, n), make([]uint32, n)
 					for i := range want {
 						a, b := r.Uint32(), r.Uint32()
+						if i%2 == 0 { // bytes many of which are 0 or alike
+							a, b = a&0x03030303, b&0x03030303
+						}
 						x[i], y[i], want[i] = math.Float32frombits(a), math.Float32frombits(b), c.want(a, b)
 					}
 					for _, o := range [][]float32{guarded(r, n), x} {

@@ -302,6 +302,42 @@ func blockSubBytesAVX2(a *line)
 func oneSubBytesAVX2(a *line)
 
 //go:noescape
+func blockEqBytesAVX2(a *line)
+
+//go:noescape
+func oneEqBytesAVX2(a *line)
+
+//go:noescape
+func blockNeBytesAVX2(a *line)
+
+//go:noescape
+func oneNeBytesAVX2(a *line)
+
+//go:noescape
+func blockLogicalNotBytesAVX2(a *line)
+
+//go:noescape
+func oneLogicalNotBytesAVX2(a *line)
+
+//go:noescape
+func blockLogicalAndBytesAVX2(a *line)
+
+//go:noescape
+func oneLogicalAndBytesAVX2(a *line)
+
+//go:noescape
+func blockLogicalOrBytesAVX2(a *line)
+
+//go:noescape
+func oneLogicalOrBytesAVX2(a *line)
+
+//go:noescape
+func blockLogicalXorBytesAVX2(a *line)
+
+//go:noescape
+func oneLogicalXorBytesAVX2(a *line)
+
+//go:noescape
 func blockFloorAVX2(a *line)
 
 //go:noescape

@@ -410,6 +410,42 @@ func blockSubBytesAVX512(a *line)
 func oneSubBytesAVX512(a *line)
 
 //go:noescape
+func blockEqBytesAVX512(a *line)
+
+//go:noescape
+func oneEqBytesAVX512(a *line)
+
+//go:noescape
+func blockNeBytesAVX512(a *line)
+
+//go:noescape
+func oneNeBytesAVX512(a *line)
+
+//go:noescape
+func blockLogicalNotBytesAVX512(a *line)
+
+//go:noescape
+func oneLogicalNotBytesAVX512(a *line)
+
+//go:noescape
+func blockLogicalAndBytesAVX512(a *line)
+
+//go:noescape
+func oneLogicalAndBytesAVX512(a *line)
+
+//go:noescape
+func blockLogicalOrBytesAVX512(a *line)
+
+//go:noescape
+func oneLogicalOrBytesAVX512(a *line)
+
+//go:noescape
+func blockLogicalXorBytesAVX512(a *line)
+
+//go:noescape
+func oneLogicalXorBytesAVX512(a *line)
+
+//go:noescape
 func blockFloorAVX512(a *line)
 
 //go:noescape

@@ -849,6 +849,243 @@ func SubBytesF32(t Tier, o, x, y []float32) bool {
 	return true
 }
 
+// EqBytesF32 computes o[i] = 1 for each byte that x and y have alike, else 0, and reports whether t has a kernel for it; o may be an operand.
+func EqBytesF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneEqBytesAVX512(&l)
+			} else {
+				blockEqBytesAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneEqBytesAVX2(&l)
+			} else {
+				blockEqBytesAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// NeBytesF32 computes o[i] = 0 for each byte that x and y have alike, else 1, and reports whether t has a kernel for it; o may be an operand.
+func NeBytesF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneNeBytesAVX512(&l)
+			} else {
+				blockNeBytesAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneNeBytesAVX2(&l)
+			} else {
+				blockNeBytesAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// LogicalNotBytesF32 computes o[i] = 1 for each byte that is 0 in x, else 0, and reports whether t has a kernel for it; o may be an operand.
+func LogicalNotBytesF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLogicalNotBytesAVX512(&l)
+			} else {
+				blockLogicalNotBytesAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLogicalNotBytesAVX2(&l)
+			} else {
+				blockLogicalNotBytesAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// LogicalAndBytesF32 computes o[i] = 1 for each byte that is 0 neither in x nor in y, else 0, and reports whether t has a kernel for it; o may be an operand.
+func LogicalAndBytesF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLogicalAndBytesAVX512(&l)
+			} else {
+				blockLogicalAndBytesAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLogicalAndBytesAVX2(&l)
+			} else {
+				blockLogicalAndBytesAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// LogicalOrBytesF32 computes o[i] = 0 for each byte that is 0 in x and in y, else 1, and reports whether t has a kernel for it; o may be an operand.
+func LogicalOrBytesF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLogicalOrBytesAVX512(&l)
+			} else {
+				blockLogicalOrBytesAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLogicalOrBytesAVX2(&l)
+			} else {
+				blockLogicalOrBytesAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// LogicalXorBytesF32 computes o[i] = 1 for each byte that is 0 in x or in y, not in both, else 0, and reports whether t has a kernel for it; o may be an operand.
+func LogicalXorBytesF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case AVX512:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLogicalXorBytesAVX512(&l)
+			} else {
+				blockLogicalXorBytesAVX512(&l)
+			}
+		}
+	case AVX2:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLogicalXorBytesAVX2(&l)
+			} else {
+				blockLogicalXorBytesAVX2(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
 // FloorF32 computes o[i] = the integer at most x, and reports whether t has a kernel for it; o may be an operand.
 func FloorF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {

@@ -114,6 +114,36 @@ func SubBytesF32(t Tier, o, x, y []float32) bool {
 	return false
 }
 
+// EqBytesF32 computes o[i] = 1 for each byte that x and y have alike, else 0, and reports whether t has a kernel for it; o may be an operand.
+func EqBytesF32(t Tier, o, x, y []float32) bool {
+	return false
+}
+
+// NeBytesF32 computes o[i] = 0 for each byte that x and y have alike, else 1, and reports whether t has a kernel for it; o may be an operand.
+func NeBytesF32(t Tier, o, x, y []float32) bool {
+	return false
+}
+
+// LogicalNotBytesF32 computes o[i] = 1 for each byte that is 0 in x, else 0, and reports whether t has a kernel for it; o may be an operand.
+func LogicalNotBytesF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// LogicalAndBytesF32 computes o[i] = 1 for each byte that is 0 neither in x nor in y, else 0, and reports whether t has a kernel for it; o may be an operand.
+func LogicalAndBytesF32(t Tier, o, x, y []float32) bool {
+	return false
+}
+
+// LogicalOrBytesF32 computes o[i] = 0 for each byte that is 0 in x and in y, else 1, and reports whether t has a kernel for it; o may be an operand.
+func LogicalOrBytesF32(t Tier, o, x, y []float32) bool {
+	return false
+}
+
+// LogicalXorBytesF32 computes o[i] = 1 for each byte that is 0 in x or in y, not in both, else 0, and reports whether t has a kernel for it; o may be an operand.
+func LogicalXorBytesF32(t Tier, o, x, y []float32) bool {
+	return false
+}
+
 // FloorF32 computes o[i] = the integer at most x, and reports whether t has a kernel for it; o may be an operand.
 func FloorF32(t Tier, o, x []float32) bool {
 	return false

@@ -619,6 +619,178 @@ func SubBytesF32(t Tier, o, x, y []float32) bool {
 	return true
 }
 
+// EqBytesF32 computes o[i] = 1 for each byte that x and y have alike, else 0, and reports whether t has a kernel for it; o may be an operand.
+func EqBytesF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case WASM:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneEqBytesWASM(&l)
+			} else {
+				blockEqBytesWASM(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// NeBytesF32 computes o[i] = 0 for each byte that x and y have alike, else 1, and reports whether t has a kernel for it; o may be an operand.
+func NeBytesF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case WASM:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneNeBytesWASM(&l)
+			} else {
+				blockNeBytesWASM(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// LogicalNotBytesF32 computes o[i] = 1 for each byte that is 0 in x, else 0, and reports whether t has a kernel for it; o may be an operand.
+func LogicalNotBytesF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case WASM:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLogicalNotBytesWASM(&l)
+			} else {
+				blockLogicalNotBytesWASM(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// LogicalAndBytesF32 computes o[i] = 1 for each byte that is 0 neither in x nor in y, else 0, and reports whether t has a kernel for it; o may be an operand.
+func LogicalAndBytesF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case WASM:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLogicalAndBytesWASM(&l)
+			} else {
+				blockLogicalAndBytesWASM(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// LogicalOrBytesF32 computes o[i] = 0 for each byte that is 0 in x and in y, else 1, and reports whether t has a kernel for it; o may be an operand.
+func LogicalOrBytesF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case WASM:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLogicalOrBytesWASM(&l)
+			} else {
+				blockLogicalOrBytesWASM(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// LogicalXorBytesF32 computes o[i] = 1 for each byte that is 0 in x or in y, not in both, else 0, and reports whether t has a kernel for it; o may be an operand.
+func LogicalXorBytesF32(t Tier, o, x, y []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x), len(y)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	y, ys := c.operand(1, y)
+	switch t.float() {
+	case WASM:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.y, l.yStep = c.from(1, y, ys)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneLogicalXorBytesWASM(&l)
+			} else {
+				blockLogicalXorBytesWASM(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
 // FloorF32 computes o[i] = the integer at most x, and reports whether t has a kernel for it; o may be an operand.
 func FloorF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {

@@ -332,6 +332,42 @@ func blockSubBytesNEON(a *line)
 func oneSubBytesNEON(a *line)
 
 //go:noescape
+func blockEqBytesNEON(a *line)
+
+//go:noescape
+func oneEqBytesNEON(a *line)
+
+//go:noescape
+func blockNeBytesNEON(a *line)
+
+//go:noescape
+func oneNeBytesNEON(a *line)
+
+//go:noescape
+func blockLogicalNotBytesNEON(a *line)
+
+//go:noescape
+func oneLogicalNotBytesNEON(a *line)
+
+//go:noescape
+func blockLogicalAndBytesNEON(a *line)
+
+//go:noescape
+func oneLogicalAndBytesNEON(a *line)
+
+//go:noescape
+func blockLogicalOrBytesNEON(a *line)
+
+//go:noescape
+func oneLogicalOrBytesNEON(a *line)
+
+//go:noescape
+func blockLogicalXorBytesNEON(a *line)
+
+//go:noescape
+func oneLogicalXorBytesNEON(a *line)
+
+//go:noescape
 func blockFloorNEON(a *line)
 
 //go:noescape

@@ -468,6 +468,78 @@ func oneSubBytesWASMImport(a unsafe.Pointer)
 
 func oneSubBytesWASM(a *line) { oneSubBytesWASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte blockEqBytesWASM
+//go:noescape
+func blockEqBytesWASMImport(a unsafe.Pointer)
+
+func blockEqBytesWASM(a *line) { blockEqBytesWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte oneEqBytesWASM
+//go:noescape
+func oneEqBytesWASMImport(a unsafe.Pointer)
+
+func oneEqBytesWASM(a *line) { oneEqBytesWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte blockNeBytesWASM
+//go:noescape
+func blockNeBytesWASMImport(a unsafe.Pointer)
+
+func blockNeBytesWASM(a *line) { blockNeBytesWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte oneNeBytesWASM
+//go:noescape
+func oneNeBytesWASMImport(a unsafe.Pointer)
+
+func oneNeBytesWASM(a *line) { oneNeBytesWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte blockLogicalNotBytesWASM
+//go:noescape
+func blockLogicalNotBytesWASMImport(a unsafe.Pointer)
+
+func blockLogicalNotBytesWASM(a *line) { blockLogicalNotBytesWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte oneLogicalNotBytesWASM
+//go:noescape
+func oneLogicalNotBytesWASMImport(a unsafe.Pointer)
+
+func oneLogicalNotBytesWASM(a *line) { oneLogicalNotBytesWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte blockLogicalAndBytesWASM
+//go:noescape
+func blockLogicalAndBytesWASMImport(a unsafe.Pointer)
+
+func blockLogicalAndBytesWASM(a *line) { blockLogicalAndBytesWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte oneLogicalAndBytesWASM
+//go:noescape
+func oneLogicalAndBytesWASMImport(a unsafe.Pointer)
+
+func oneLogicalAndBytesWASM(a *line) { oneLogicalAndBytesWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte blockLogicalOrBytesWASM
+//go:noescape
+func blockLogicalOrBytesWASMImport(a unsafe.Pointer)
+
+func blockLogicalOrBytesWASM(a *line) { blockLogicalOrBytesWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte oneLogicalOrBytesWASM
+//go:noescape
+func oneLogicalOrBytesWASMImport(a unsafe.Pointer)
+
+func oneLogicalOrBytesWASM(a *line) { oneLogicalOrBytesWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte blockLogicalXorBytesWASM
+//go:noescape
+func blockLogicalXorBytesWASMImport(a unsafe.Pointer)
+
+func blockLogicalXorBytesWASM(a *line) { blockLogicalXorBytesWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte oneLogicalXorBytesWASM
+//go:noescape
+func oneLogicalXorBytesWASMImport(a unsafe.Pointer)
+
+func oneLogicalXorBytesWASM(a *line) { oneLogicalXorBytesWASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte blockFloorWASM
 //go:noescape
 func blockFloorWASMImport(a unsafe.Pointer)

@@ -7,6 +7,7 @@ const (
 	signBit  = 0x80000000
 	nanBits  = 0x7fc00000
 	infBits  = 0x7f800000
+	oneBytes = 0x01010101 // four bytes of 1
 	halfRoot = 0x3f3504f3 // √½
 )
 
@@ -53,6 +54,32 @@ var simple = []mapped{
 	{name: "SubBytes", doc: "the differences of the bytes of x and y", operands: 2, registers: 2, emit: func(g *maps, r []vec) {
 		g.subBytes(r[0], r[0], r[1])
 	}},
+	{name: "EqBytes", doc: "1 for each byte that x and y have alike, else 0", operands: 2, registers: 2, emit: func(g *maps, r []vec) {
+		g.bitwise('^', r[0], r[0], r[1])
+		g.truth(r[0], r[1])
+		g.bitwise('^', r[0], r[0], r[1])
+	}},
+	{name: "NeBytes", doc: "0 for each byte that x and y have alike, else 1", operands: 2, registers: 2, emit: func(g *maps, r []vec) {
+		g.bitwise('^', r[0], r[0], r[1])
+		g.truth(r[0], r[1])
+	}},
+	{name: "LogicalNotBytes", doc: "1 for each byte that is 0 in x, else 0", operands: 1, registers: 2, emit: func(g *maps, r []vec) {
+		g.truth(r[0], r[1])
+		g.bitwise('^', r[0], r[0], r[1])
+	}},
+	{name: "LogicalAndBytes", doc: "1 for each byte that is 0 neither in x nor in y, else 0", operands: 2, registers: 2, emit: func(g *maps, r []vec) {
+		g.smallerBytes(r[0], r[0], r[1])
+		g.truth(r[0], r[1])
+	}},
+	{name: "LogicalOrBytes", doc: "0 for each byte that is 0 in x and in y, else 1", operands: 2, registers: 2, emit: func(g *maps, r []vec) {
+		g.bitwise('|', r[0], r[0], r[1])
+		g.truth(r[0], r[1])
+	}},
+	{name: "LogicalXorBytes", doc: "1 for each byte that is 0 in x or in y, not in both, else 0", operands: 2, registers: 3, emit: func(g *maps, r []vec) {
+		g.truth(r[0], r[2])
+		g.smallerBytes(r[1], r[1], r[2])
+		g.bitwise('^', r[0], r[0], r[1])
+	}},
 	{name: "Floor", doc: "the integer at most x", operands: 1, registers: 1, emit: rounding('<')},
 	{name: "Ceil", doc: "the integer at least x", operands: 1, registers: 1, emit: rounding('>')},
 	{name: "Trunc", doc: "the integer next to x towards 0", operands: 1, registers: 1, emit: rounding('0')},
@@ -90,6 +117,12 @@ func rounding(op byte) func(g *maps, r []vec) {
 
 func bits(op byte) func(g *maps, r []vec) {
 	return func(g *maps, r []vec) { g.bitwise(op, r[0], r[0], r[1]) }
+}
+
+// truth makes 1 of each byte of x that is not 0; ones gets bytes that are 1.
+func (g *maps) truth(x, ones vec) {
+	g.bits(ones, oneBytes)
+	g.smallerBytes(x, x, ones)
 }
 
 // larger chooses x where it is larger, or smaller, and where it is NaN; else y, NaN among them.

@@ -9,6 +9,8 @@ type logic interface {
 	// addBytes and subBytes compute the sums and differences of bytes.
 	addBytes(to, x, y vec)
 	subBytes(to, x, y vec)
+	// smallerBytes is of uint8.
+	smallerBytes(to, x, y vec)
 	// shift moves the bits of each 32 by n, to the left with op <, and to the right with op >, or / for copies of the
 	// first bit.
 	shift(op byte, to, from vec, n int)
@@ -40,6 +42,8 @@ func (m *x86) intArith(op byte, to, x, y vec) {
 
 func (m *x86) addBytes(to, x, y vec) { m.line("VPADDB %s, %s, %s", m.v(y), m.v(x), m.v(to)) }
 func (m *x86) subBytes(to, x, y vec) { m.line("VPSUBB %s, %s, %s", m.v(y), m.v(x), m.v(to)) }
+
+func (m *x86) smallerBytes(to, x, y vec) { m.line("VPMINUB %s, %s, %s", m.v(y), m.v(x), m.v(to)) }
 
 func (m *x86) shift(op byte, to, from vec, n int) {
 	name := map[byte]string{'<': "VPSLLD", '>': "VPSRLD", '/': "VPSRAD"}[op]
@@ -99,6 +103,8 @@ func (m *neon) intArith(op byte, to, x, y vec) {
 
 func (m *neon) addBytes(to, x, y vec) { m.word("ADD 16B of", 0x4e208400, to, x, y) }
 func (m *neon) subBytes(to, x, y vec) { m.word("SUB 16B of", 0x6e208400, to, x, y) }
+
+func (m *neon) smallerBytes(to, x, y vec) { m.word("UMIN 16B of", 0x6e206c00, to, x, y) }
 
 func (m *neon) shift(op byte, to, from vec, n int) {
 	name, code, by := "SHL", 0x4f005400, 32+n

@@ -67,6 +67,7 @@ const (
 	vecPromote     = 0x5f
 	vecAddBytes    = 0x6e
 	vecSubBytes    = 0x71
+	vecMinBytes    = 0x77 // of uint8
 	vecWiden8      = 0x87
 	vecWidenU8     = 0x89
 	vecWiden16     = 0xa7
@@ -272,6 +273,8 @@ func (m *wasm) intArith(op byte, to, x, y vec) {
 
 func (m *wasm) addBytes(to, x, y vec) { m.two(vecAddBytes, to, x, y) }
 func (m *wasm) subBytes(to, x, y vec) { m.two(vecSubBytes, to, x, y) }
+
+func (m *wasm) smallerBytes(to, x, y vec) { m.two(vecMinBytes, to, x, y) }
 
 func (m *wasm) shift(op byte, to, from vec, n int) {
 	code := map[byte]uint64{'<': 0xab, '/': 0xac, '>': 0xad}[op]

@@ -47,6 +47,7 @@ func TestInstructions(t *testing.T) {
 		{"VMOVAPS Z0, Z2\n\tVPTERNLOGD $0xb8, Z1, Z1, Z2", vec{0b0101}, vec{0b0011}, vec{0b0111}},
 		{"VPSRAD $1, Z0, Z2", vec{1 << 31, 4}, vec{}, vec{3 << 30, 2}},
 		{"VPSUBB Z1, Z0, Z2", vec{0x0100_0003}, vec{0x0200_0001}, vec{0xff00_0002}},
+		{"VPMINUB Z1, Z0, Z2", vec{0x01ff_0003}, vec{0x02fe_0101}, vec{0x01fe_0001}},
 		{"VPMADDWD Z1, Z0, Z2", vec{0xffff_0002}, vec{0x0003_0005}, vec{7}},
 		{"VPMADDUBSW Z1, Z0, Z2", vec{0x0102_ffff}, vec{0xff03_7f7f}, vec{0x0005_7fff}},
 		{"VPDPBUSD Z1, Z0, Z2", vec{0x0000_02ff}, vec{0x0000_ff01}, vec{0xfd}},

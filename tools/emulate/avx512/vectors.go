@@ -77,6 +77,7 @@ var words2 = map[string]func(x, y uint32) uint32{
 	"VORPS":      func(x, y uint32) uint32 { return x | y },
 	"VPADDB":     func(x, y uint32) uint32 { return eachByte(x, y, func(a, b byte) byte { return a + b }) },
 	"VPSUBB":     func(x, y uint32) uint32 { return eachByte(x, y, func(a, b byte) byte { return a - b }) },
+	"VPMINUB":    func(x, y uint32) uint32 { return eachByte(x, y, func(a, b byte) byte { return min(a, b) }) },
 	"VPMADDWD":   func(x, y uint32) uint32 { return pairs(x, y) },
 	"VPMADDUBSW": bytePairs,
 }
