@@ -45,6 +45,8 @@ func TestSharedJobsAllocateNothing(t *testing.T) {
 		{"variance of gathered rows", &VarCorrectionF32, []any{x, dims{1, 3}, 1, false}},
 		{"small products", &BmmF32, []any{wave(20, 33, 31), wave(20, 31, 29)}},
 		{"where", &WhereSelfF32, []any{someMask(parallelMin), large, large}},
+		{"not", &LogicalNotBool, []any{someMask(parallelMin)}},
+		{"other than a number", &NeScalarBool, []any{someMask(parallelMin), true}},
 		{"batch norm", &NativeBatchNormLegitNoTrainingF32, []any{x, wave(32), wave(32), wave(32), ramp(32), 0.1, 1e-5}},
 		{"batch norm, channels last", &NativeBatchNormLegitNoTrainingF32, []any{last, wave(32), wave(32), wave(32), ramp(32), 0.1, 1e-5}},
 		{"group norm", &NativeGroupNormF32, []any{x, wave(32), wave(32), 1, 32, 1600, 8, 1e-5}},

@@ -3,8 +3,11 @@ package op
 import (
 	"fmt"
 	"math"
+	"math/rand"
+	"slices"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -44,6 +47,12 @@ func TestTiers(t *testing.T) {
 	}{
 		{&BitwiseAndI64, pair(long)}, {&BitwiseAndU8, pair(byteT)}, {&BitwiseAndBool, pair(boolT)},
 		{&BitwiseOrI16, pair(tensor.Short)}, {&BitwiseOrI32, pair(tensor.Int)}, {&BitwiseXorI8, pair(char)}, {&BitwiseXorI64, pair(long)},
+		{&BitwiseAndScalarU8, func(n int64) []any { return []any{mixed(byteT, 1, n), 0x35} }},
+		{&BitwiseOrScalarI32, func(n int64) []any { return []any{mixed(tensor.Int, 1, n), 0x10305} }},
+		{&BitwiseXorI16, func(n int64) []any { return []any{mixed(tensor.Short, 1, 1), mixed(tensor.Short, 2, n)} }},
+		{&BitwiseXorScalarI64, func(n int64) []any { return []any{mixed(long, 1, n), 5} }},
+		{&BitwiseNotBool, func(n int64) []any { return []any{someMask(n)} }}, {&LogicalNotBool, func(n int64) []any { return []any{someMask(n)} }},
+		{&NeScalarBool, func(n int64) []any { return []any{someMask(n), true} }}, {&EqI8, pair(char)},
 		{&AddU8, pair(byteT, 1)}, {&AddI8, pair(char, 1)}, {&AddI8, pair(char, 2)}, {&SubI8, pair(char, 1)}, {&SubU8, pair(byteT, 1)},
 		{&WhereSelfF32, func(n int64) []any { return []any{mixed(boolT, 3, n), mixed(float, 1, n), mixed(float, 2, n)} }},
 		{&WhereSelfI64, func(n int64) []any { return []any{mixed(boolT, 3, n), mixed(long, 1, 1), mixed(long, 2, n)} }},
@@ -83,6 +92,70 @@ func TestTiers(t *testing.T) {
 					t.Error(err)
 				}
 			})
+		}
+	}
+}
+
+// byteRows are row functions of bytes that call kernels.
+var byteRows = []struct {
+	name string
+	row  rowFunc2[uint8, uint8]
+	want func(x, y uint8) uint8
+}{
+	{"eq", rowEq[uint8], func(x, y uint8) uint8 { return toBool(x == y) }},
+	{"ne", rowNe[uint8], func(x, y uint8) uint8 { return toBool(x != y) }},
+	{"not", func(o, a, _ []uint8, p par) { rowLogicalNot(o, a, p) }, func(x, _ uint8) uint8 { return toBool(x == 0) }},
+	{"logical and", rowLogicalAnd[uint8], func(x, y uint8) uint8 { return toBool(x != 0 && y != 0) }},
+	{"logical or", rowLogicalOr[uint8], func(x, y uint8) uint8 { return toBool(x != 0 || y != 0) }},
+	{"logical xor", rowLogicalXor[uint8], func(x, y uint8) uint8 { return toBool((x != 0) != (y != 0)) }},
+	{"and", rowAnd[uint8], func(x, y uint8) uint8 { return x & y }},
+	{"or", rowOr[uint8], func(x, y uint8) uint8 { return x | y }},
+	{"xor", rowXor[uint8], func(x, y uint8) uint8 { return x ^ y }},
+	{"add", rowAdd[uint8], func(x, y uint8) uint8 { return x + y }},
+	{"sub", rowSub[uint8], func(x, y uint8) uint8 { return x - y }},
+}
+
+// TestByteRows runs them in every tier on bytes that need not be 0 or 1: operands that lie anywhere, have one element or are overwritten.
+func TestByteRows(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	some := func(n, at int) []uint8 { // n bytes from the at-th on, and a guard
+		x := make([]uint8, at+n+1)
+		for i := range x {
+			x[i] = []uint8{0, 0, 1, 1, 2, 128, 255}[r.Intn(7)]
+		}
+		return x[at:]
+	}
+	for _, c := range byteRows {
+		for _, tier := range kernel.Tiers() {
+			if tier > kernel.Best() {
+				break
+			}
+			for _, n := range []int{1, 63, 64, 65, 255, 256, 259, 1030} {
+				for k := range 12 {
+					x, y, o := some(n, k%4)[:n], some(n, k/2%4)[:n], some(n, k/3%4)
+					switch k / 4 { // which operand has one element
+					case 1:
+						x = x[:1]
+					case 2:
+						y = y[:1]
+					}
+					want := make([]uint8, n, n+1)
+					for i := range want {
+						want[i] = c.want(x[i%len(x)], y[i%len(y)])
+					}
+					guard := o[n]
+					c.row(o[:n], x, y, par{tier: tier})
+					if !slices.Equal(o, append(want, guard)) {
+						t.Fatalf("%s, %v, %d elements, case %d: got %v, want %v and %d", c.name, tier, n, k, o, want, guard)
+					}
+					if len(x) < n {
+						continue
+					}
+					if c.row(x, x, y, par{tier: tier}); !slices.Equal(x, want) {
+						t.Fatalf("%s, %v, %d elements, case %d, in place: got %v, want %v", c.name, tier, n, k, x, want)
+					}
+				}
+			}
 		}
 	}
 }

@@ -121,35 +121,43 @@ func powersFit(x, y []float32) bool {
 	return largest(y) <= powMost
 }
 
-// bitLines computes the first elements of o, as many as it says, by f on their bits, which operands of one element have not.
-func bitLines[T any](t kernel.Tier, o, a, b []T, f func(t kernel.Tier, o, x, y []float32) bool) int {
-	const word = 4
-	n, size := len(o), int(unsafe.Sizeof(o[0]))
-	if len(a) != n || len(b) != n || n == 0 || !aligned(o) || !aligned(a) || !aligned(b) {
-		return 0
-	}
-	words := n * size / word
-	if !f(t, wordsOf(o, words), wordsOf(a, words), wordsOf(b, words)) {
-		return 0
-	}
-	return words * word / size
+// How many bytes make a call of a kernel of bits worth it, and how many one that writes out an operand of one element.
+const (
+	bitsLeast   = 64
+	spreadLeast = 256
+)
+
+// manyBits reports whether a kernel of bits is worth it for len(o) elements: it takes operands of one element that is no larger than a word.
+func manyBits[T, U any](o []U, a, b []T) bool {
+	n, size := len(o), int(unsafe.Sizeof(*new(T)))
+	return n*size >= bitsLeast && (len(a) == n && len(b) == n || n*size >= spreadLeast && size <= f32Size)
 }
 
-// byteLines is bitLines for elements of one byte.
-func byteLines[T any](t kernel.Tier, o, a, b []T, f func(t kernel.Tier, o, x, y []float32) bool) int {
-	if len(o) == 0 || unsafe.Sizeof(o[0]) != 1 {
-		return 0
+// manyBytes is manyBits for elements of one byte; of others there are never enough.
+func manyBytes[T, U any](o []U, a, b []T) bool {
+	return unsafe.Sizeof(*new(T)) == 1 && manyBits(o, a, b)
+}
+
+// wordsOf is x as words of its bits, without elements that fill none. They may lie anywhere: nothing but vectors and copies of memory touches
+// them.
+func wordsOf[T any](x []T) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T)))/f32Size)
+}
+
+// wordsOr is wordsOf, or same, of copies of the only element of x.
+func wordsOr[T any](same *[1]float32, x []T) []float32 {
+	if len(x) != 1 {
+		return wordsOf(x)
 	}
-	return bitLines(t, o, a, b, f)
+	copies := unsafe.Slice((*T)(unsafe.Pointer(same)), f32Size/unsafe.Sizeof(x[0]))
+	for i := range copies {
+		copies[i] = x[0]
+	}
+	return same[:]
 }
 
-// aligned reports whether x begins where a float32 may.
-func aligned[T any](x []T) bool { return uintptr(unsafe.Pointer(unsafe.SliceData(x)))%4 == 0 }
-
-// wordsOf is the first n float32 that x has the bits of.
-func wordsOf[T any](x []T, n int) []float32 {
-	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), n)
-}
+// elementsIn is how many T words have the bits of.
+func elementsIn[T any](w []float32) int { return len(w) * f32Size / int(unsafe.Sizeof(*new(T))) }
 
 // stepTile is how many elements are computed in two steps at a time where the first one may not overwrite what the second one reads; the
 // last ones with what is left, which may be too few for kernels.

@@ -14,8 +14,12 @@ func rowAdd[T number](o []T, a, b []T, p par) {
 	if isFloat32[T]() && kernel.AddF32(p.tier, floats(o), floats(a), floats(b)) {
 		return
 	}
-	if n := byteLines(p.tier, o, a, b, kernel.AddBytesF32); n > 0 {
-		o, a, b = o[n:], a[n:], b[n:]
+	if manyBytes(o, a, b) {
+		var same [2][1]float32
+		if w := wordsOf(o); kernel.AddBytesF32(p.tier, w, wordsOr(&same[0], a), wordsOr(&same[1], b)) {
+			n := elementsIn[T](w)
+			o, a, b = o[n:], past(a, n), past(b, n)
+		}
 	}
 	switch {
 	case len(b) == 1:
@@ -85,8 +89,12 @@ func rowSub[T number](o []T, a, b []T, p par) {
 	if isFloat32[T]() && kernel.SubF32(p.tier, floats(o), floats(a), floats(b)) {
 		return
 	}
-	if n := byteLines(p.tier, o, a, b, kernel.SubBytesF32); n > 0 {
-		o, a, b = o[n:], a[n:], b[n:]
+	if manyBytes(o, a, b) {
+		var same [2][1]float32
+		if w := wordsOf(o); kernel.SubBytesF32(p.tier, w, wordsOr(&same[0], a), wordsOr(&same[1], b)) {
+			n := elementsIn[T](w)
+			o, a, b = o[n:], past(a, n), past(b, n)
+		}
 	}
 	switch {
 	case len(b) == 1:
@@ -914,8 +922,12 @@ func rowNegative[T number](o []uint8, a []T, p par) {
 
 func rowAnd[T integer](o []T, a, b []T, p par) {
 
-	if n := bitLines(p.tier, o, a, b, kernel.AndF32); n > 0 {
-		o, a, b = o[n:], a[n:], b[n:]
+	if manyBits(o, a, b) {
+		var same [2][1]float32
+		if w := wordsOf(o); kernel.AndF32(p.tier, w, wordsOr(&same[0], a), wordsOr(&same[1], b)) {
+			n := elementsIn[T](w)
+			o, a, b = o[n:], past(a, n), past(b, n)
+		}
 	}
 	switch {
 	case len(b) == 1:
@@ -948,8 +960,12 @@ func rowAnd[T integer](o []T, a, b []T, p par) {
 
 func rowOr[T integer](o []T, a, b []T, p par) {
 
-	if n := bitLines(p.tier, o, a, b, kernel.OrF32); n > 0 {
-		o, a, b = o[n:], a[n:], b[n:]
+	if manyBits(o, a, b) {
+		var same [2][1]float32
+		if w := wordsOf(o); kernel.OrF32(p.tier, w, wordsOr(&same[0], a), wordsOr(&same[1], b)) {
+			n := elementsIn[T](w)
+			o, a, b = o[n:], past(a, n), past(b, n)
+		}
 	}
 	switch {
 	case len(b) == 1:
@@ -982,8 +998,12 @@ func rowOr[T integer](o []T, a, b []T, p par) {
 
 func rowXor[T integer](o []T, a, b []T, p par) {
 
-	if n := bitLines(p.tier, o, a, b, kernel.XorF32); n > 0 {
-		o, a, b = o[n:], a[n:], b[n:]
+	if manyBits(o, a, b) {
+		var same [2][1]float32
+		if w := wordsOf(o); kernel.XorF32(p.tier, w, wordsOr(&same[0], a), wordsOr(&same[1], b)) {
+			n := elementsIn[T](w)
+			o, a, b = o[n:], past(a, n), past(b, n)
+		}
 	}
 	switch {
 	case len(b) == 1:
@@ -1078,6 +1098,13 @@ func rowShr[T integer](o []T, a, b []T, p par) {
 
 func rowEq[T number](o []uint8, a, b []T, p par) {
 
+	if manyBytes(o, a, b) {
+		var same [2][1]float32
+		if w := wordsOf(o); kernel.EqBytesF32(p.tier, w, wordsOr(&same[0], a), wordsOr(&same[1], b)) {
+			n := elementsIn[T](w)
+			o, a, b = o[n:], past(a, n), past(b, n)
+		}
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -1109,6 +1136,13 @@ func rowEq[T number](o []uint8, a, b []T, p par) {
 
 func rowNe[T number](o []uint8, a, b []T, p par) {
 
+	if manyBytes(o, a, b) {
+		var same [2][1]float32
+		if w := wordsOf(o); kernel.NeBytesF32(p.tier, w, wordsOr(&same[0], a), wordsOr(&same[1], b)) {
+			n := elementsIn[T](w)
+			o, a, b = o[n:], past(a, n), past(b, n)
+		}
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -1264,6 +1298,13 @@ func rowGe[T number](o []uint8, a, b []T, p par) {
 
 func rowLogicalAnd[T number](o []uint8, a, b []T, p par) {
 
+	if manyBytes(o, a, b) {
+		var same [2][1]float32
+		if w := wordsOf(o); kernel.LogicalAndBytesF32(p.tier, w, wordsOr(&same[0], a), wordsOr(&same[1], b)) {
+			n := elementsIn[T](w)
+			o, a, b = o[n:], past(a, n), past(b, n)
+		}
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -1295,6 +1336,13 @@ func rowLogicalAnd[T number](o []uint8, a, b []T, p par) {
 
 func rowLogicalOr[T number](o []uint8, a, b []T, p par) {
 
+	if manyBytes(o, a, b) {
+		var same [2][1]float32
+		if w := wordsOf(o); kernel.LogicalOrBytesF32(p.tier, w, wordsOr(&same[0], a), wordsOr(&same[1], b)) {
+			n := elementsIn[T](w)
+			o, a, b = o[n:], past(a, n), past(b, n)
+		}
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -1326,6 +1374,13 @@ func rowLogicalOr[T number](o []uint8, a, b []T, p par) {
 
 func rowLogicalXor[T number](o []uint8, a, b []T, p par) {
 
+	if manyBytes(o, a, b) {
+		var same [2][1]float32
+		if w := wordsOf(o); kernel.LogicalXorBytesF32(p.tier, w, wordsOr(&same[0], a), wordsOr(&same[1], b)) {
+			n := elementsIn[T](w)
+			o, a, b = o[n:], past(a, n), past(b, n)
+		}
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -1533,6 +1588,13 @@ func rowLogicalNot[T number](o []uint8, a []T, p par) {
 
 	if isFloat32[T]() && whereZero(p.tier, o, floats(a)) {
 		return
+	}
+	if manyBytes(o, a, a) {
+		var same [2][1]float32
+		if w := wordsOf(o); kernel.LogicalNotBytesF32(p.tier, w, wordsOr(&same[0], a)) {
+			n := elementsIn[T](w)
+			o, a = o[n:], past(a, n)
+		}
 	}
 	if len(a) == 1 {
 		x := a[0]

@@ -78,19 +78,35 @@ func loop1(b *strings.Builder, l loop) {
 	fmt.Fprintf(b, "\ta = a[:len(o)]\n\tfor i, x := range a {\n\t\to[i] = %s\n\t}\n}\n", l.expr)
 }
 
-// vector writes the call of a function's kernel, where it has one.
+// vector writes the calls of a function's kernels: that for all elements of float32, and that for the first ones by their bits.
 func vector(b *strings.Builder, l loop) {
 	if call := vectors[l.name]; call != "" {
 		fmt.Fprintf(b, "\tif isFloat32[T]() && %s {\n\t\treturn\n\t}\n", call)
 	}
+	bits(b, l)
+}
+
+// bits writes the call of the kernel that a function has for the bits of its first elements.
+func bits(b *strings.Builder, l loop) {
+	many, name := "manyBits", bitVectors[l.name]
+	if name == "" {
+		many, name = "manyBytes", byteVectors[l.name]
+	}
+	if name == "" {
+		return
+	}
+	operands, words, rest := "o, a, b", "wordsOr(&same[0], a), wordsOr(&same[1], b)", "o, a, b = o[n:], past(a, n), past(b, n)"
+	if l.operands == 1 {
+		operands, words, rest = "o, a, a", "wordsOr(&same[0], a)", "o, a = o[n:], past(a, n)"
+	}
+	fmt.Fprintf(b, "\tif %s(%s) {\n\t\tvar same [2][1]float32\n", many, operands)
+	fmt.Fprintf(b, "\t\tif w := wordsOf(o); kernel.%sF32(p.tier, w, %s) {\n", name, words)
+	fmt.Fprintf(b, "\t\t\tn := elementsIn[T](w)\n\t\t\t%s\n\t\t}\n\t}\n", rest)
 }
 
 func loop2(b *strings.Builder, l loop) {
 	fmt.Fprintf(b, "\nfunc row%s[T %s](o []%s, a, b []T, p par) {\n\t%s\n", l.name, l.over, l.out, l.pre)
 	vector(b, l)
-	if call := bitVectors[l.name]; call != "" {
-		fmt.Fprintf(b, "\tif n := %s; n > 0 {\n\t\to, a, b = o[n:], a[n:], b[n:]\n\t}\n", call)
-	}
 	b.WriteString("\tswitch {\n")
 	fmt.Fprintf(b, "\tcase len(b) == 1:\n\t\ty := b[0]\n\t\tif len(a) == 1 {\n\t\t\tx := a[0]\n\t\t\tfor i := range o {\n\t\t\t\to[i] = %s\n\t\t\t}\n\t\t\treturn\n\t\t}\n", l.expr)
 	fmt.Fprintf(b, "\t\ta = a[:len(o)]\n\t\tfor i, x := range a {\n\t\t\to[i] = %s\n\t\t}\n", l.expr)

@@ -35,12 +35,14 @@ var vectors = map[string]string{
 	"Pow": "powers(p.tier, floats(o), floats(a), floats(b))",
 }
 
-// bitVectors are kernels that row functions have for elements of any type, or of one byte, of which they do the first.
-var bitVectors = map[string]string{
-	"And": "bitLines(p.tier, o, a, b, kernel.AndF32)", "Or": "bitLines(p.tier, o, a, b, kernel.OrF32)",
-	"Xor": "bitLines(p.tier, o, a, b, kernel.XorF32)", "Add": "byteLines(p.tier, o, a, b, kernel.AddBytesF32)",
-	"Sub": "byteLines(p.tier, o, a, b, kernel.SubBytesF32)",
-}
+// bitVectors are the kernels that row functions have for the bits of any elements, and byteVectors those for elements of one byte.
+var (
+	bitVectors  = map[string]string{"And": "And", "Or": "Or", "Xor": "Xor"}
+	byteVectors = map[string]string{
+		"Add": "AddBytes", "Sub": "SubBytes", "Eq": "EqBytes", "Ne": "NeBytes", "LogicalNot": "LogicalNotBytes",
+		"LogicalAnd": "LogicalAndBytes", "LogicalOr": "LogicalOrBytes", "LogicalXor": "LogicalXorBytes",
+	}
+)
 
 func lines1(name string) string { return "kernel." + name + "F32(p.tier, floats(o), floats(a))" }
 func lines2(name string) string {
