@@ -78,6 +78,7 @@ var words2 = map[string]func(x, y uint32) uint32{
 	"VPADDB":     func(x, y uint32) uint32 { return eachByte(x, y, func(a, b byte) byte { return a + b }) },
 	"VPSUBB":     func(x, y uint32) uint32 { return eachByte(x, y, func(a, b byte) byte { return a - b }) },
 	"VPMINUB":    func(x, y uint32) uint32 { return eachByte(x, y, func(a, b byte) byte { return min(a, b) }) },
+	"VPMAXSB":    func(x, y uint32) uint32 { return eachByte(x, y, func(a, b byte) byte { return byte(max(int8(a), int8(b))) }) },
 	"VPMADDWD":   func(x, y uint32) uint32 { return pairs(x, y) },
 	"VPMADDUBSW": bytePairs,
 }
@@ -388,6 +389,13 @@ func memoryStep(op string, is func(form string) bool, number int, o []operand) f
 		}
 	}
 	switch {
+	case op == "VPMOVQD" && is("zm"):
+		return func(c *cpu) {
+			to := pointerTo[[8]uint32](c.address(&o[1]))
+			for i := range to {
+				to[i] = c.z[o[0].n][2*i]
+			}
+		}
 	case op == "VBROADCASTSS" && is("mz"):
 		return func(c *cpu) { c.z[o[1].n].fill(*pointerTo[uint32](c.address(&o[0]))) }
 	case op != "VMOVUPS":
@@ -410,6 +418,26 @@ func memoryStep(op string, is func(form string) bool, number int, o []operand) f
 // masksStep is an instruction on masks.
 func masksStep(op string, is func(form string) bool, number int, o []operand) func(c *cpu) {
 	switch {
+	case op == "KMOVW" && is("mk"):
+		return func(c *cpu) { c.k[o[1].n] = *pointerTo[uint16](c.address(&o[0])) }
+	case op == "KNOTW" && is("kk"):
+		return func(c *cpu) { c.k[o[1].n] = ^c.k[o[0].n] }
+	case op == "VMOVUPS.Z" && is("mkz"): // nothing is read where the mask is 0
+		return func(c *cpu) {
+			for i := range c.z[o[2].n] {
+				if c.z[o[2].n][i] = 0; c.k[o[1].n]>>i&1 != 0 {
+					c.z[o[2].n][i] = *pointerTo[uint32](c.address(&o[0]) + uint64(4*i))
+				}
+			}
+		}
+	case op == "VMOVUPS" && is("zkm"):
+		return func(c *cpu) {
+			for i, x := range c.z[o[0].n] {
+				if c.k[o[1].n]>>i&1 != 0 {
+					*pointerTo[uint32](c.address(&o[2]) + uint64(4*i)) = x
+				}
+			}
+		}
 	case op == "VCMPPS" && is("$vzk") && compares[number] != nil:
 		f := compares[number]
 		return func(c *cpu) {
