@@ -167,8 +167,9 @@ func (w *Weights) put(dst []byte, x []int8) {
 	w.tiles.Load(dst, x)
 }
 
-func bytesOf(x []int8) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+// bytesOf is the memory of x.
+func bytesOf[T int8 | int32](x []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
 }
 
 // Block is some rows and panels of a product.
@@ -251,31 +252,40 @@ type Requantized struct {
 // Requantize sets o to the products of the rows of a, as Multiply and Rows.Requantize make them, but for columns behind the last one. It
 // may change sums, which Multiply would set.
 func (w *Weights) Requantize(o []int8, sums []int32, a Left, r *Requantized, b Block) {
-	at, cols := 0, min(b.Until*w.Panel, w.Rows)-b.From*w.Panel
+	at, end := 0, min(b.Until*w.Panel, w.Rows)-b.From*w.Panel
 	if w.tiles != nil {
-		for ; b.From < b.Until && w.fills(cols-at); b.From++ {
-			w.requantizeTiles(o, at, a, r, b)
-			at += min(w.Panel, cols-at)
+		z := r.Bounds.Zero
+		t := kernel.TileS8{Low: r.Bounds.Low - z, High: r.Bounds.High - z, Zero: int32(z)}
+		for ; at < end; b.From++ {
+			cols := min(w.Panel, end-at)
+			if cols > w.tiles.Narrow && cols < w.Panel {
+				break // of the sums, Rows.Requantize makes vectors that overlap
+			}
+			t.Start = &r.Start[at : at+w.Panel][0]
+			if cols < w.tiles.Narrow {
+				w.requantizeFew(o[at:], bytesOf(sums), &t, a, r.Factors[at:at+cols], r.Stride, b.Rows)
+			} else {
+				t.Factors, t.OutStride = &r.Factors[at : at+cols][0], uintptr(r.Stride)
+				t.Out = unsafe.Pointer(&o[at : (b.Rows-1)*r.Stride+at+cols][0])
+				w.panelTiles(&t, a, b.Rows, b.From)
+			}
+			at += cols
 		}
 	}
-	if at < cols {
+	if at < end {
 		w.Multiply(sums, a, r.Start[at:], b)
-		rows := Rows{Tier: r.Tier, Rows: b.Rows, Cols: cols - at, Stride: b.Stride, OutStride: r.Stride}
+		rows := Rows{Tier: r.Tier, Rows: b.Rows, Cols: end - at, Stride: b.Stride, OutStride: r.Stride}
 		rows.Requantize(o[at:], sums, r.Factors[at:], r.Bounds)
 	}
 }
 
-// fills reports that a panel of the first of these columns has all that a tile stores.
-func (w *Weights) fills(cols int) bool { return cols >= w.Panel || cols == w.tiles.Narrow }
-
-// requantizeTiles is Requantize for the first panel of b, whose first column is at.
-func (w *Weights) requantizeTiles(o []int8, at int, a Left, r *Requantized, b Block) {
-	z := r.Bounds.Zero
-	t := kernel.TileS8{Start: &r.Start[at], Factors: &r.Factors[at], Low: r.Bounds.Low - z, High: r.Bounds.High - z, Zero: int32(z)}
-	last := at + min(w.Panel, w.Rows-b.From*w.Panel)
-	_, _ = r.Start[last-1], r.Factors[last-1]
-	t.Out, t.OutStride = unsafe.Pointer(&o[at : (b.Rows-1)*r.Stride+last][0]), uintptr(r.Stride)
-	w.panelTiles(&t, a, b.Rows, b.From)
+// requantizeFew is Requantize for a last panel of fewer columns than a tile stores: it stores them to space, from where these are copied.
+func (w *Weights) requantizeFew(o []int8, space []byte, t *kernel.TileS8, a Left, factors []float32, stride, rows int) {
+	var all [kernel.MaxColsS8]float32
+	copy(all[:], factors)
+	t.Factors, t.Out, t.OutStride = &all[0], unsafe.Pointer(&space[:rows*w.Panel][0]), uintptr(w.Panel)
+	w.panelTiles(t, a, rows, w.Columns()/w.Panel-1)
+	spread(bytesOf(o), space, spreading{count: rows, size: len(factors), step: w.Panel, stride: stride, room: len(factors)})
 }
 
 // tile2 multiplies two rows with a panel.
