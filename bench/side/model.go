@@ -53,7 +53,7 @@ func Read(s Subject, sets []string) (*Model, error) {
 	folder := s.In()
 	i := slices.IndexFunc(sets, func(set string) bool { return exists(filepath.Join(set, folder, "case.json")) })
 	if i < 0 {
-		return nil, fmt.Errorf("find model %s: not in %s", folder, strings.Join(sets, ", "))
+		return nil, fmt.Errorf("find model %s: not in %s; --models names others", folder, strings.Join(sets, ", "))
 	}
 	m := &Model{Subject: s, dir: filepath.Join(sets[i], folder), methods: map[string]string{}}
 	return m, m.readCase()
@@ -88,8 +88,11 @@ func (m *Model) readCase() error {
 	for name, method := range file.Methods {
 		m.methods[name] = filepath.Join(m.dir, method.File)
 	}
+	if len(m.methods) == 0 {
+		m.methods["forward"] = filepath.Join(m.dir, "model.pt2")
+	}
 	c := file.Cases[0].Calls[m.Call]
-	m.rtol, m.method, m.inputs, m.outputs = file.Rtol, c.Method, c.Inputs, c.Outputs
+	m.rtol, m.method, m.inputs, m.outputs = file.Rtol, cmp.Or(c.Method, "forward"), c.Inputs, c.Outputs
 	return nil
 }
 

@@ -5,6 +5,7 @@ package side
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,5 +67,24 @@ func TestFromUser(t *testing.T) {
 		if file != c.file || command != c.command {
 			t.Errorf("%q: file %q and command %q, want %q and %q", c.given, file, command, c.file, c.command)
 		}
+	}
+}
+
+// TestReadPlainCase reads a case file that names neither methods nor that of a call.
+func TestReadPlainCase(t *testing.T) {
+	set := t.TempDir()
+	text := `{"cases": [{"calls": [{"inputs": [{"int": 1}], "outputs": []}]}]}`
+	if err := errors.Join(os.Mkdir(filepath.Join(set, "net"), 0o700), os.WriteFile(filepath.Join(set, "net", "case.json"), []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Read(Subject{Name: "net"}, []string{set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(set, "net", "model.pt2"); m.methods["forward"] != want || m.method != "forward" {
+		t.Errorf("got %v and %s, want forward of %s", m.methods, m.method, want)
+	}
+	if _, err := Read(Subject{Name: "none"}, []string{set}); err == nil || err.Error() != "find model none: not in "+set+"; --models names others" {
+		t.Errorf("got %v", err)
 	}
 }

@@ -68,6 +68,7 @@ STD = [
     "net/http/httptest",
     "os",
     "os/exec",
+    "os/signal",
     "path",
     "path/filepath",
     "reflect",

@@ -17,7 +17,7 @@ import torch
 
 
 def programs(folder, kind):
-    methods = json.loads((folder / "case.json").read_text())["methods"]
+    methods = json.loads((folder / "case.json").read_text()).get("methods") or {"forward": {"file": "model.pt2"}}
     if kind != "litert":
         import executorch.exir  # noqa: F401 registers the quantized_decomposed operators
         import executorch.kernels.quantized  # noqa: F401 and those that write to a given place

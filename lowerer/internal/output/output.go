@@ -7,35 +7,98 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 )
 
-// Write lets write fill a temporary file beside path and renames it to path. If write fails or panics, path is as it
-// was and the temporary file is gone. The error is write's, or a *diag.Error that names path.
+// Write lets write fill a temporary file beside path and renames it to path, or to the file that path is a link to. If write fails or
+// panics, path is as it was and the temporary file is gone, also where a signal ends the process. What is no regular file, such as a
+// pipe or a device, is written to. The error is write's, or a *diag.Error that names path.
 func Write(path string, write func(w io.Writer) error) error {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return fail(path, errors.New("is a directory, want the name of a file"))
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".pte-*")
+	to, err := place(path)
 	if err != nil {
 		return fail(path, err)
 	}
+	if to == "" {
+		return through(path, write)
+	}
+	f, err := os.CreateTemp(filepath.Dir(to), ".pte-*")
+	if err != nil {
+		return fail(path, err)
+	}
+	remove := func() {
+		f.Close()
+		os.Remove(f.Name())
+	}
 	done := false
+	defer onSignal(remove)()
 	defer func() {
 		if !done { // also when write panics
-			f.Close()
-			os.Remove(f.Name())
+			remove()
 		}
 	}()
 	buf := bufio.NewWriterSize(f, 1<<20)
 	if err := write(buf); err != nil {
 		return err
 	}
-	err = commit(path, f, buf)
-	done = err == nil
-	return err
+	if err := commit(to, f, buf); err != nil {
+		return fail(path, err)
+	}
+	done = true
+	return nil
+}
+
+// place is what a file takes the place of that is to lie at path: path, or what that is a link to; "" if that is no regular file.
+func place(path string) (string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return path, nil // there is none, or who makes a file there learns why not
+	case info.IsDir():
+		return "", errors.New("is a directory, want the name of a file")
+	case !info.Mode().IsRegular():
+		return "", nil
+	}
+	return filepath.EvalSymlinks(path)
+}
+
+// through writes to what is at path.
+func through(path string, write func(w io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fail(path, err)
+	}
+	defer f.Close()
+	buf := bufio.NewWriterSize(f, 1<<20)
+	if err := write(buf); err != nil {
+		return err
+	}
+	if err := errors.Join(buf.Flush(), f.Close()); err != nil {
+		return fail(path, err)
+	}
+	return nil
+}
+
+// onSignal calls f before a signal ends the process, until the function that it gives is called.
+func onSignal(f func()) (stop func()) {
+	signals, stopped := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-stopped:
+		case s := <-signals:
+			f()
+			n, _ := s.(syscall.Signal)
+			os.Exit(128 + int(n))
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(stopped)
+	}
 }
 
 // Apart refuses outputs that are inputs, or each other; "" among them is none. The error is a *diag.Error that names the output.
@@ -79,7 +142,7 @@ func commit(path string, f *os.File, buf *bufio.Writer) error {
 		func() error { return os.Rename(f.Name(), path) },
 	} {
 		if err := step(); err != nil {
-			return fail(path, err)
+			return err
 		}
 	}
 	return nil

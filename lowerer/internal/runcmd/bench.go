@@ -107,13 +107,11 @@ func (o *BenchOptions) with(load executor.LoadOptions, f func(r *run, m *executo
 		return err
 	}
 	defer r.program.Close()
-	start := time.Now()
-	inst, err := r.program.NewInstance()
+	inst, err := r.instance()
 	if err != nil {
-		return fault(r.Program, err)
+		return err
 	}
 	defer inst.Close()
-	r.report.LoadNS += time.Since(start).Nanoseconds()
 	inputs, err := r.benchInputs()
 	if err != nil {
 		return err

@@ -42,9 +42,9 @@ func (r *run) runCases() error {
 	}
 	var errs diag.List
 	for i := range f.Cases {
-		inst, err := r.program.NewInstance()
+		inst, err := r.instance()
 		if err != nil {
-			return fault(r.Program, err)
+			return err
 		}
 		for j := range f.Cases[i].Calls {
 			errs = append(errs, r.runCall(inst, f, i, j)...)

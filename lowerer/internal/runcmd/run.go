@@ -230,6 +230,17 @@ func (r *run) load(load executor.LoadOptions) error {
 	return nil
 }
 
+// instance is an instance of the program, which counts as loading it: backends compile, and pack weights.
+func (r *run) instance() (*executor.Instance, error) {
+	start := time.Now()
+	inst, err := r.program.NewInstance()
+	if err != nil {
+		return nil, fault(r.Program, err)
+	}
+	r.report.LoadNS += time.Since(start).Nanoseconds()
+	return inst, nil
+}
+
 // all makes every call that the options ask for.
 func (r *run) all() error {
 	if r.Cases != "" {
@@ -240,9 +251,9 @@ func (r *run) all() error {
 
 // runInputs runs one method on the inputs of the command line.
 func (r *run) runInputs() error {
-	inst, err := r.program.NewInstance()
+	inst, err := r.instance()
 	if err != nil {
-		return fault(r.Program, err)
+		return err
 	}
 	defer inst.Close()
 	m, err := r.method(inst, r.Method)

@@ -62,6 +62,11 @@ var errOther = errors.New("it is of another program, version or instruction set;
 
 // open maps the file.
 func (w *weights) open() {
+	if info, err := os.Stat(w.path); err == nil && !info.Mode().IsRegular() {
+		w.foreign = true
+		w.fail("read", errForeign)
+		return
+	}
 	file, unmap, err := executor.MapFile(w.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -142,7 +147,11 @@ func (w *weights) Keep() {
 }
 
 func (w *weights) write() (err error) {
-	f, err := os.CreateTemp(filepath.Dir(w.path), filepath.Base(w.path)+".*")
+	path := w.path
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to // a link stays one
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		var e *fs.PathError
 		if errors.As(err, &e) {
@@ -166,7 +175,7 @@ func (w *weights) write() (err error) {
 		err = e
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), w.path)
+		err = os.Rename(f.Name(), path)
 	}
 	return err
 }
