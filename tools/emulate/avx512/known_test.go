@@ -1,5 +1,7 @@
 package avx512
 
+//bazel:data //runtime/kernel:avx512
+
 import (
 	"os"
 	"path/filepath"

@@ -68,17 +68,19 @@ func scale(x, y float32) float32 {
 
 // words2 are those on two vectors of words.
 var words2 = map[string]func(x, y uint32) uint32{
-	"VPADDD":     func(x, y uint32) uint32 { return x + y },
-	"VPSUBD":     func(x, y uint32) uint32 { return x - y },
-	"VPMULLD":    func(x, y uint32) uint32 { return x * y },
-	"VXORPS":     func(x, y uint32) uint32 { return x ^ y },
-	"VANDPS":     func(x, y uint32) uint32 { return x & y },
-	"VANDNPS":    func(x, y uint32) uint32 { return ^x & y },
-	"VORPS":      func(x, y uint32) uint32 { return x | y },
-	"VPADDB":     func(x, y uint32) uint32 { return eachByte(x, y, func(a, b byte) byte { return a + b }) },
-	"VPSUBB":     func(x, y uint32) uint32 { return eachByte(x, y, func(a, b byte) byte { return a - b }) },
-	"VPMINUB":    func(x, y uint32) uint32 { return eachByte(x, y, func(a, b byte) byte { return min(a, b) }) },
-	"VPMAXSB":    func(x, y uint32) uint32 { return eachByte(x, y, func(a, b byte) byte { return byte(max(int8(a), int8(b))) }) },
+	"VPADDD":  func(x, y uint32) uint32 { return x + y },
+	"VPSUBD":  func(x, y uint32) uint32 { return x - y },
+	"VPMULLD": func(x, y uint32) uint32 { return x * y },
+	"VXORPS":  func(x, y uint32) uint32 { return x ^ y },
+	"VANDPS":  func(x, y uint32) uint32 { return x & y },
+	"VANDNPS": func(x, y uint32) uint32 { return ^x & y },
+	"VORPS":   func(x, y uint32) uint32 { return x | y },
+	"VPADDB":  func(x, y uint32) uint32 { return eachByte(x, y, func(a, b byte) byte { return a + b }) },
+	"VPSUBB":  func(x, y uint32) uint32 { return eachByte(x, y, func(a, b byte) byte { return a - b }) },
+	"VPMINUB": func(x, y uint32) uint32 { return eachByte(x, y, func(a, b byte) byte { return min(a, b) }) },
+	"VPMAXSB": func(x, y uint32) uint32 {
+		return eachByte(x, y, func(a, b byte) byte { return byte(max(int8(a), int8(b))) })
+	},
 	"VPMADDWD":   func(x, y uint32) uint32 { return pairs(x, y) },
 	"VPMADDUBSW": bytePairs,
 }
