@@ -61,7 +61,7 @@ func runLower(e *env, args []string) error {
 		return err
 	}
 	stop := progress(e, "lowering "+rest[0])
-	err = lowerWhole(spec, paths, lowerOutputs{*out, *dump, *reportPath, origins}, timings)
+	rep, err := lowerWhole(spec, paths, lowerOutputs{*out, *dump, *reportPath, origins}, timings)
 	stop()
 	if err == nil && *timingsPath != "" {
 		err = writeFile(*timingsPath, timings.WriteJSON)
@@ -73,8 +73,18 @@ func runLower(e *env, args []string) error {
 	if err != nil {
 		return diag.New(diag.FileRead, *out, "%w", pathCause(err))
 	}
+	warnIdle(e, spec, rep)
 	fmt.Fprintf(e.stderr, "wrote %s, %s\n", *out, bench.Size(info.Size()))
 	return nil
+}
+
+// warnIdle names the entries of partition that took nothing.
+func warnIdle(e *env, spec *config.Spec, rep *report.Report) {
+	for _, b := range spec.Partition {
+		if rep.Delegation[b.ID.V] == nil {
+			fmt.Fprintf(e.stderr, "warning: %s: %s takes no node; the report says why, and pte inspect --delegation --report shows it\n", b.Pos, b.ID.V)
+		}
+	}
 }
 
 // lowerConflict says what is wrong with a command line, or nothing.
@@ -96,11 +106,13 @@ type lowerOutputs struct {
 }
 
 // lowerWhole lowers in one process. The report is written even if the program then misses `expect`.
-func lowerWhole(spec *config.Spec, models map[string]string, out lowerOutputs, t *lowerer.Timings) error {
+func lowerWhole(spec *config.Spec, models map[string]string, out lowerOutputs, t *lowerer.Timings) (*report.Report, error) {
+	var rep *report.Report
 	opts := out.origins.options()
 	opts.Dump, opts.Timings, opts.Data = out.dump, t, dataBeside(out.program)
-	return writeFile(out.program, func(w io.Writer) error {
-		rep, err := lowerer.LowerFile(context.Background(), spec, models, w, opts)
+	err := writeFile(out.program, func(w io.Writer) error {
+		var err error
+		rep, err = lowerer.LowerFile(context.Background(), spec, models, w, opts)
 		if rep != nil && out.report != "" {
 			if err := writeFile(out.report, rep.Write); err != nil {
 				return err
@@ -111,6 +123,7 @@ func lowerWhole(spec *config.Spec, models map[string]string, out lowerOutputs, t
 		}
 		return out.origins.write(&opts)
 	})
+	return rep, err
 }
 
 // dataBeside writes data files into the folder of the program, as ExecuTorch does.

@@ -69,6 +69,7 @@ func runProgram(e *env, args []string) error {
 		if err := origins.write(&opts); err != nil {
 			return err
 		}
+		warnIdle(e, spec, rep)
 		return writeFile(*reportPath, rep.Write)
 	})
 }
