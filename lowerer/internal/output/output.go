@@ -149,7 +149,11 @@ func commit(path string, f *os.File, buf *bufio.Writer) error {
 }
 
 func fail(path string, err error) error {
-	return diag.New(diag.FileWrite, path, "%w", Cause(err)).WithHint("make the folder, or choose another path")
+	e := diag.New(diag.FileWrite, path, "%w", Cause(err))
+	if errors.Is(err, fs.ErrNotExist) {
+		return e.WithHint("make the folder, or choose another path")
+	}
+	return e.WithHint("choose another path")
 }
 
 // Cause is err without the paths that *fs.PathError and *os.LinkError repeat.
