@@ -22,7 +22,7 @@ type IntegerProduct struct {
 	// Static says that input and results have one scale and zero point each: a result is sum·Factors, bounded.
 	Static  bool
 	ZeroIn  int8
-	Factors []float32
+	Factors []float32 // and some more, as quant.Requantized has them
 	Bounds  quant.Bounds
 	// Columns and Bias are those of dynamic inputs.
 	Columns []kernel.Columns
@@ -41,8 +41,8 @@ type Quantization struct {
 func (p *IntegerProduct) SetStatic(q *Quantization, scales []float32, base []int32) {
 	p.Static, p.ZeroIn = true, int8(q.ZeroIn)
 	p.Bounds = quant.Bounds{Zero: float32(q.ZeroOut), Low: q.Low, High: q.High}
-	p.Factors = make([]float32, p.Rows)
-	for i := range p.Factors {
+	p.Factors = make([]float32, p.Rows+kernel.MaxColsS8)
+	for i := range p.Rows {
 		p.Factors[i] = q.In * scales[min(i, len(scales)-1)] / q.Out
 	}
 	if p.Depthwise != nil {

@@ -240,7 +240,8 @@ func (w *Weights) panelTiles(t *kernel.TileS8, a Left, rows, p int) {
 	}
 }
 
-// Requantized is the way from the sums of a product to int8: each number but Bounds is one of a column.
+// Requantized is the way from the sums of a product to int8: numbers for each column, also of those of a last panel that weights lack,
+// whatever they are there.
 type Requantized struct {
 	Tier    kernel.Tier
 	Start   []int32
@@ -257,17 +258,18 @@ func (w *Weights) Requantize(o []int8, sums []int32, a Left, r *Requantized, b B
 		z := r.Bounds.Zero
 		t := kernel.TileS8{Low: r.Bounds.Low - z, High: r.Bounds.High - z, Zero: int32(z)}
 		for ; at < end; b.From++ {
-			cols := min(w.Panel, end-at)
-			if cols > w.tiles.Narrow && cols < w.Panel {
+			cols, narrow := min(w.Panel, end-at), w.tiles.Narrow
+			if cols > narrow && cols < w.Panel {
 				break // of the sums, Rows.Requantize makes vectors that overlap
 			}
-			t.Start = &r.Start[at : at+w.Panel][0]
-			if cols < w.tiles.Narrow {
-				w.requantizeFew(o[at:], bytesOf(sums), &t, a, r.Factors[at:at+cols], r.Stride, b.Rows)
-			} else {
-				t.Factors, t.OutStride = &r.Factors[at : at+cols][0], uintptr(r.Stride)
-				t.Out = unsafe.Pointer(&o[at : (b.Rows-1)*r.Stride+at+cols][0])
-				w.panelTiles(&t, a, b.Rows, b.From)
+			t.Start, t.Factors, t.OutStride = &r.Start[at : at+w.Panel][0], &r.Factors[at : at+max(cols, narrow)][0], uintptr(r.Stride)
+			to := o[at : (b.Rows-1)*r.Stride+at+cols]
+			if t.Out = unsafe.Pointer(&to[0]); cols < narrow { // a tile stores more, from where these are copied
+				t.Out, t.OutStride = unsafe.Pointer(&sums[:b.Rows*w.Panel][0]), uintptr(w.Panel)
+			}
+			w.panelTiles(&t, a, b.Rows, b.From)
+			if cols < narrow {
+				spread(bytesOf(to), bytesOf(sums), spreading{count: b.Rows, size: cols, step: w.Panel, stride: r.Stride, room: cols})
 			}
 			at += cols
 		}
@@ -277,15 +279,6 @@ func (w *Weights) Requantize(o []int8, sums []int32, a Left, r *Requantized, b B
 		rows := Rows{Tier: r.Tier, Rows: b.Rows, Cols: end - at, Stride: b.Stride, OutStride: r.Stride}
 		rows.Requantize(o[at:], sums, r.Factors[at:], r.Bounds)
 	}
-}
-
-// requantizeFew is Requantize for a last panel of fewer columns than a tile stores: it stores them to space, from where these are copied.
-func (w *Weights) requantizeFew(o []int8, space []byte, t *kernel.TileS8, a Left, factors []float32, stride, rows int) {
-	var all [kernel.MaxColsS8]float32
-	copy(all[:], factors)
-	t.Factors, t.Out, t.OutStride = &all[0], unsafe.Pointer(&space[:rows*w.Panel][0]), uintptr(w.Panel)
-	w.panelTiles(t, a, rows, w.Columns()/w.Panel-1)
-	spread(bytesOf(o), space, spreading{count: rows, size: len(factors), step: w.Panel, stride: stride, room: len(factors)})
 }
 
 // tile2 multiplies two rows with a panel.

@@ -71,7 +71,7 @@ func checkRequantize(t *testing.T, tier kernel.Tier, m, rows int) {
 	const depth = 37
 	w := Pack(tier, make([]int8, PackedBytes(tier, rows, depth, 1)), pattern(rows*depth, 2), rows, depth, 1)
 	left, stride, start := w.Load(make([]byte, m*w.RowBytes()), pattern(m*depth, 1), depth, m), rows+3, w.Start(make([]int32, rows))
-	factors := make([]float32, rows)
+	factors := make([]float32, w.Columns())
 	for i := range factors {
 		factors[i] = 1e-3 * float32(i+1)
 	}
