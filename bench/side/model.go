@@ -91,8 +91,11 @@ func (m *Model) readCase() error {
 	if len(m.methods) == 0 {
 		m.methods["forward"] = filepath.Join(m.dir, "model.pt2")
 	}
-	c := file.Cases[0].Calls[m.Call]
-	m.rtol, m.method, m.inputs, m.outputs = file.Rtol, cmp.Or(c.Method, "forward"), c.Inputs, c.Outputs
+	c, method := file.Cases[0].Calls[m.Call], "forward"
+	if names := sortedKeys(m.methods); len(names) == 1 {
+		method = names[0]
+	}
+	m.rtol, m.method, m.inputs, m.outputs = file.Rtol, cmp.Or(c.Method, method), c.Inputs, c.Outputs
 	return nil
 }
 

@@ -82,7 +82,7 @@ func runLower(e *env, args []string) error {
 func warnIdle(e *env, spec *config.Spec, rep *report.Report) {
 	for _, b := range spec.Partition {
 		if rep.Delegation[b.ID.V] == nil {
-			fmt.Fprintf(e.stderr, "warning: %s: %s takes no node; the report says why, and pte inspect --delegation --report shows it\n", b.Pos, b.ID.V)
+			fmt.Fprintf(e.stderr, "warning: %s: %s takes no node; a report says why (--report, and pte inspect --delegation --report)\n", b.Pos, b.ID.V)
 		}
 	}
 }

@@ -175,6 +175,17 @@ func checkSegmentsS8(t *testing.T, g *GemmS8, rows, depth, segments, gap int) {
 	if !slices.Equal(got, want) {
 		t.Fatalf("%v: %d rows, %d segments of %d groups, %d apart: got %v, want %v", g.tier, rows, segments, depth, gap, got, want)
 	}
+	clear(got)
+	g.RunNarrow(&tile, rows)
+	checkRowsS8(t, got, g.Cols, g.Narrow, 0, func(row, c int) int32 { return want[row*g.Cols+c] })
+	bounds, factors, o := RowsS8{Low: -100, High: 90, Zero: 5}, make([]float32, g.Cols), slices.Repeat([]int8{44}, rows*g.Cols)
+	for c := range factors {
+		factors[c] = 1e-6 * float32(c+1)
+	}
+	tile.Out, tile.OutStride, tile.Factors = unsafe.Pointer(&o[0]), uintptr(g.Cols), &factors[0]
+	tile.Low, tile.High, tile.Zero = bounds.Low, bounds.High, bounds.Zero
+	g.RunNarrow(&tile, rows)
+	checkRowsS8(t, o, g.Cols, g.Narrow, 44, func(row, c int) int8 { return int8(roundTo(float32(want[row*g.Cols+c])*factors[c], &bounds)) })
 }
 
 // checkRowsS8 holds cols results of rows that are stride apart, behind which others are, against what they should be.

@@ -7,9 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 )
@@ -29,15 +27,12 @@ func Write(path string, write func(w io.Writer) error) error {
 	if err != nil {
 		return fail(path, err)
 	}
-	remove := func() {
-		f.Close()
-		os.Remove(f.Name())
-	}
+	hold(f)
+	defer release(f)
 	done := false
-	defer onSignal(remove)()
 	defer func() {
 		if !done { // also when write panics
-			remove()
+			remove(f)
 		}
 	}()
 	buf := bufio.NewWriterSize(f, 1<<20)
@@ -55,14 +50,23 @@ func Write(path string, write func(w io.Writer) error) error {
 func place(path string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
-	case err != nil:
-		return path, nil // there is none, or who makes a file there learns why not
-	case info.IsDir():
+	case err == nil && info.IsDir():
 		return "", errors.New("is a directory, want the name of a file")
-	case !info.Mode().IsRegular():
+	case err == nil && !info.Mode().IsRegular():
 		return "", nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return "", err
 	}
-	return filepath.EvalSymlinks(path)
+	for { // Stat would not end where this does not
+		to, err := os.Readlink(path)
+		if err != nil {
+			return path, nil
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Dir(path) + string(filepath.Separator) + to
+		}
+		path = to
+	}
 }
 
 // through writes to what is at path.
@@ -82,25 +86,6 @@ func through(path string, write func(w io.Writer) error) error {
 	return nil
 }
 
-// onSignal calls f before a signal ends the process, until the function that it gives is called.
-func onSignal(f func()) (stop func()) {
-	signals, stopped := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		select {
-		case <-stopped:
-		case s := <-signals:
-			f()
-			n, _ := s.(syscall.Signal)
-			os.Exit(128 + int(n))
-		}
-	}()
-	return func() {
-		signal.Stop(signals)
-		close(stopped)
-	}
-}
-
 // Apart refuses outputs that are inputs, or each other; "" among them is none. The error is a *diag.Error that names the output.
 func Apart(inputs, outputs []string) error {
 	for i, out := range outputs {
@@ -114,7 +99,8 @@ func Apart(inputs, outputs []string) error {
 			}
 		}
 		for _, other := range outputs[:i] {
-			if other != "" && filepath.Clean(other) == filepath.Clean(out) {
+			if to, e := os.Stat(other); other != "" && (filepath.Clean(other) == filepath.Clean(out) ||
+				err == nil && e == nil && info.Mode().IsRegular() && os.SameFile(info, to)) {
 				return apart(out, "is the file of two outputs")
 			}
 		}

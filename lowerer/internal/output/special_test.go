@@ -29,6 +29,19 @@ func TestWriteKeepsLinks(t *testing.T) {
 	if to, err := os.Readlink(link); err != nil || to != file {
 		t.Errorf("the link leads to %q, %v", to, err)
 	}
+	empty, loop := filepath.Join(dir, "empty"), filepath.Join(dir, "loop")
+	if err := errors.Join(os.Symlink("sub/made", empty), os.Symlink(loop, loop), Write(empty, hello)); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "sub", "made")); err != nil || string(b) != "hello" {
+		t.Errorf("the file of a link to nothing holds %q, %v", b, err)
+	}
+	if err, want := Write(loop, hello), loop+": too many levels of symbolic links"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if err, want := Apart(nil, []string{file, link}), link+": is the file of two outputs"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
 }
 
 // TestWriteToPipe writes to what is no regular file, and leaves it one.
@@ -57,37 +70,52 @@ func TestWriteToPipe(t *testing.T) {
 	}
 }
 
-// TestWriteInterrupted leaves no temporary file where a signal ends the process: this test, run once more.
+// TestWriteInterrupted leaves no temporary file of two where a signal ends the process, as it does without them: this test, run once more.
 func TestWriteInterrupted(t *testing.T) {
-	if path := os.Getenv("PTE_OUTPUT_WAITS"); path != "" {
-		t.Fatal(Write(path, func(io.Writer) error {
-			fmt.Println("waits")
-			select {}
+	if dir := os.Getenv("PTE_OUTPUT_WRITES"); dir != "" {
+		t.Fatal(Write(filepath.Join(dir, "a"), func(io.Writer) error {
+			return Write(filepath.Join(dir, "b"), func(w io.Writer) error {
+				fmt.Println("writes")
+				for {
+					if _, err := w.Write(make([]byte, 1<<10)); err != nil {
+						return err
+					}
+				}
+			})
 		}))
 	}
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		interrupt(t, s)
+	}
+}
+
+func interrupt(t *testing.T, s syscall.Signal) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=TestWriteInterrupted$")
-	cmd.Env = append(os.Environ(), "PTE_OUTPUT_WAITS="+filepath.Join(dir, "a"))
-	out, err := cmd.StdoutPipe()
+	cmd.Env = append(os.Environ(), "PTE_OUTPUT_WRITES="+dir)
+	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "waits\n" {
+	out := bufio.NewReader(pipe)
+	if line, err := out.ReadString('\n'); line != "writes\n" {
 		t.Fatalf("the process says %q, %v", line, err)
 	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
 		t.Fatalf("the process has %v, %v", entries, err)
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+	if err := cmd.Process.Signal(s); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
-		t.Errorf("the process ends with %v, want 130", err)
+	rest, _ := io.ReadAll(out)
+	err = cmd.Wait()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != s || len(rest) > 0 {
+		t.Errorf("%v: the process ends with %v and says %q", s, err, rest)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
-		t.Errorf("left behind %v, %v", entries, err)
+		t.Errorf("%v: left behind %v, %v", s, entries, err)
 	}
 }

@@ -16,7 +16,11 @@ func TestSpecialFiles(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{pipe, "/dev/full", t.TempDir()} {
+	link := pipe + "link"
+	if err := os.Symlink("none", link); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{pipe, link, "/dev/full", t.TempDir()} {
 		before, err := os.Lstat(path)
 		if err != nil {
 			t.Fatal(err)

@@ -62,16 +62,23 @@ var errOther = errors.New("it is of another program, version or instruction set;
 
 // open maps the file.
 func (w *weights) open() {
-	if info, err := os.Stat(w.path); err == nil && !info.Mode().IsRegular() {
+	info, err := os.Stat(w.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if info, err = os.Lstat(w.path); err != nil {
+			return
+		}
+	}
+	if err == nil && !info.Mode().IsRegular() { // a link is one to nothing
+		err = errForeign
+	}
+	if err != nil {
 		w.foreign = true
-		w.fail("read", errForeign)
+		w.fail("read", err)
 		return
 	}
 	file, unmap, err := executor.MapFile(w.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return
-	case err != nil:
+	if err != nil {
+		w.foreign = true
 		w.fail("read", err)
 		return
 	}

@@ -16,7 +16,7 @@ const (
 	out       = panel // once the sums are made
 	outStride = depth
 	start     = segments // before they are
-	factors   = stride
+	factors   = stride   // once the rows have addresses
 
 	offsets = segments // where a panel is scattered
 	offset  = gap

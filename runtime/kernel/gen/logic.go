@@ -9,7 +9,7 @@ type logic interface {
 	// addBytes and subBytes compute the sums and differences of bytes.
 	addBytes(to, x, y vec)
 	subBytes(to, x, y vec)
-	// smallerBytes is of uint8.
+	// smallerBytes computes the smaller of two uint8 each.
 	smallerBytes(to, x, y vec)
 	// shift moves the bits of each 32 by n, to the left with op <, and to the right with op >, or / for copies of the
 	// first bit.

@@ -240,8 +240,8 @@ func (w *Weights) panelTiles(t *kernel.TileS8, a Left, rows, p int) {
 	}
 }
 
-// Requantized is the way from the sums of a product to int8: numbers for each column, also of those of a last panel that weights lack,
-// whatever they are there.
+// Requantized is the way from the sums of a product to int8. Start and Factors have a number for each column, also of those of a last panel
+// that the weights lack, whatever it is there.
 type Requantized struct {
 	Tier    kernel.Tier
 	Start   []int32

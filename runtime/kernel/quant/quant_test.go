@@ -78,7 +78,7 @@ func checkRequantize(t *testing.T, tier kernel.Tier, m, rows int) {
 	b := Block{Rows: m, Until: w.Columns() / w.Panel, Stride: w.Columns()}
 	for ; b.From < b.Until; b.From++ {
 		sums, at := make([]int32, m*w.Columns()), b.From*w.Panel
-		got, want := make([]int8, m*stride), make([]int8, m*stride)
+		got, want := slices.Repeat([]int8{-128}, m*stride), slices.Repeat([]int8{-128}, m*stride)
 		r := Requantized{Tier: tier, Start: start[at:], Factors: factors[at:], Bounds: Bounds{Zero: 7, Low: -90, High: 101}, Stride: stride}
 		w.Requantize(got[at:], sums, left, &r, b)
 		w.Multiply(sums, left, start[at:], b)

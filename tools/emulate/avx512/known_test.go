@@ -3,6 +3,7 @@ package avx512
 //bazel:data //runtime/kernel:avx512
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,8 +26,7 @@ func TestKnown(t *testing.T) {
 			func() {
 				defer func() {
 					if p := recover(); p != nil {
-						s := p.(string)
-						if op := strings.Fields(strings.TrimPrefix(s, "avx512: instruction "))[0]; !seen[op] {
+						if op := strings.Fields(strings.TrimPrefix(fmt.Sprint(p), "avx512: instruction "))[0]; !seen[op] {
 							seen[op] = true
 							t.Errorf("%s: %v", name, p)
 						}
