@@ -150,9 +150,7 @@ func wordsOr[T any](same *[1]float32, x []T) []float32 {
 		return wordsOf(x)
 	}
 	copies := unsafe.Slice((*T)(unsafe.Pointer(same)), f32Size/unsafe.Sizeof(x[0]))
-	for i := range copies {
-		copies[i] = x[0]
-	}
+	fillRun(copies, x[0])
 	return same[:]
 }
 

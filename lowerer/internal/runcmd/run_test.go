@@ -154,6 +154,27 @@ func TestRunInputs(t *testing.T) {
 	}
 }
 
+// TestFirstInstance: the first instance counts as loading, and no other one.
+func TestFirstInstance(t *testing.T) {
+	r := &run{Options: &Options{Program: testdata + "add/portable.pte"}}
+	if err := r.load(executor.LoadOptions{Kernels: op.Kernels}); err != nil {
+		t.Fatal(err)
+	}
+	defer r.program.Close()
+	took := []int64{r.report.LoadNS}
+	for range 2 {
+		inst, err := r.instance()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer inst.Close()
+		took = append(took, r.report.LoadNS)
+	}
+	if took[1] <= took[0] || took[2] != took[1] {
+		t.Errorf("loading took %d ns, want more with the first instance and no more with the second", took)
+	}
+}
+
 // programs are the committed .pte files and, with PTE_ZOO, those of the zoo.
 func programs(t *testing.T) []string {
 	t.Helper()

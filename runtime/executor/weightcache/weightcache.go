@@ -68,15 +68,15 @@ func (w *weights) open() {
 			return
 		}
 	}
-	if err == nil && !info.Mode().IsRegular() { // a link is one to nothing
+	var file []byte
+	var unmap func()
+	switch {
+	case err != nil:
+	case info.Mode().IsRegular():
+		file, unmap, err = executor.MapFile(w.path)
+	default: // a link is one to nothing
 		err = errForeign
 	}
-	if err != nil {
-		w.foreign = true
-		w.fail("read", err)
-		return
-	}
-	file, unmap, err := executor.MapFile(w.path)
 	if err != nil {
 		w.foreign = true
 		w.fail("read", err)
