@@ -172,14 +172,14 @@ type gruCell struct {
 	product      int    // what reset multiplies
 }
 
-// gru replaces the steps of a GRU's cell behind step split, which takes apart the one of its inputs whose part of the new gate
-// is not multiplied, and stays.
+// gru replaces the steps of a GRU's cell from step split on, which takes apart the one of its inputs whose part of the new gate
+// is not multiplied.
 func (f *fuser) gru(split int) bool {
 	outs := f.steps[split].outs
 	if len(outs) != 3 {
 		return false
 	}
-	c := gruCell{GRU: op.GRU{N: f.lines(split), New: -1}, split: split, other: -1}
+	c := gruCell{cell: cell{steps: []int{split}}, GRU: op.GRU{N: f.lines(split), New: -1}, split: split, other: -1}
 	for k := range outs {
 		if !f.gruGate(&c, k) {
 			return false
@@ -197,11 +197,8 @@ func (f *fuser) gru(split int) bool {
 	if !ok {
 		return false
 	}
-	for _, k := range []int{c.Reset, c.Update, c.New} {
-		c.reads = append(c.reads, cellRead{outs[k], split})
-	}
 	c.gates = f.steps[c.other].args[0]
-	c.reads = append(c.reads, cellRead{c.gates, c.other}, hidden)
+	c.reads = append(c.reads, cellRead{f.steps[split].args[0], split}, cellRead{c.gates, c.other}, hidden)
 	return f.replace(&c.cell, op.PrepareGRU(f.steps[c.tanh].plan, c.GRU, f.out(c.last).Meta), f.steps[c.last].outs[0])
 }
 

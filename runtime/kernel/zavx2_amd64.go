@@ -539,6 +539,12 @@ func winogradOutF32AVX2(a *winogradArgs)
 func normF32AVX2(a *norm)
 
 //go:noescape
+func lstmF32AVX2(a *cell)
+
+//go:noescape
+func gruF32AVX2(a *cell)
+
+//go:noescape
 func widenF16AVX2(a *stream)
 
 //go:noescape

@@ -647,6 +647,12 @@ func winogradOutF32AVX512(a *winogradArgs)
 func normF32AVX512(a *norm)
 
 //go:noescape
+func lstmF32AVX512(a *cell)
+
+//go:noescape
+func gruF32AVX512(a *cell)
+
+//go:noescape
 func widenF16AVX512(a *stream)
 
 //go:noescape

@@ -569,6 +569,12 @@ func winogradOutF32NEON(a *winogradArgs)
 func normF32NEON(a *norm)
 
 //go:noescape
+func lstmF32NEON(a *cell)
+
+//go:noescape
+func gruF32NEON(a *cell)
+
+//go:noescape
 func widenF16NEON(a *stream)
 
 //go:noescape

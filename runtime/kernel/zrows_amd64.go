@@ -240,3 +240,27 @@ func (n *norm) run(t Tier) {
 		normF32AVX2(n)
 	}
 }
+
+// runLSTM computes an LSTM's cell.
+//
+//go:noinline
+func (c *cell) runLSTM(t Tier) {
+	switch t.float() {
+	case AVX512:
+		lstmF32AVX512(c)
+	case AVX2:
+		lstmF32AVX2(c)
+	}
+}
+
+// runGRU computes a GRU's cell.
+//
+//go:noinline
+func (c *cell) runGRU(t Tier) {
+	switch t.float() {
+	case AVX512:
+		gruF32AVX512(c)
+	case AVX2:
+		gruF32AVX2(c)
+	}
+}

@@ -194,3 +194,23 @@ func (n *norm) run(t Tier) {
 		normF32NEON(n)
 	}
 }
+
+// runLSTM computes an LSTM's cell.
+//
+//go:noinline
+func (c *cell) runLSTM(t Tier) {
+	switch t.float() {
+	case NEON:
+		lstmF32NEON(c)
+	}
+}
+
+// runGRU computes a GRU's cell.
+//
+//go:noinline
+func (c *cell) runGRU(t Tier) {
+	switch t.float() {
+	case NEON:
+		gruF32NEON(c)
+	}
+}

@@ -78,3 +78,15 @@ func (w *winogradArgs) runOut(t Tier) {
 //go:noinline
 func (n *norm) run(t Tier) {
 }
+
+// runLSTM computes an LSTM's cell.
+//
+//go:noinline
+func (c *cell) runLSTM(t Tier) {
+}
+
+// runGRU computes a GRU's cell.
+//
+//go:noinline
+func (c *cell) runGRU(t Tier) {
+}

@@ -194,3 +194,23 @@ func (n *norm) run(t Tier) {
 		normF32WASM(n)
 	}
 }
+
+// runLSTM computes an LSTM's cell.
+//
+//go:noinline
+func (c *cell) runLSTM(t Tier) {
+	switch t.float() {
+	case WASM:
+		lstmF32WASM(c)
+	}
+}
+
+// runGRU computes a GRU's cell.
+//
+//go:noinline
+func (c *cell) runGRU(t Tier) {
+	switch t.float() {
+	case WASM:
+		gruF32WASM(c)
+	}
+}

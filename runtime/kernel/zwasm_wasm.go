@@ -894,6 +894,18 @@ func normF32WASMImport(a unsafe.Pointer)
 
 func normF32WASM(a *norm) { normF32WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte lstmF32WASM
+//go:noescape
+func lstmF32WASMImport(a unsafe.Pointer)
+
+func lstmF32WASM(a *cell) { lstmF32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte gruF32WASM
+//go:noescape
+func gruF32WASMImport(a unsafe.Pointer)
+
+func gruF32WASM(a *cell) { gruF32WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte widenBF16WASM
 //go:noescape
 func widenBF16WASMImport(a unsafe.Pointer)

@@ -597,10 +597,10 @@ func (p *Plan) inPlaceArg(i int) int {
 // sameOrder reports whether t's elements lie as order says.
 func sameOrder(t *tensor.Tensor, order []uint8) bool {
 	if t.Contiguous() {
-		m := tensor.Meta{Sizes: t.Sizes, DimOrder: order}
 		if len(order) == 0 {
-			m.DimOrder = nil
+			return true
 		}
+		m := tensor.Meta{Sizes: t.Sizes, DimOrder: order}
 		return m.Contiguous()
 	}
 	if len(order) != len(t.DimOrder) {

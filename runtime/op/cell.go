@@ -1,6 +1,9 @@
 package op
 
-import "github.com/rules-pte/rules_pte/runtime/tensor"
+import (
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
 
 // LSTMName and GRUName are what traces call the cells of recurrent networks.
 const (
@@ -16,7 +19,7 @@ const (
 // A gate has N numbers in a row.
 type LSTM struct{ N, Input, Forget, Candidate, Output int }
 
-// GRU is the cell of a GRU, by where its gates lie among the three that input b has side by side; input a has them apart:
+// GRU is the cell of a GRU, by where its gates lie among the three that each of its inputs a and b has side by side:
 //
 //	new     = tanh(a[New] + sigmoid(a[Reset] + b[Reset])·b[New])
 //	hidden' = (hidden - new)·sigmoid(a[Update] + b[Update]) + new
@@ -32,9 +35,8 @@ const CellMost = 16 << 10
 // state'. All are Float and contiguous, and their sizes never change: those of outs are given. Outs may lie where arguments do.
 func PrepareLSTM(p *Plan, c LSTM, outs ...tensor.Meta) *Plan { return prepareCell(p, &c, outs) }
 
-// PrepareGRU makes a plan that computes a cell whose tanh p computes; nil if p has no kernel for that. Its arguments are
-// a[Reset], a[Update], a[New], b, which has three rows of c.N numbers side by side, and hidden; its out is hidden'. They are as
-// those of PrepareLSTM.
+// PrepareGRU makes a plan that computes a cell whose tanh p computes; nil if p has no kernel for that. Its arguments are a and b, which
+// have three rows of c.N numbers side by side, and hidden; its out is hidden'. They are as those of PrepareLSTM.
 func PrepareGRU(p *Plan, c GRU, out tensor.Meta) *Plan { return prepareCell(p, &c, []tensor.Meta{out}) }
 
 func prepareCell(p *Plan, state State, outs []tensor.Meta) *Plan {
@@ -53,41 +55,64 @@ func prepareCell(p *Plan, state State, outs []tensor.Meta) *Plan {
 	return &Plan{Kernel: &Kernel{Def: def, DType: p.Kernel.DType, Run: p.Kernel.Cell}, state: state, tier: p.tier, inPlace: []int{-1, -1}[:len(outs)]}
 }
 
-// cell is a cell under way.
+// runCell computes an LSTM or a GRU.
+func runCell(c *Call, s State) error {
+	last := len(c.Args) - 1
+	state := elems[float32](c.Args[last].Tensor)
+	if len(state) == 0 {
+		return nil
+	}
+	a := elems[float32](c.Args[0].Tensor)
+	var b []float32
+	if last > 1 {
+		b = elems[float32](c.Args[1].Tensor)
+	}
+	space, err := tempOf[float32](c, 4*len(state)+len(a))
+	if err != nil {
+		return err
+	}
+	if g, ok := s.(*GRU); ok {
+		g.run(c, space, a, b, state)
+	} else {
+		s.(*LSTM).run(c, space, a, b, state)
+	}
+	return nil
+}
+
+// run computes the cell of gates a, or a + b, in space that no operand shares.
+func (l *LSTM) run(c *Call, space, a, b, state []float32) {
+	size := len(state)
+	k := kernel.Cells{A: a, B: b, Gates: [4]int{l.Input, l.Forget, l.Output, l.Candidate},
+		State: state, Hidden: space[:size], Next: space[size:][:size], Rows: size / l.N, Width: l.N}
+	if !k.LSTM(c.Tier) {
+		j := cell{l.N, space[:4*size], par{tier: c.Tier}}
+		if b != nil {
+			sum := space[4*size:]
+			rowAdd(sum, a, b, j.p)
+			a = sum
+		}
+		k.Hidden, k.Next = j.lstm(l, a, state)
+	}
+	copy(elems[float32](c.Out[0]), k.Hidden)
+	copy(elems[float32](c.Out[1]), k.Next)
+}
+
+// run computes the cell of gates a and b in space that no operand shares.
+func (g *GRU) run(c *Call, space, a, b, state []float32) {
+	size := len(state)
+	k := kernel.Cells{A: a, B: b, Gates: [4]int{g.Reset, g.Update, g.New}, State: state, Hidden: space[:size], Rows: size / g.N, Width: g.N}
+	if !k.GRU(c.Tier) {
+		j := cell{g.N, space[:4*size], par{tier: c.Tier}}
+		k.Hidden = j.gru(g, a, b, state)
+	}
+	copy(elems[float32](c.Out[0]), k.Hidden)
+}
+
+// cell is a cell under way, function by function, in tiers and for widths that have no kernel.
 type cell struct {
 	n     int       // numbers in a row of a gate
 	space []float32 // four numbers for each of the state's
 	p     par
-}
-
-// runCell computes an LSTM or a GRU.
-func runCell(c *Call, s State) error {
-	state := c.Args[len(c.Args)-1].Tensor
-	j := cell{p: par{tier: c.Tier}}
-	size := state.Numel()
-	if size == 0 {
-		return nil
-	}
-	gates := elems[float32](c.Args[0].Tensor)
-	space, err := tempOf[float32](c, 4*size+len(gates))
-	if err != nil {
-		return err
-	}
-	j.space = space[:4*size]
-	if g, ok := s.(*GRU); ok {
-		j.n = g.N
-		j.gru(g, c)
-		return nil
-	}
-	if len(c.Args) > 2 {
-		sum := space[4*size:]
-		rowAdd(sum, gates, elems[float32](c.Args[1].Tensor), j.p)
-		gates = sum
-	}
-	l := s.(*LSTM)
-	j.n = l.N
-	j.lstm(l, c.Out, gates, elems[float32](state))
-	return nil
 }
 
 // part is part k of space.
@@ -104,7 +129,7 @@ func (j *cell) gate(dst, x []float32, k, count int) {
 	}
 }
 
-func (j *cell) lstm(l *LSTM, outs []*tensor.Tensor, gates, state []float32) {
+func (j *cell) lstm(l *LSTM, gates, state []float32) (hidden, next []float32) {
 	input, forget, output, candidate := j.part(0), j.part(1), j.part(2), j.part(3)
 	for k, at := range [4]int{l.Input, l.Forget, l.Output, l.Candidate} {
 		j.gate(j.part(k), gates, at, 4)
@@ -117,16 +142,13 @@ func (j *cell) lstm(l *LSTM, outs []*tensor.Tensor, gates, state []float32) {
 	rowAdd(forget, forget, input, j.p)
 	rowTanh(input, forget, j.p)
 	rowMul(output, output, input, j.p)
-	copy(elems[float32](outs[1]), forget)
-	copy(elems[float32](outs[0]), output)
+	return output, forget
 }
 
-func (j *cell) gru(g *GRU, c *Call) {
-	arg := func(i int) []float32 { return elems[float32](c.Args[i].Tensor) }
-	b, hidden := arg(3), arg(4)
+func (j *cell) gru(g *GRU, a, b, state []float32) (hidden []float32) {
 	reset, update, fresh, other := j.part(0), j.part(1), j.part(2), j.part(3)
-	copy(reset, arg(0))
-	copy(update, arg(1))
+	j.gate(reset, a, g.Reset, 3)
+	j.gate(update, a, g.Update, 3)
 	j.gate(fresh, b, g.Reset, 3)
 	j.gate(other, b, g.Update, 3)
 	both := j.space[:2*len(reset)]
@@ -134,9 +156,11 @@ func (j *cell) gru(g *GRU, c *Call) {
 	rowSigmoid(both, both, j.p)
 	j.gate(fresh, b, g.New, 3)
 	rowMul(fresh, reset, fresh, j.p)
-	rowAdd(fresh, arg(2), fresh, j.p)
+	j.gate(reset, a, g.New, 3)
+	rowAdd(fresh, reset, fresh, j.p)
 	rowTanh(fresh, fresh, j.p)
-	rowSub(other, hidden, fresh, j.p)
+	rowSub(other, state, fresh, j.p)
 	rowMul(other, other, update, j.p)
-	rowAdd(elems[float32](c.Out[0]), other, fresh, j.p)
+	rowAdd(other, other, fresh, j.p)
+	return other
 }

@@ -136,15 +136,15 @@ type gemm[T number] struct {
 	bounds  [2]float32
 }
 
-// runGemm computes g, on several threads if it is large.
-func runGemm[T number](c *Call, g gemm[T]) {
+// run computes g between the bounds of c, on several threads if it is large.
+func (g *gemm[T]) run(c *Call) {
 	g.bounds = c.bounds()
 	if g.small(c) {
 		g.alone()
 		return
 	}
 	n, grain := g.pieces(c.Threads)
-	share(c, &g, n, grain)
+	share(c, g, n, grain)
 	g.clamp()
 }
 

@@ -98,9 +98,10 @@ func inferLinear(c *Infer) error {
 
 // matrixOf views the 2-dimensional t, transposed if so said. One that was packed may have no elements.
 func matrixOf[T number](t *tensor.Tensor, transposed bool) matrix[T] {
-	var s [tensor.MaxRank]int
-	stridesOf(&t.Meta, &s)
-	m := matrix[T]{rows: int(t.Sizes[0]), cols: int(t.Sizes[1]), rs: s[0], cs: s[1]}
+	m := matrix[T]{rows: int(t.Sizes[0]), cols: int(t.Sizes[1]), cs: 1}
+	if m.rs = max(m.cols, 1); !t.Contiguous() {
+		m.rs, m.cs = 1, max(m.rows, 1)
+	}
 	if t.Data != nil {
 		m.data = elems[T](t)
 	}
@@ -177,7 +178,8 @@ func product[T number](c *Call, s State, out, a *tensor.Tensor, b matrix[T], bia
 	if len(o) == 0 {
 		return nil
 	}
-	runGemm(c, gemm[T]{tiling: tilingOf[T](c.Tier), m: len(o) / b.cols, n: b.cols, k: b.rows, a: x, lda: b.rows, b: w, c: o, rs: b.cols, cs: 1, bias: bias})
+	g := gemm[T]{tiling: tilingOf[T](c.Tier), m: len(o) / b.cols, n: b.cols, k: b.rows, a: x, lda: b.rows, b: w, c: o, rs: b.cols, cs: 1, bias: bias}
+	g.run(c)
 	return nil
 }
 
@@ -261,7 +263,8 @@ func runBmm[T number](c *Call, _ State) error {
 		return nil
 	}
 	for i := range j.count {
-		runGemm(c, j.product(i, w))
+		g := j.product(i, w)
+		g.run(c)
 	}
 	return nil
 }

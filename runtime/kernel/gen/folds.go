@@ -201,5 +201,6 @@ func rowsGo(arch string) []byte {
 	runsGo(b, arch, "where", "run", "chooses", "whereF32")
 	winogradGo(b, arch)
 	runsGo(b, arch, "norm", "run", "normalizes rows", "normF32")
+	cellsGo(b, arch)
 	return formatted(b.Bytes())
 }

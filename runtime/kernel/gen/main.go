@@ -77,6 +77,7 @@ func floatsF32(m machine) {
 	whereF32(m)
 	winogradF32(m)
 	normsF32(m)
+	cellsF32(m)
 	streamsF32(m)
 }
 
