@@ -35,6 +35,10 @@ func TestAgain(t *testing.T) {
 		{"variances", &VarCorrectionF32, []any{dims{0}, 1, false}, []dims{{3, 5, 40}, {9, 7, 3}, {2, 7, 1000}, {3, 5, 40}}, nil, 0},
 		{"softmax of lines", &SoftmaxF32, []any{1, false}, []dims{{3, 5, 40}, {2, 70, 3}, {2, 7, 600}, {3, 5, 40}}, nil, 0},
 		{"pads", &ConstantPadNdF32, []any{dims{1, 0, 2, 1}, 7.5}, []dims{{3, 5, 40}, {3, 5, 40}, {2, 7, 3}, {2, 1, 0}, {3, 5, 40}}, nil, 0},
+		{"products", &LinearF32, []any{wave(70, 40), wave(70)}, []dims{{3, 40}, {3, 40}, {50, 40}, {0, 40}, {3, 40}, {3, 40}}, nil, 0},
+		{"products without a bias", &MmF32, []any{wave(40, 70)}, []dims{{3, 40}, {3, 40}, {50, 40}, {50, 40}}, nil, 0},
+		{"sums of products", &AddmmF32, []any{wave(3, 40), wave(40, 70), 1, 1}, []dims{{70}, {70}, {3, 70}, {70}, {70}}, nil, 0},
+		{"sums of scaled products", &AddmmF32, []any{wave(3, 40), wave(40, 70), 2, 1}, []dims{{70}, {70}, {3, 70}, {70}}, nil, 0},
 		{"products of halves", &LinearF16, []any{halfOf(wave(64, 40), tensor.Half), nil}, []dims{{40, 40}, {2, 40}, {40, 40}, {0, 40}, {33, 40}}, nil, 0},
 		{"smallest", &AminF32, []any{dims{2}, true}, []dims{{3, 5, 40}, {3, 5, 40}, {2, 7, 3}, {3, 5, 40}}, nil, 0},
 		{"batches", &AvgPool2dF32, []any{dims{3, 3}, dims{2, 2}, dims{1, 1}, false, true, nil}, []dims{{3, 16, 8, 8}, {1, 16, 8, 8}, {1, 16, 8, 8}, {0, 16, 8, 8}, {0, 16, 8, 8}, {3, 16, 8, 8}, {3, 16, 8, 8}}, inner, 0},
@@ -63,6 +67,7 @@ func TestAgain(t *testing.T) {
 				for round := range c.sizes {
 					x := input(round)
 					*v.Args[0].Tensor = *x
+					v.Outs[0].Data = AlignedBytes(1 << 16)[:len(v.Outs[0].Data)]
 					fresh := bind(x)
 					if err := errors.Join(v.Call(), fresh.Call()); err != nil {
 						t.Fatal(err)

@@ -98,8 +98,9 @@ func (s *strip) call(t *kernel.Tile, rows int) {
 // tiles computes rows lo to hi of the panels from to until with the tiles of a tier. T is float32, g.cs is 1.
 func (g *gemm[T]) tiles(lo, hi, from, until int) {
 	s := strip{micro: g.micro}
-	s.Tile = kernel.Tile{Stride: uintptr(g.lda * f32Size), OutStride: uintptr(g.rs * f32Size), Depth: uintptr(g.k), Segments: 1,
-		Low: g.bounds[0], High: g.bounds[1]}
+	s.Stride, s.OutStride = uintptr(g.lda*f32Size), uintptr(g.rs*f32Size)
+	s.Depth, s.Segments = uintptr(g.k), 1
+	s.Low, s.High = g.bounds[0], g.bounds[1]
 	rows := balanced(hi-lo, max(rowBlock, leftBlock/max(g.k, 1)))
 	for r := lo; r < hi; r += rows {
 		end := min(r+rows, hi)

@@ -178,16 +178,41 @@ func product[T number](c *Call, s State, out, a *tensor.Tensor, b matrix[T], bia
 	if len(o) == 0 {
 		return nil
 	}
-	g := gemm[T]{tiling: tilingOf[T](c.Tier), m: len(o) / b.cols, n: b.cols, k: b.rows, a: x, lda: b.rows, b: w, c: o, rs: b.cols, cs: 1, bias: bias}
+	g := &keep[gemm[T]](c).job
+	*g = gemm[T]{tiling: tilingOf[T](c.Tier), m: len(o) / b.cols, n: b.cols, k: b.rows, a: x, lda: b.rows, b: w, c: o, rs: b.cols, cs: 1, bias: bias}
 	g.run(c)
 	return nil
 }
 
+// productAgain computes a product with constant weights whose last call has left all but the places of its operands, and reports whether
+// it has.
+func productAgain[T number](c *Call, s State, a, bias *tensor.Tensor) (done bool, err error) {
+	k, left := c.kept.(*kept[gemm[T]])
+	if _, constant := s.(*packed[T]); !constant || !left || !c.same {
+		return false, nil
+	}
+	g := &k.job
+	if g.a, err = contiguousOf[T](c, a); err != nil {
+		return true, err
+	}
+	if g.c = elems[T](c.Out[0]); g.bias != nil {
+		g.bias = elems[T](bias)
+	}
+	g.run(c)
+	return true, nil
+}
+
 func runMm[T number](c *Call, s State) error {
+	if done, err := productAgain[T](c, s, c.Args[0].Tensor, nil); done {
+		return err
+	}
 	return product(c, s, c.Out[0], c.Args[0].Tensor, matrixOf[T](c.Args[1].Tensor, false), nil)
 }
 
 func runLinear[T number](c *Call, s State) error {
+	if done, err := productAgain[T](c, s, c.Args[0].Tensor, c.Args[2].Tensor); done {
+		return err
+	}
 	bias := vectorOf[T](c.Args[2].Tensor)
 	return product(c, s, c.Out[0], c.Args[0].Tensor, matrixOf[T](c.Args[1].Tensor, true), bias)
 }
@@ -201,6 +226,11 @@ func vectorOf[T number](t *tensor.Tensor) []T {
 }
 
 func runAddmm[T number](c *Call, s State) error {
+	if g, ok := c.kept.(*kept[gemm[T]]); ok && g.job.bias != nil {
+		if done, err := productAgain[T](c, s, c.Args[1].Tensor, c.Args[0].Tensor); done {
+			return err
+		}
+	}
 	return addmm(c, func(bias []T) error {
 		return product(c, s, c.Out[0], c.Args[1].Tensor, matrixOf[T](c.Args[2].Tensor, false), bias)
 	})
