@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/rules-pte/rules_pte/pteprogram"
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/pte/ptd"
 )
@@ -16,11 +15,10 @@ import (
 var dataName = flag.String("data", "", "the program's data file, if it has one")
 
 // load maps the program that the argument names, and its data file.
-func load() (*executor.Program, error) {
+func load(opts executor.LoadOptions) (*executor.Program, error) {
 	if flag.NArg() != 1 {
 		return nil, errors.New("want one argument, the .pte")
 	}
-	opts := pteprogram.Options()
 	if *dataName != "" {
 		file, _, err := executor.MapFile(place(*dataName))
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rules-pte/rules_pte/pteprogram"
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -17,15 +18,18 @@ import (
 func main() {
 	method := flag.String("method", "", "method to run; every one without it")
 	calls := flag.Int("calls", 10, "how often each method is called")
+	threads := flag.Int("threads", 0, "how many threads kernels use; as many as GOMAXPROCS says without it")
 	flag.Parse()
-	if err := run(*method, max(*calls, 1)); err != nil {
+	if err := run(*method, max(*calls, 1), *threads); err != nil {
 		fmt.Fprintf(os.Stderr, "runner: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(method string, calls int) error {
-	program, err := load()
+func run(method string, calls, threads int) error {
+	opts := pteprogram.Options()
+	opts.Threads = threads
+	program, err := load(opts)
 	if err != nil {
 		return err
 	}

@@ -294,12 +294,16 @@ func TestDataFiles(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{
-		{"both", "-program=one", "-calls=1"}, {"both", "-program=two", "-calls=1"},
-		{"beside", "-calls=1", "-data=" + w.bin("beside.ptd"), w.bin("two.pte")},
+		{"both", "-program=one", "-calls=1"}, {"both", "-program=two", "-calls=1", "-threads=2"}, {"both", "-calls=1"},
+		{"beside", "-calls=1", "-threads=1", "-data=" + w.bin("beside.ptd"), w.bin("two.pte")},
 	} {
 		if out, err := exec.Command(w.bin(args[0]), args[1:]...).CombinedOutput(); err != nil {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
+	}
+	want := "runner: no program \"three\"; there are [\"one\" \"two\"]\n"
+	if out, err := exec.Command(w.bin("both"), "-program=three").CombinedOutput(); err == nil || string(out) != want {
+		t.Errorf("a program that is not there: %v, %q, want %q", err, out, want)
 	}
 	w.modelNamed("other.pt2", 2)
 	t.Run("elsewhere", func(t *testing.T) { w.dataElsewhere(t) })
