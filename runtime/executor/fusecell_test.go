@@ -15,6 +15,12 @@ func output(plan *pte.ExecutionPlan, v int32) {
 	plan.NonConstBufferSizes[1] += 1 << 12
 }
 
+// partOf is the first part of what the first GRU's first input is taken apart into.
+func partOf(t *testing.T, plan *pte.ExecutionPlan) int32 {
+	in := instruction(t, plan, splitName, 2)
+	return int32(plan.Values[in.Args[len(in.Args)-1]].Items[0])
+}
+
 // TestFuseCells looks at what becomes of two cells of an LSTM and two of a GRU, if parts of the first ones are also used
 // elsewhere, or are not what they should be.
 func TestFuseCells(t *testing.T) {
@@ -38,6 +44,15 @@ func TestFuseCells(t *testing.T) {
 		"a new gate is an output": {func(plan *pte.ExecutionPlan) {
 			output(plan, instruction(t, plan, subName).Args[1])
 		}, 2, 1},
+		"a part of a GRU's first input is an output": {func(plan *pte.ExecutionPlan) {
+			output(plan, partOf(t, plan))
+		}, 2, 1},
+		"a part of a GRU's first input is also the next one's state": {func(plan *pte.ExecutionPlan) {
+			v := partOf(t, plan)
+			output(plan, v) // for its place
+			plan.Outputs = plan.Outputs[:len(plan.Outputs)-1]
+			instruction(t, plan, subName, 1).Args[0] = v
+		}, 2, 1},
 		"hidden is subtracted": {func(plan *pte.ExecutionPlan) {
 			in := instruction(t, plan, subName)
 			in.Args[0], in.Args[1] = in.Args[1], in.Args[0]
@@ -55,6 +70,9 @@ func TestFuseCells(t *testing.T) {
 			}
 			if lstm, gru := count(op.LSTMName), count(op.GRUName); lstm != c.lstm || gru != c.gru {
 				t.Errorf("%d cells of an LSTM and %d of a GRU, want %d and %d: %v", lstm, gru, c.lstm, c.gru, names)
+			}
+			if splits := count(splitName); splits != 2-c.lstm+2*(2-c.gru) {
+				t.Errorf("%d splits stay: %v", splits, names)
 			}
 		})
 	}

@@ -262,6 +262,60 @@ func (g *maker) convolution(x, w int32, stays bool) int32 {
 	return g.float("aten::convolution.out", stays, x, w, g.none(), all(1), all(pad), all(1), g.no(), all(0), g.int(1))
 }
 
+// gates are the products of x with weights, or their sums with another one's, taken apart.
+func (g *maker) gates(x int32, count int, summed bool) []int32 {
+	rows, n := g.shape[0], g.shape[1]
+	product := func(x int32) int32 {
+		o := g.tensor(tensor.Float, rows, int32(count)*n)
+		g.call("aten::linear.out", []int32{o}, x, g.weights(false, int32(count)*n, n), g.none())
+		g.between()
+		return o
+	}
+	o := product(x)
+	if summed {
+		sum := g.tensor(tensor.Float, rows, int32(count)*n)
+		g.call("aten::add.out", []int32{sum}, o, product(g.some()), g.int(1))
+		o = sum
+	}
+	list := pte.EValue{Type: pte.TensorList}
+	for range count {
+		list.Items = append(list.Items, int64(g.tensor(tensor.Float, g.shape...)))
+	}
+	parts, out := make([]int32, count), g.add(list)
+	g.call("aten::split_with_sizes_copy.out", []int32{out}, o, g.ints(slices.Repeat([]int64{int64(n)}, count)...), g.int(1))
+	delete(g.first, out)
+	for i, v := range list.Items {
+		parts[i] = int32(v)
+		g.first[parts[i]], g.last[parts[i]] = len(g.calls)-1, len(g.calls)-1
+	}
+	return parts
+}
+
+// cell is the cell of an LSTM or a GRU, with something else among its operators.
+func (g *maker) cell(x int32) {
+	of := func(name string, args ...int32) int32 {
+		g.between()
+		return g.float("aten::"+name+".out", false, args...)
+	}
+	one := g.int(1)
+	if g.r.IntN(2) == 0 {
+		i := g.gates(x, 4, g.r.IntN(2) == 0)
+		input, forget, output, candidate := of("sigmoid", i[0]), of("sigmoid", i[1]), of("sigmoid", i[3]), of("tanh", i[2])
+		next := of("add", of("mul", forget, g.some()), of("mul", input, candidate), one)
+		if g.r.IntN(2) == 0 {
+			g.values = append(g.values, next)
+		}
+		g.float("aten::mul.out", true, output, of("tanh", next))
+		return
+	}
+	a := g.gates(x, 3, false)
+	hidden := g.some()
+	b := g.gates(hidden, 3, false)
+	reset, update := of("sigmoid", of("add", a[0], b[0], one)), of("sigmoid", of("add", a[1], b[1], one))
+	fresh := of("tanh", of("add", a[2], of("mul", b[2], reset), one))
+	g.float("aten::add.out", true, of("mul", of("sub", hidden, fresh, one), update), fresh, one)
+}
+
 // step adds an operator, or some that belong together.
 func (g *maker) step(quantizes bool) {
 	x, image := g.latest(), len(g.shape) == 4
@@ -296,13 +350,15 @@ func (g *maker) step(quantizes bool) {
 		}
 		g.float("aten::permute_copy.out", true, x, g.ints(1, 0))
 	case 11:
-		if image {
-			o := g.normalized(x)
-			if g.r.IntN(2) == 0 {
-				o = g.float("aten::relu.out", false, o)
-			}
-			g.float("aten::tanh.out", true, o)
+		if !image {
+			g.cell(x)
+			return
 		}
+		o := g.normalized(x)
+		if g.r.IntN(2) == 0 {
+			o = g.float("aten::relu.out", false, o)
+		}
+		g.float("aten::tanh.out", true, o)
 	case 12:
 		if image {
 			g.joined(x)
@@ -400,7 +456,7 @@ func randomOf(r *rand.Rand, d tensor.ScalarType, sizes ...tensor.Dim) *tensor.Te
 }
 
 // resultsOf are the outputs of three Runs of p, on inputs by this seed, and how many steps it has.
-func resultsOf(t *testing.T, p *pte.Program, seed uint64, tracer EventTracer) (all [][]float32, steps int) {
+func resultsOf(t *testing.T, p *pte.Program, seed uint64, tracer EventTracer) (all [][]float32, steps []step) {
 	t.Helper()
 	m := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Threads: 1 + int(seed%2), Tracer: tracer})).Method("forward")
 	r := rand.New(rand.NewPCG(seed, 9))
@@ -415,7 +471,7 @@ func resultsOf(t *testing.T, p *pte.Program, seed uint64, tracer EventTracer) (a
 		}
 		all = append(all, floatsOf(outs)...)
 	}
-	return all, len(m.m.steps)
+	return all, m.m.steps
 }
 
 // checkNear holds results against those of the steps one by one.
@@ -450,7 +506,7 @@ func checkMost(t *testing.T, what string, got, want [][]float32) {
 // placed anew. Those that quantize run on the scalar tier alone: elsewhere sums differ by their rounding, and so do integers.
 func TestMadePrograms(t *testing.T) {
 	quantizes := kernel.Best() == kernel.Scalar
-	count, fused := uint64(400), 0
+	count, fused, cells := uint64(600), 0, map[string]int{}
 	if testing.Short() {
 		count = 50
 	}
@@ -461,8 +517,13 @@ func TestMadePrograms(t *testing.T) {
 		}
 		got, steps := resultsOf(t, p, seed, nil)
 		want, all := resultsOf(t, p, seed, values{&scribe{}})
-		if steps < all {
+		if len(steps) < len(all) {
 			fused++
+		}
+		for _, s := range steps {
+			if s.name == op.LSTMName || s.name == op.GRUName {
+				cells[s.name]++
+			}
 		}
 		if what := "seed " + strconv.FormatUint(seed, 10); half {
 			checkMost(t, what, got, want)
@@ -472,6 +533,9 @@ func TestMadePrograms(t *testing.T) {
 	}
 	if fused < int(count)/4 {
 		t.Errorf("%d of %d programs are shorter than their instructions", fused, count)
+	}
+	if !testing.Short() && (cells[op.LSTMName] < 10 || cells[op.GRUName] < 10) {
+		t.Errorf("fused cells: %v", cells)
 	}
 }
 

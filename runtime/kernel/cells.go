@@ -33,11 +33,17 @@ type Cells struct {
 	Rows, Width         int
 }
 
-// cellMost is how many numbers a call computes at most.
+// cellMost is how many numbers a call computes at most, a multiple of vectors.
 const cellMost = 2048
 
+// HasCells reports whether t has kernels for cells of this width, which is so for at least a vector.
+func HasCells(t Tier, width int) bool {
+	t = t.Narrow(width)
+	return t != Scalar && width >= lanesOf(t)
+}
+
 // LSTM computes Hidden and Next: the gates, A plus B, or A where B is nil, are input, forget, output and candidate. It reports whether
-// t has a kernel for it, which is so for widths of at least a vector to 2048.
+// t has a kernel for it; see HasCells.
 //
 //	Next = sigmoid(forget)·State + sigmoid(input)·tanh(candidate), Hidden = sigmoid(output)·tanh(Next)
 func (c *Cells) LSTM(t Tier) bool { return c.run(t, lstmCell) }
@@ -65,17 +71,19 @@ const (
 )
 
 func (c *Cells) run(t Tier, kind cellKind) bool {
-	t = t.Narrow(c.Width)
-	lanes := lanesOf(t)
-	if t == Scalar || c.Width < lanes || c.Width > cellMost {
+	if !HasCells(t, c.Width) {
 		return false
 	}
+	t = t.Narrow(c.Width)
+	lanes := lanesOf(t)
 	var k cell
 	k.table = &constants[0]
 	most := max(1, cellMost/c.Width)
 	for row := 0; row < c.Rows; row += most {
 		k.take(c, row, min(most, c.Rows-row), kind)
-		k.call(t, kind, c, 0, c.Width/lanes)
+		for from := 0; from+lanes <= c.Width; from += cellMost {
+			k.call(t, kind, c, from, min(cellMost, c.Width-from)/lanes)
+		}
 		if c.Width%lanes != 0 { // one more vector, which shares numbers with the one before
 			k.call(t, kind, c, c.Width-lanes, 1)
 		}

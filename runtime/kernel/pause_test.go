@@ -127,13 +127,13 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 			}
 		},
 		"cell of an LSTM": func(stop *atomic.Bool) {
-			const rows, width = 2, cellMost / 2
-			for c := (Cells{A: x[:4*rows*width], Gates: [4]int{0, 1, 2, 3}, State: x[:rows*width], Hidden: o[:rows*width], Next: o[rows*width:][:rows*width], Rows: rows, Width: width}); !stop.Load(); {
+			const rows, width = n / 4 / 64, 64
+			for c := (Cells{A: x, Gates: [4]int{0, 1, 2, 3}, State: x[:rows*width], Hidden: o[:rows*width], Next: o[rows*width:][:rows*width], Rows: rows, Width: width}); !stop.Load(); {
 				c.LSTM(tier)
 			}
 		},
 		"cell of a GRU": func(stop *atomic.Bool) {
-			const width = cellMost
+			const width = n / 4
 			for c := (Cells{A: x[:3*width], B: x[:3*width], Gates: [4]int{0, 1, 2}, State: x[:width], Hidden: o[:width], Rows: 1, Width: width}); !stop.Load(); {
 				c.GRU(tier)
 			}

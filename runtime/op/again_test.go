@@ -36,6 +36,7 @@ func TestAgain(t *testing.T) {
 		{"softmax of lines", &SoftmaxF32, []any{1, false}, []dims{{3, 5, 40}, {2, 70, 3}, {2, 7, 600}, {3, 5, 40}}, nil, 0},
 		{"pads", &ConstantPadNdF32, []any{dims{1, 0, 2, 1}, 7.5}, []dims{{3, 5, 40}, {3, 5, 40}, {2, 7, 3}, {2, 1, 0}, {3, 5, 40}}, nil, 0},
 		{"products", &LinearF32, []any{wave(70, 40), wave(70)}, []dims{{3, 40}, {3, 40}, {50, 40}, {0, 40}, {3, 40}, {3, 40}}, nil, 0},
+		{"products of turned rows", &LinearF32, []any{wave(70, 40), nil}, []dims{{3, 40}, {3, 40}, {50, 40}, {50, 40}}, []uint8{1, 0}, 0},
 		{"products without a bias", &MmF32, []any{wave(40, 70)}, []dims{{3, 40}, {3, 40}, {50, 40}, {50, 40}}, nil, 0},
 		{"sums of products", &AddmmF32, []any{wave(3, 40), wave(40, 70), 1, 1}, []dims{{70}, {70}, {3, 70}, {70}, {70}}, nil, 0},
 		{"sums of scaled products", &AddmmF32, []any{wave(3, 40), wave(40, 70), 2, 1}, []dims{{70}, {70}, {3, 70}, {70}}, nil, 0},
@@ -77,6 +78,57 @@ func TestAgain(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestProductAgainOfInputs multiplies with weights that are no constant, and change from call to call.
+func TestProductAgainOfInputs(t *testing.T) {
+	for _, tier := range kernel.Tiers() {
+		sig := ParseSignature(Mm.Schema)
+		x, w, out := wave(3, 40), wave(40, 70), wave(3, 70)
+		data := w.Data
+		w.Data = nil
+		p, err := Prepare(&MmF32, &sig, vals(x, w), []tensor.Meta{out.Meta}, Options{Tier: tier})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Data = data
+		v := p.Bind(vals(x, w), []*tensor.Tensor{out}, &Env{Temp: new(Temp)})
+		v.Stable = true
+		for range 3 {
+			for i := range elems[float32](w) {
+				elems[float32](w)[i] *= -1.5
+			}
+			fresh := invokerOf(t, &MmF32, &Env{Temp: new(Temp)}, vals(x, w), Options{Tier: tier}, 0)
+			if err := errors.Join(v.Call(), fresh.Call()); err != nil {
+				t.Fatal(err)
+			}
+			if err := sameResults(fresh.Outs[0], out); err != nil {
+				t.Errorf("%v: %v", tier, err)
+			}
+		}
+	}
+}
+
+// TestProductAgainShared is TestAgain for products that threads divide.
+func TestProductAgainShared(t *testing.T) {
+	for _, tier := range kernel.Tiers() {
+		x := wave(300, 40)
+		env := &Env{Temp: new(Temp), Threads: 3, Parallel: shuffled(3)}
+		v := invokerOf(t, &LinearF32, env, vals(x, wave(700, 40), wave(700)), Options{Tier: tier}, 0)
+		v.Fixed = true
+		for range 3 {
+			for i := range elems[float32](x) {
+				elems[float32](x)[i] *= -1.5
+			}
+			fresh := invokerOf(t, &LinearF32, &Env{Temp: new(Temp)}, vals(x, wave(700, 40), wave(700)), Options{Tier: tier}, 0)
+			if err := errors.Join(v.Call(), fresh.Call()); err != nil {
+				t.Fatal(err)
+			}
+			if err := sameResults(fresh.Outs[0], v.Outs[0]); err != nil {
+				t.Errorf("%v: %v", tier, err)
+			}
 		}
 	}
 }

@@ -67,19 +67,29 @@ func runCell(c *Call, s State) error {
 	if last > 1 {
 		b = elems[float32](c.Args[1].Tensor)
 	}
-	space, err := tempOf[float32](c, 4*len(state)+len(a))
+	r := s.(recurrent)
+	room := 2 * len(state)
+	if !kernel.HasCells(c.Tier, r.width()) {
+		room = 4*len(state) + len(b)
+	}
+	space, err := tempOf[float32](c, room)
 	if err != nil {
 		return err
 	}
-	if g, ok := s.(*GRU); ok {
-		g.run(c, space, a, b, state)
-	} else {
-		s.(*LSTM).run(c, space, a, b, state)
-	}
+	r.run(c, space, a, b, state)
 	return nil
 }
 
-// run computes the cell of gates a, or a + b, in space that no operand shares.
+// recurrent is a cell that computes rows of as many numbers as width says, in space that no operand shares.
+type recurrent interface {
+	width() int
+	run(c *Call, space, a, b, state []float32)
+}
+
+func (l *LSTM) width() int { return l.N }
+func (g *GRU) width() int  { return g.N }
+
+// run computes the cell of gates a, or a + b.
 func (l *LSTM) run(c *Call, space, a, b, state []float32) {
 	size := len(state)
 	k := kernel.Cells{A: a, B: b, Gates: [4]int{l.Input, l.Forget, l.Output, l.Candidate},
@@ -93,11 +103,11 @@ func (l *LSTM) run(c *Call, space, a, b, state []float32) {
 		}
 		k.Hidden, k.Next = j.lstm(l, a, state)
 	}
-	copy(elems[float32](c.Out[0]), k.Hidden)
 	copy(elems[float32](c.Out[1]), k.Next)
+	copy(elems[float32](c.Out[0]), k.Hidden) // last: where nobody reads the state any more, it may lie there
 }
 
-// run computes the cell of gates a and b in space that no operand shares.
+// run computes the cell of gates a and b.
 func (g *GRU) run(c *Call, space, a, b, state []float32) {
 	size := len(state)
 	k := kernel.Cells{A: a, B: b, Gates: [4]int{g.Reset, g.Update, g.New}, State: state, Hidden: space[:size], Rows: size / g.N, Width: g.N}

@@ -82,6 +82,20 @@ func TestLSTM(t *testing.T) {
 	}
 }
 
+// TestLSTMTogether lets both results lie in one place, as in a program where nobody reads the state after hidden is there: it has that.
+func TestLSTMTogether(t *testing.T) {
+	for _, tier := range kernel.Tiers() {
+		c := LSTM{Input: 0, Forget: 1, Candidate: 2, Output: 3, N: 16}
+		gates, state, want, both := nearZero(2, 64), nearZero(2, 16), nearZero(2, 16), nearZero(2, 16)
+		plan := PrepareLSTM(tanhPlan(t, tier), c, want.Meta, want.Meta)
+		runPlan(t, plan, vals(gates, state), want, nearZero(2, 16))
+		runPlan(t, plan, vals(gates, state), both, &tensor.Tensor{Meta: both.Meta, Data: both.Data})
+		if err := sameResults(want, both); err != nil {
+			t.Errorf("%v: %v", tier, err)
+		}
+	}
+}
+
 // TestGRU is TestLSTM for the cell of a GRU, whose results go to where its first input is.
 func TestGRU(t *testing.T) {
 	g := GRU{Reset: 1, Update: 0, New: 2}
