@@ -310,6 +310,9 @@ func (g *maker) cell(x int32) {
 	}
 	a := g.gates(x, 3, false)
 	hidden := g.some()
+	if g.r.IntN(2) == 0 {
+		hidden = of("neg", hidden) // which nobody else reads
+	}
 	b := g.gates(hidden, 3, false)
 	reset, update := of("sigmoid", of("add", a[0], b[0], one)), of("sigmoid", of("add", a[1], b[1], one))
 	fresh := of("tanh", of("add", a[2], of("mul", b[2], reset), one))
@@ -506,7 +509,7 @@ func checkMost(t *testing.T, what string, got, want [][]float32) {
 // placed anew. Those that quantize run on the scalar tier alone: elsewhere sums differ by their rounding, and so do integers.
 func TestMadePrograms(t *testing.T) {
 	quantizes := kernel.Best() == kernel.Scalar
-	count, fused, cells := uint64(600), 0, map[string]int{}
+	count, fused, cells := uint64(2000), 0, map[string]int{}
 	if testing.Short() {
 		count = 50
 	}
