@@ -116,19 +116,23 @@ func (g *maker) call(name string, outs []int32, args ...int32) {
 		g.plan.Operators = append(g.plan.Operators, o)
 	}
 	at := len(g.calls)
-	for _, v := range args {
-		g.last[v] = at
-		if list := &g.plan.Values[v]; list.Type == pte.TensorList {
-			for _, item := range list.Items {
-				g.last[int32(item)] = at
-			}
-		}
-	}
-	for _, v := range outs {
-		g.first[v], g.last[v] = at, at
-	}
+	g.each(args, func(v int32) { g.last[v] = at })
+	g.each(outs, func(v int32) { g.first[v], g.last[v] = at, at })
 	list := append(append(args, outs...), outs[0]) // which stands for what a call gives
 	g.calls = append(g.calls, pte.Instruction{Type: pte.KernelCall, A: int32(k), Args: list})
+}
+
+// each calls f with the values of list, and with the items instead of a list among them.
+func (g *maker) each(list []int32, f func(v int32)) {
+	for _, v := range list {
+		if x := &g.plan.Values[v]; x.Type == pte.TensorList {
+			for _, item := range x.Items {
+				f(int32(item))
+			}
+			continue
+		}
+		f(v)
+	}
 }
 
 // float calls an operator with one result of Float, which is among the values if it stays.
@@ -277,17 +281,12 @@ func (g *maker) gates(x int32, count int, summed bool) []int32 {
 		g.call("aten::add.out", []int32{sum}, o, product(g.some()), g.int(1))
 		o = sum
 	}
-	list := pte.EValue{Type: pte.TensorList}
-	for range count {
-		list.Items = append(list.Items, int64(g.tensor(tensor.Float, g.shape...)))
+	parts, list := make([]int32, count), pte.EValue{Type: pte.TensorList}
+	for i := range parts {
+		parts[i] = g.tensor(tensor.Float, g.shape...)
+		list.Items = append(list.Items, int64(parts[i]))
 	}
-	parts, out := make([]int32, count), g.add(list)
-	g.call("aten::split_with_sizes_copy.out", []int32{out}, o, g.ints(slices.Repeat([]int64{int64(n)}, count)...), g.int(1))
-	delete(g.first, out)
-	for i, v := range list.Items {
-		parts[i] = int32(v)
-		g.first[parts[i]], g.last[parts[i]] = len(g.calls)-1, len(g.calls)-1
-	}
+	g.call("aten::split_with_sizes_copy.out", []int32{g.add(list)}, o, g.ints(slices.Repeat([]int64{int64(n)}, count)...), g.int(1))
 	return parts
 }
 

@@ -96,18 +96,7 @@ func TestProductAgainOfInputs(t *testing.T) {
 		w.Data = data
 		v := p.Bind(vals(x, w), []*tensor.Tensor{out}, &Env{Temp: new(Temp)})
 		v.Stable = true
-		for range 3 {
-			for i := range elems[float32](w) {
-				elems[float32](w)[i] *= -1.5
-			}
-			fresh := invokerOf(t, &MmF32, &Env{Temp: new(Temp)}, vals(x, w), Options{Tier: tier}, 0)
-			if err := errors.Join(v.Call(), fresh.Call()); err != nil {
-				t.Fatal(err)
-			}
-			if err := sameResults(fresh.Outs[0], out); err != nil {
-				t.Errorf("%v: %v", tier, err)
-			}
-		}
+		callsAgain(t, v, w, &MmF32, vals(x, w), Options{Tier: tier})
 	}
 }
 
@@ -115,20 +104,26 @@ func TestProductAgainOfInputs(t *testing.T) {
 func TestProductAgainShared(t *testing.T) {
 	for _, tier := range kernel.Tiers() {
 		x := wave(300, 40)
-		env := &Env{Temp: new(Temp), Threads: 3, Parallel: shuffled(3)}
-		v := invokerOf(t, &LinearF32, env, vals(x, wave(700, 40), wave(700)), Options{Tier: tier}, 0)
+		args := vals(x, wave(700, 40), wave(700))
+		v := invokerOf(t, &LinearF32, &Env{Temp: new(Temp), Threads: 3, Parallel: shuffled(3)}, args, Options{Tier: tier}, 0)
 		v.Fixed = true
-		for range 3 {
-			for i := range elems[float32](x) {
-				elems[float32](x)[i] *= -1.5
-			}
-			fresh := invokerOf(t, &LinearF32, &Env{Temp: new(Temp)}, vals(x, wave(700, 40), wave(700)), Options{Tier: tier}, 0)
-			if err := errors.Join(v.Call(), fresh.Call()); err != nil {
-				t.Fatal(err)
-			}
-			if err := sameResults(fresh.Outs[0], v.Outs[0]); err != nil {
-				t.Errorf("%v: %v", tier, err)
-			}
+		callsAgain(t, v, x, &LinearF32, args, Options{Tier: tier})
+	}
+}
+
+// callsAgain holds calls of v, among whose arguments x has other numbers each time, against those of new invokers, on one thread.
+func callsAgain(t *testing.T, v *Invoker, x *tensor.Tensor, k *Kernel, args []Value, opts Options) {
+	t.Helper()
+	for range 3 {
+		for i := range elems[float32](x) {
+			elems[float32](x)[i] *= -1.5
+		}
+		fresh := invokerOf(t, k, &Env{Temp: new(Temp)}, args, opts, 0)
+		if err := errors.Join(v.Call(), fresh.Call()); err != nil {
+			t.Fatal(err)
+		}
+		if err := sameResults(fresh.Outs[0], v.Outs[0]); err != nil {
+			t.Errorf("%v: %v", opts.Tier, err)
 		}
 	}
 }

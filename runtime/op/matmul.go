@@ -184,20 +184,18 @@ func product[T number](c *Call, s State, out, a *tensor.Tensor, b matrix[T], bia
 	return nil
 }
 
-// productAgain computes a product with constant weights whose last call has left all but the places of its operands, and reports whether
-// it has.
+// productAgain computes a product with constant weights whose last call, with a bias or without one as this one, has left all but the
+// places of its operands, and reports whether it has.
 func productAgain[T number](c *Call, s State, a, bias *tensor.Tensor) (done bool, err error) {
 	k, left := c.kept.(*kept[gemm[T]])
-	if _, constant := s.(*packed[T]); !constant || !left || !c.same {
+	if _, constant := s.(*packed[T]); !constant || !left || !c.same || (k.job.bias == nil) != (bias == nil) {
 		return false, nil
 	}
 	g := &k.job
 	if g.a, err = contiguousOf[T](c, a); err != nil {
 		return true, err
 	}
-	if g.c = elems[T](c.Out[0]); g.bias != nil {
-		g.bias = elems[T](bias)
-	}
+	g.c, g.bias = elems[T](c.Out[0]), vectorOf[T](bias)
 	g.run(c)
 	return true, nil
 }
@@ -226,10 +224,8 @@ func vectorOf[T number](t *tensor.Tensor) []T {
 }
 
 func runAddmm[T number](c *Call, s State) error {
-	if g, ok := c.kept.(*kept[gemm[T]]); ok && g.job.bias != nil {
-		if done, err := productAgain[T](c, s, c.Args[1].Tensor, c.Args[0].Tensor); done {
-			return err
-		}
+	if done, err := productAgain[T](c, s, c.Args[1].Tensor, c.Args[0].Tensor); done {
+		return err
 	}
 	return addmm(c, func(bias []T) error {
 		return product(c, s, c.Out[0], c.Args[1].Tensor, matrixOf[T](c.Args[2].Tensor, false), bias)

@@ -34,7 +34,7 @@ const (
 // cells writes the cells of recurrent networks.
 type cells struct{ maps }
 
-// The vectors: some for the tanh, and then those of the gates that have a sigmoid, side by side.
+// cellSigmoids is the first vector of the gates that have a sigmoid; those before it are of the tanh.
 const cellSigmoids = 4
 
 // cellsF32 writes the cells of an LSTM and of a GRU, vector by vector, with the arithmetic of the functions they are made of.
@@ -77,10 +77,7 @@ func (g cells) cell(name string, body func()) {
 func (g cells) lstm() {
 	const candidate, state = 0, 1
 	input, forget, output := g.sigmoids(0)[0], g.sigmoids(1)[0], g.sigmoids(2)[0]
-	for k := range 3 {
-		g.sum(g.sigmoids(k)[0], g.sigmoids(k)[1], k)
-	}
-	g.beside(3, func(k int) { g.sigmoid(g.sigmoids(k)) })
+	g.open(3)
 	g.sum(candidate, state, 3)
 	g.tanh(g.tanhs())
 	g.old(state)
@@ -98,10 +95,7 @@ func (g cells) lstm() {
 func (g cells) gru() {
 	const fresh, other = 0, 1
 	reset, update := g.sigmoids(0)[0], g.sigmoids(1)[0]
-	for k := range 2 {
-		g.sum(g.sigmoids(k)[0], g.sigmoids(k)[1], k)
-	}
-	g.beside(2, func(k int) { g.sigmoid(g.sigmoids(k)) })
+	g.open(2)
 	g.gate(fresh, cellBAt, 2, cellB)
 	g.arith('*', fresh, reset, fresh)
 	g.gate(other, cellAAt, 2, cellA)
@@ -112,6 +106,14 @@ func (g cells) gru() {
 	g.arith('*', other, other, update)
 	g.arith('+', other, other, fresh)
 	g.result(cellHiddenAt, other)
+}
+
+// open computes the sigmoids of the first n gates, each in the first of its registers.
+func (g cells) open(n int) {
+	for k := range n {
+		g.sum(g.sigmoids(k)[0], g.sigmoids(k)[1], k)
+	}
+	g.beside(n, func(k int) { g.sigmoid(g.sigmoids(k)) })
 }
 
 // sigmoids are the registers of the sigmoid of gate k.
