@@ -130,6 +130,30 @@ func checkAttention(t *testing.T, plan *Plan, want []float64, q, k, v, mask *ten
 	}
 }
 
+// TestAttentionMaskedNaN masks scores that are no numbers, in rows with and without a kernel for the mask.
+func TestAttentionMaskedNaN(t *testing.T) {
+	for _, columns := range []int{9, maskLeast, 50} {
+		q, k, v := wave(1, 2, 4), wave(1, 4, int64(columns)), wave(1, int64(columns), 16)
+		mask := testTensor(tensor.Bool, []int64{1, int64(columns)})
+		for i := range mask.Data {
+			mask.Data[i] = toBool(i != 7)
+		}
+		bias := func(_, _, s int) float64 {
+			if s == 7 {
+				return math.Inf(-1)
+			}
+			return 0
+		}
+		want := attention64(elems[float32](q), elems[float32](k), elems[float32](v), 1, 2, 4, columns, 16, 1, bias)
+		elems[float32](k)[7] = float32(math.NaN())
+		for _, tier := range kernel.Tiers()[1:] {
+			t.Run(fmt.Sprintf("%d/%v", columns, tier), func(t *testing.T) {
+				checkAttention(t, planOfAttention(t, tier, Attention{Scale: 1}), want, q, k, v, mask)
+			})
+		}
+	}
+}
+
 // TestAttentionEmptyRows masks all columns of a row.
 func TestAttentionEmptyRows(t *testing.T) {
 	q, k, v := wave(1, 2, 4), wave(1, 4, 20), wave(1, 20, 16)

@@ -349,17 +349,24 @@ func (m *attentionMask) setup(c *Call, t *tensor.Tensor, sizes [3]int) (err erro
 	return err
 }
 
+// maskLeast is from how many scores on a mask of bools has calls of a kernel.
+const maskLeast = 32
+
 // apply masks a row of scores, which begins at this head, row and column, and gives what has yet to multiply it.
 func (m *attentionMask) apply(tier kernel.Tier, x []float32, scale float32, at [3]int) float32 {
 	if m.bools == nil && m.floats == nil {
 		return scale
 	}
 	from, step := at[0]/m.heads*m.steps[0]+at[0]%m.heads*m.steps[1]+at[1]*m.steps[2]+at[2]*m.steps[3], m.steps[3]
-	if m.bools != nil {
-		low := kernel.Unclamped[0]
+	low := kernel.Unclamped[:1]
+	switch {
+	case m.bools != nil && step == 1 && len(x) >= maskLeast:
+		rowWhere(x, m.bools[from:][:len(x)], x, low, par{tier: tier})
+		return scale
+	case m.bools != nil:
 		for i := range x {
 			if m.bools[from+i*step] == 0 {
-				x[i] = low
+				x[i] = low[0]
 			}
 		}
 		return scale
