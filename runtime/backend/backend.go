@@ -193,6 +193,14 @@ type Window struct {
 	Groups int64
 }
 
+// IntermediateTracer is an EventTracer that may look at the values between steps. While it does, each step of a program runs by
+// itself, and leaves its results as the file says they lie.
+type IntermediateTracer interface {
+	EventTracer
+	// TracesIntermediates reports whether somebody looks at values that are no outputs.
+	TracesIntermediates() bool
+}
+
 // EventTracerEntry is a step that has begun.
 type EventTracerEntry int
 

@@ -3,23 +3,16 @@ package executor
 import (
 	"slices"
 
+	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// IntermediateTracer is an EventTracer that may look at the values between instructions. While it does, each instruction
-// of the file runs by itself, and leaves its results as the file says they lie.
-type IntermediateTracer interface {
-	EventTracer
-	// TracesIntermediates reports whether LogEvalue looks at values that are no outputs.
-	TracesIntermediates() bool
-}
-
 // tracesIntermediates reports whether somebody looks at values that are no outputs.
 func (p *Program) tracesIntermediates() bool {
-	t, ok := p.tracer.(IntermediateTracer)
+	t, ok := p.tracer.(backend.IntermediateTracer)
 	return ok && t.TracesIntermediates()
 }
 

@@ -62,6 +62,11 @@ func attentionGraph(bounded bool) (*blob.Graph, []pte.NamedData) {
 	return g, named
 }
 
+// intermediateTracer is a tracer that looks at what nodes give.
+type intermediateTracer struct{ tracer }
+
+func (*intermediateTracer) TracesIntermediates() bool { return true }
+
 // TestAttention holds an attention against the scalar tier, which has none; one whose scores are bounded stays as it is.
 func TestAttention(t *testing.T) {
 	inputs := []*tensor.Tensor{}
@@ -88,6 +93,13 @@ func TestAttention(t *testing.T) {
 			}
 			if log := strings.Join(tr.log, "\n"); strings.Contains(log, "Softmax") == (tier != kernel.Scalar && !bounded) {
 				t.Errorf("%v: bounded %v: the nodes are\n%s", tier, bounded, log)
+			}
+			all := &intermediateTracer{}
+			if _, err := run(t, file, executor.LoadOptions{Tracer: all}, inputs...); err != nil {
+				t.Fatal(err)
+			}
+			if log := strings.Join(all.log, "\n"); !strings.Contains(log, "Softmax") {
+				t.Errorf("%v: bounded %v: who looks at what nodes give sees\n%s", tier, bounded, log)
 			}
 			got, err := run(t, file, executor.LoadOptions{}, inputs...)
 			if err != nil {

@@ -51,7 +51,9 @@ func compile(ctx *backend.InitContext, payload []byte) (*program, error) {
 		return nil, err
 	}
 	c.runJobs()
-	c.fuseAttention()
+	if t, ok := ctx.Tracer.(backend.IntermediateTracer); !ok || !t.TracesIntermediates() {
+		c.fuseAttention()
+	}
 	c.out.findChains()
 	return c.out, c.place()
 }
