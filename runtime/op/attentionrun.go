@@ -23,6 +23,7 @@ type attention struct {
 	q, out                      []float32
 	k, v                        heads
 	mask                        attentionMask
+	ends                        []int32 // of the mask's blocks of rows, nil where all columns count
 	packing                     bool
 	// scratch is where threads compute: room elements for each of the slots.
 	slots   Slots
@@ -78,6 +79,9 @@ func (j *attention) setup(c *Call, a *Attention) (err error) {
 			err = j.checkSizes(a.Ints, lists[0])
 			lists = lists[1:]
 		}
+	}
+	if err == nil {
+		err = j.cut(c)
 	}
 	return err
 }
@@ -207,8 +211,9 @@ func (j *attention) block(room []float32, head, i int) {
 	n, m := attentionRows*j.stride(), attentionRows*j.whole(j.width)
 	s.x, s.sums, s.state = room[:n], room[n:n+m], room[n+m:][:s.rows*kernel.SoftStateF32(j.tier)]
 	kernel.StartSoftF32(j.tier, s.state)
-	for at := 0; at < j.columns; at += attentionColumns {
-		n := min(attentionColumns, j.columns-at)
+	columns := j.seen(head, i)
+	for at := 0; at < columns; at += attentionColumns {
+		n := min(attentionColumns, columns-at)
 		s.multiply(at, n)
 		s.exponentials(at, n)
 		s.add(at, n)
@@ -306,76 +311,4 @@ func (s *scores) finish() {
 			to[i] = x * (1 / sum)
 		}
 	}
-}
-
-// attentionMask is a mask; without one neither bools nor floats are there.
-type attentionMask struct {
-	bools  []uint8
-	floats []float32
-	// heads is how many heads of a batch the mask has; steps are from batch to batch, head, row and column.
-	heads int
-	steps [4]int
-}
-
-// setup takes the mask of this many heads of all batches, rows and columns.
-func (m *attentionMask) setup(c *Call, t *tensor.Tensor, sizes [3]int) (err error) {
-	var have, steps [4]int
-	lead := len(have) - t.Rank()
-	if lead < 0 {
-		return errDims
-	}
-	step := 1
-	for i := len(have) - 1; i >= 0; i-- {
-		if have[i] = 1; i >= lead {
-			have[i] = int(t.Sizes[i-lead])
-		}
-		if have[i] != 1 {
-			steps[i] = step
-		}
-		step *= have[i]
-	}
-	m.heads, m.steps = have[1], steps
-	if have[1] == 1 && have[0] > 0 {
-		m.heads = sizes[0] / have[0]
-	}
-	if have[0] != 1 && have[0]*m.heads != sizes[0] || m.heads > 0 && sizes[0]%m.heads != 0 || have[2] != 1 && have[2] != sizes[1] || have[3] != 1 && have[3] != sizes[2] {
-		return errSizes
-	}
-	if t.DType == tensor.Bool {
-		m.bools, err = contiguousOf[uint8](c, t)
-	} else {
-		m.floats, err = contiguousOf[float32](c, t)
-	}
-	return err
-}
-
-// maskLeast is from how many scores on a mask of bools has calls of a kernel.
-const maskLeast = 32
-
-// apply masks a row of scores, which begins at this head, row and column, and gives what has yet to multiply it.
-func (m *attentionMask) apply(tier kernel.Tier, x []float32, scale float32, at [3]int) float32 {
-	if m.bools == nil && m.floats == nil {
-		return scale
-	}
-	from, step := at[0]/m.heads*m.steps[0]+at[0]%m.heads*m.steps[1]+at[1]*m.steps[2]+at[2]*m.steps[3], m.steps[3]
-	low := kernel.Unclamped[:1]
-	switch {
-	case m.bools != nil && step == 1 && len(x) >= maskLeast:
-		rowWhere(x, m.bools[from:][:len(x)], x, low, par{tier: tier})
-		return scale
-	case m.bools != nil:
-		for i := range x {
-			if m.bools[from+i*step] == 0 {
-				x[i] = low[0]
-			}
-		}
-		return scale
-	}
-	if step == 1 && kernel.AffineRowF32(tier, x, x, nil, m.floats[from:][:len(x)], 0, scale) {
-		return 1
-	}
-	for i, v := range x {
-		x[i] = float32(v*scale) + m.floats[from+i*step]
-	}
-	return 1
 }
