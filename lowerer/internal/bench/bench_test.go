@@ -87,7 +87,7 @@ int8 dot product       400    GOP/s
 read 16 KiB            100     GB/s
 read 1 MiB            10.0     GB/s
 
-net.pte, forward: load 1.00 ms, 3 calls, min 10.0 µs, median 20.0 µs, p95 30.0 µs, 5.00 GFLOP/s
+net.pte, forward: load 1.00 ms (median of 5), 3 calls, min 10.0 µs, median 20.0 µs, p95 30.0 µs, 5.00 GFLOP/s
 inputs made, of the largest sizes: float32[2, 3], int; --input or --case give others
 times vary: the slowest calls took 3.00 times as long as the fastest; if something else runs, wait for it and try again
 
@@ -108,7 +108,7 @@ XnnpackBackend DELEGATE_CALL  1                                                 
 
 func TestReport(t *testing.T) {
 	r, plan := recorded()
-	rep := &Report{Program: "net.pte", Machine: machine, LoadNS: 1e6, Inputs: []string{"float32[2, 3]", "int"}, Made: true}
+	rep := &Report{Program: "net.pte", Machine: machine, LoadNS: 1e6, Loads: 5, Inputs: []string{"float32[2, 3]", "int"}, Made: true}
 	rep.Fill(r, plan, []time.Duration{30e3, 10e3, 20e3})
 	if d := cmp.Diff(text, rep.text()); d != "" {
 		t.Errorf("text (-want +got):\n%s", d)

@@ -24,8 +24,10 @@ type Report struct {
 	Inputs  []string `json:"inputs"`
 	Made    bool     `json:"inputs_made,omitempty"`
 	Machine *Machine `json:"machine"`
-	LoadNS  int64    `json:"load_ns"`
-	Runs    int      `json:"runs"`
+	// LoadNS is the median of Loads loads.
+	LoadNS int64 `json:"load_ns"`
+	Loads  int   `json:"loads"`
+	Runs   int   `json:"runs"`
 	// MinNS, MedianNS and P95NS are of calls without a trace, whose sum over Kernels is a little larger.
 	MinNS    int64 `json:"min_ns"`
 	MedianNS int64 `json:"median_ns"`

@@ -25,7 +25,7 @@ func (rep *Report) Write(w io.Writer, asJSON bool) error {
 
 func (rep *Report) text() string {
 	s := rep.Machine.text() + fmt.Sprintf("\n%s, %s: load %s, %s, min %s, median %s, p95 %s", rep.Program, rep.Method,
-		Took(rep.LoadNS), counted(rep.Runs, "call"), Took(rep.MinNS), Took(rep.MedianNS), Took(rep.P95NS))
+		rep.load(), counted(rep.Runs, "call"), Took(rep.MinNS), Took(rep.MedianNS), Took(rep.P95NS))
 	if rep.MACs > 0 {
 		s += fmt.Sprintf(", %s GFLOP/s", three(2*float64(rep.MACs)/float64(rep.MedianNS)))
 	}
@@ -41,6 +41,14 @@ func (rep *Report) text() string {
 		head = counted(len(longest), "kernel")
 	}
 	return s + "\n" + head + "\n\n" + table("kernel", longest, true)
+}
+
+// load is how long a load takes, and of how many that is the median.
+func (rep *Report) load() string {
+	if rep.Loads == 1 {
+		return Took(rep.LoadNS)
+	}
+	return fmt.Sprintf("%s (median of %d)", Took(rep.LoadNS), rep.Loads)
 }
 
 // counted is a number of things.

@@ -39,8 +39,8 @@ func (o *BenchOptions) Define(f *flag.FlagSet) {
 
 // Conflict says what is wrong with o as a command line, or nothing.
 func (o *BenchOptions) Conflict() string {
-	if o.Runs < 0 {
-		return "--runs wants no negative number"
+	if msg := runsConflict("--runs", o.Runs); msg != "" {
+		return msg
 	}
 	return o.Options.Conflict()
 }
@@ -60,13 +60,15 @@ func Bench(o *BenchOptions, load executor.LoadOptions, stdout io.Writer) error {
 func (o *BenchOptions) bench(load executor.LoadOptions, stdout, page io.Writer) error {
 	rep := &bench.Report{Program: filepath.Base(o.Program), Version: o.Version, Date: time.Now().UTC().Truncate(time.Second)}
 	var times []time.Duration
+	var loads []int64
 	if o.WeightCache != "" { // which a first load may have to write
 		if err := o.with(load, func(*run, *executor.Method, []executor.Value) error { return nil }); err != nil {
 			return err
 		}
 	}
 	err := o.with(load, func(r *run, m *executor.Method, inputs []executor.Value) (err error) {
-		rep.LoadNS, rep.Made, rep.Inputs = r.report.LoadNS, o.Cases == "" && len(o.Inputs) == 0, inputTexts(inputs)
+		loads = append(loads, r.report.LoadNS)
+		rep.Made, rep.Inputs = o.Cases == "" && len(o.Inputs) == 0, inputTexts(inputs)
 		times, err = r.time(m, inputs, o.Runs)
 		if e := (*diag.Error)(nil); rep.Made && errors.As(err, &e) && e.Code == diag.RunInputs {
 			e.Hint += "; these were made, " + strings.Join(rep.Inputs, ", ") + ": give others by --input or --case"
@@ -76,6 +78,16 @@ func (o *BenchOptions) bench(load executor.LoadOptions, stdout, page io.Writer) 
 	if err != nil {
 		return err
 	}
+	for begin := time.Now(); len(loads) < mostLoads && time.Since(begin)+time.Duration(loads[0]) < enough; {
+		if err := o.with(load, func(r *run, _ *executor.Method, _ []executor.Value) error {
+			loads = append(loads, r.report.LoadNS)
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	slices.Sort(loads)
+	rep.Loads, rep.LoadNS = len(loads), loads[len(loads)/2]
 	rec := bench.NewRecorder()
 	load.Tracer = rec
 	rep.Machine = bench.Measure(kernel.Best(), o.Threads)
@@ -191,8 +203,11 @@ func madeTensor(meta tensor.Meta) *tensor.Tensor {
 	return t
 }
 
-// enough is how long calls are timed.
-const enough = time.Second
+// enough is how long calls are timed, and loads; mostLoads is how many of these there are at most.
+const (
+	enough    = time.Second
+	mostLoads = 5
+)
 
 // time times n calls, or as many as fit into enough; the first is a warm-up.
 func (r *run) time(m *executor.Method, inputs []executor.Value, n int) ([]time.Duration, error) {

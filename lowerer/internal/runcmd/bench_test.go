@@ -33,7 +33,7 @@ func TestBench(t *testing.T) {
 	for _, k := range rep.Kernels {
 		share += k.Share
 	}
-	if rep.Runs != 3 || len(rep.Kernels) == 0 || share < 0.99 || share > 1.01 || rep.MinNS > rep.MedianNS || rep.Version != "v1.2.3" || time.Since(rep.Date) > time.Hour {
+	if rep.Runs != 3 || rep.Loads < 2 || rep.Loads > mostLoads || rep.LoadNS <= 0 || len(rep.Kernels) == 0 || share < 0.99 || share > 1.01 || rep.MinNS > rep.MedianNS || rep.Version != "v1.2.3" || time.Since(rep.Date) > time.Hour {
 		t.Errorf("got %s", out.String())
 	}
 	text, err := os.ReadFile(page)

@@ -95,12 +95,24 @@ func (o *Options) Conflict() string {
 		return "--debug-buffer needs --trace FILE" + etdumpExt
 	case o.Debug != "" && o.Trace == "":
 		return "--debug needs --trace"
-	case o.Bench < 0:
-		return "--bench is " + strconv.Itoa(o.Bench) + ", want 0 or more"
 	case o.MaxMemory <= 0:
 		return "--max-memory is " + strconv.FormatInt(o.MaxMemory, 10) + ", want 1 or more"
 	}
+	if msg := runsConflict("--bench", o.Bench); msg != "" {
+		return msg
+	}
 	return ThreadsConflict(o.Threads)
+}
+
+// mostRuns is the largest number of calls to time: the time of each is kept.
+const mostRuns = 1_000_000
+
+// runsConflict says what is wrong with a number of calls to time, or nothing.
+func runsConflict(flag string, n int) string {
+	if n < 0 || n > mostRuns {
+		return flag + " is " + strconv.Itoa(n) + ", want 0 to " + strconv.Itoa(mostRuns)
+	}
+	return ""
 }
 
 // byteUnits are the units of sizes in bytes.
