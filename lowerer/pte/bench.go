@@ -30,7 +30,9 @@ func runBench(e *env, args []string) error {
 	if msg := o.Conflict(); msg != "" {
 		return usageError(msg)
 	}
-	warnTier(e)
+	if err := checkTier(e); err != nil {
+		return err
+	}
 	warnThreads(e, o.Threads)
 	defer progress(e, "measuring "+o.Program)()
 	return runcmd.Bench(&o, executor.LoadOptions{Kernels: op.Kernels, Backends: e.backends.Runtime}, e.stdout)
@@ -50,7 +52,9 @@ func runHWBench(e *env, args []string) error {
 	if msg := runcmd.ThreadsConflict(*threads); msg != "" {
 		return usageError(msg)
 	}
-	warnTier(e)
+	if err := checkTier(e); err != nil {
+		return err
+	}
 	return bench.Measure(kernel.Best(), *threads).Write(e.stdout, *asJSON)
 }
 
@@ -61,8 +65,11 @@ func warnThreads(e *env, threads int) {
 	}
 }
 
-// warnTier says that PTE_ISA names nothing that this machine has.
-func warnTier(e *env) {
+// checkTier refuses a PTE_ISA that is no tier, and says of one that this machine lacks what kernels run as.
+func checkTier(e *env) error {
+	if err := kernel.TierError(); err != nil {
+		return usageError(err.Error())
+	}
 	want := os.Getenv(kernel.TierVar)
 	var names []string
 	for _, t := range kernel.Tiers() {
@@ -71,4 +78,5 @@ func warnTier(e *env) {
 	if want != "" && !slices.Contains(names, want) {
 		fmt.Fprintf(e.stderr, "warning: %s is %s, and this machine has %s: kernels run as %s\n", kernel.TierVar, want, strings.Join(names, ", "), kernel.Best())
 	}
+	return nil
 }

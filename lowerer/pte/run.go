@@ -37,7 +37,9 @@ func runRun(e *env, args []string) error {
 	if msg := o.Conflict(); msg != "" {
 		return usageError(msg)
 	}
-	warnTier(e)
+	if err := checkTier(e); err != nil {
+		return err
+	}
 	warnThreads(e, o.Threads)
 	defer progress(e, "running "+o.Program)()
 	return runcmd.Run(&o, executor.LoadOptions{Kernels: op.Kernels, Backends: e.backends.Runtime}, e.stdout)
@@ -57,6 +59,9 @@ func runCompare(e *env, args []string) error {
 	o.A, o.B = rest[0], rest[1]
 	if msg := o.Conflict(); msg != "" {
 		return usageError(msg)
+	}
+	if err := checkTier(e); err != nil {
+		return err
 	}
 	defer progress(e, "comparing "+o.A+" with "+o.B)()
 	return runcmd.Compare(&o, executor.LoadOptions{Kernels: op.Kernels, Backends: e.backends.Runtime}, e.stdout)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/parallel"
 	"github.com/rules-pte/rules_pte/runtime/pte"
@@ -307,6 +308,24 @@ func TestLoadRefuses(t *testing.T) {
 		}
 		if _, err := Load(b, LoadOptions{}); err == nil || CodeOf(err) != test.code {
 			t.Errorf("%s: Load = %v, want code %v", name, err, test.code)
+		}
+	}
+}
+
+// TestTierByName loads for a tier of any machine, and not for what is none.
+func TestTierByName(t *testing.T) {
+	for name, want := range map[string]string{"": "", "scalar": "", "neondot": "", "wasm": "",
+		"avx3": `PTE_ISA is "avx3", want one of scalar, avx2, avx512, avx512vnni, neon, neondot, wasm: InvalidArgument (0x12)`} {
+		t.Setenv(kernel.TierVar, name)
+		p, err := LoadFile("testdata/add/portable.pte", LoadOptions{Kernels: op.Kernels})
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			p.Close()
+		}
+		if got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
 		}
 	}
 }

@@ -133,6 +133,9 @@ func load(src []byte, mapped mapping, opts LoadOptions) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := kernel.TierError(); err != nil {
+		return nil, fail(pte.InvalidArgument, err.Error())
+	}
 	opts.setDefaults()
 	p := &Program{file: file, opts: opts, tier: kernel.Best(), table: op.TableOf(opts.Kernels), shared: make(map[string]*sharedEntry),
 		named: make(map[string]*pte.NamedData), mapped: mapped}

@@ -7,8 +7,11 @@
 package kernel
 
 import (
+	"errors"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Tier is a set of instructions that kernels are written for.
@@ -59,6 +62,15 @@ const TierVar = "PTE_ISA"
 
 // Tiers are the tiers of this machine, the best one last; Scalar is the first. TierVar plays no part.
 func Tiers() []Tier { return append([]Tier{Scalar}, machineTiers()...) }
+
+// TierError says that TierVar names no tier of any machine, and which there are, or is nil.
+func TierError() error {
+	want := os.Getenv(TierVar)
+	if want == "" || slices.Contains(tierNames[:], want) {
+		return nil
+	}
+	return errors.New(TierVar + " is " + strconv.Quote(want) + ", want one of " + strings.Join(tierNames[:], ", "))
+}
 
 // Best is the best tier of this machine that TierVar allows. A name that is no tier of this machine counts as scalar.
 func Best() Tier {
