@@ -53,13 +53,29 @@ func (r *run) runCases() error {
 	}
 	for _, e := range errs {
 		if e.Code != diag.ResultDiffers {
-			return errs // what ran is of no use, so nothing is written
+			return once(errs) // what ran is of no use, so nothing is written
 		}
 	}
 	if err := r.writeFiles(); err != nil {
 		return err
 	}
 	return errs.Err()
+}
+
+// once has the same fault of several calls said of the first of them: all calls of another program's file have it.
+func once(errs diag.List) (list diag.List) {
+	calls := map[string]int{}
+	for _, e := range errs {
+		if calls[e.Msg]++; calls[e.Msg] == 1 {
+			list = append(list, e)
+		}
+	}
+	for _, e := range list {
+		if more := calls[e.Msg] - 1; more > 0 {
+			e.WithMore(fmt.Sprintf("and in %d more of the calls", more))
+		}
+	}
+	return list
 }
 
 // runCall runs one call of a case and gives what is wrong with it.
