@@ -81,7 +81,7 @@ func once(errs diag.List) (list diag.List) {
 // runCall runs one call of a case and gives what is wrong with it.
 func (r *run) runCall(inst *executor.Instance, f *cases.File, i, j int) diag.List {
 	c := &f.Cases[i].Calls[j]
-	errs := r.tryCall(inst, f, c)
+	errs := r.tryCall(inst, f, c, fmt.Sprintf("case%d/call%d_", i, j))
 	v := verdict{Case: i, Call: j, Method: c.Method, Checked: r.Check, OK: len(errs) == 0}
 	for _, e := range errs {
 		v.Problems = append(v.Problems, e.Msg)
@@ -100,7 +100,8 @@ func (r *run) runCall(inst *executor.Instance, f *cases.File, i, j int) diag.Lis
 	return diag.At(fmt.Sprintf("%s: case %d call %d", r.Cases, i, j), diag.Bug, errs.Err())
 }
 
-func (r *run) tryCall(inst *executor.Instance, f *cases.File, c *cases.Call) (errs diag.List) {
+// tryCall is runCall without what it prints; files whose names the call does not say get names that begin with prefix.
+func (r *run) tryCall(inst *executor.Instance, f *cases.File, c *cases.Call, prefix string) (errs diag.List) {
 	m, err := r.method(inst, c.Method)
 	if err != nil {
 		errs.Add(diag.NoMethod, err)
@@ -116,17 +117,22 @@ func (r *run) tryCall(inst *executor.Instance, f *cases.File, c *cases.Call) (er
 		errs.Add(diag.RunInputs, err)
 		return errs
 	}
-	errs.Add(diag.FileRead, r.keep(c, inputs, outs))
+	errs.Add(diag.FileRead, r.keep(c, prefix, inputs, outs))
 	if r.Check {
 		errs = append(errs, check(f, c, inputs, outs)...)
 	}
 	return errs
 }
 
-// keep notes each output and mutated input under the name that the golden one has.
-func (r *run) keep(c *cases.Call, inputs, outs []executor.Value) error {
+// keep notes each output and mutated input under the name that the golden one has, or, if the call lists no outputs, all of them.
+func (r *run) keep(c *cases.Call, prefix string, inputs, outs []executor.Value) error {
 	if r.Output == "" {
 		return nil
+	}
+	if len(c.Outputs) == 0 {
+		for i := range outs {
+			r.add(r.Output, outputName(prefix, i), &outs[i])
+		}
 	}
 	extra := max(len(outs)-len(c.Outputs), 0)
 	note := func(want *cases.Value, got *executor.Value) error {

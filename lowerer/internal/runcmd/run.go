@@ -285,7 +285,7 @@ func (r *run) runInputs() error {
 		return err
 	}
 	for i := range outs {
-		r.add(r.Output, fmt.Sprintf("out_%d.npy", i), &outs[i])
+		r.add(r.Output, outputName("", i), &outs[i])
 		if !r.JSON {
 			fmt.Fprintf(r.stdout, "out_%d: %s\n", i, r.report.Outputs[i].Value)
 		}
@@ -339,6 +339,9 @@ func (r *run) fault(name string, err error) error {
 	}
 	return e
 }
+
+// outputName is the name of the file of output i.
+func outputName(prefix string, i int) string { return fmt.Sprintf("%sout_%d.npy", prefix, i) }
 
 // add notes an output for the report, and its file in dir if it is a tensor.
 func (r *run) add(dir, name string, v *executor.Value) {

@@ -55,6 +55,34 @@ func TestRunCases(t *testing.T) {
 	}
 }
 
+// TestRunUnlisted has all outputs of calls that list none, with the bytes that the listed ones have.
+func TestRunUnlisted(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(testdata+"counter")); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "case.json")
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, bytes.ReplaceAll(b, []byte(`"outputs"`), []byte(`"unlisted"`)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, cases := range map[string]string{"listed": testdata + "counter/case.json", "unlisted": file} {
+		if _, err := runWith(Options{Program: testdata + "counter/portable.pte", Cases: cases, Output: filepath.Join(dir, name)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"call0_out_0.npy", "call0_out_1.npy", "call2_out_1.npy"} {
+		want, _ := os.ReadFile(filepath.Join(dir, "listed", "case0", file))
+		got, err := os.ReadFile(filepath.Join(dir, "unlisted", "case0", file))
+		if err != nil || len(want) == 0 || !bytes.Equal(got, want) {
+			t.Errorf("%s: got %d bytes (%v), want %d", file, len(got), err, len(want))
+		}
+	}
+}
+
 // TestChecked tells calls whose outputs were compared from those that only ran.
 func TestChecked(t *testing.T) {
 	for _, check := range []bool{true, false} {
