@@ -12,7 +12,6 @@ import (
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/internal/bench"
-	"github.com/rules-pte/rules_pte/lowerer/internal/output"
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/op"
@@ -50,10 +49,7 @@ func Bench(o *BenchOptions, load executor.LoadOptions, stdout io.Writer) error {
 	if err := o.apart(o.HTML); err != nil {
 		return err
 	}
-	if o.HTML == "" {
-		return o.bench(load, stdout, nil)
-	}
-	return output.Write(o.HTML, func(page io.Writer) error { return o.bench(load, stdout, page) })
+	return writeIf(o.HTML, func(page io.Writer) error { return o.bench(load, stdout, page) })
 }
 
 // bench is Bench; the page is written to page, unless that is nil.

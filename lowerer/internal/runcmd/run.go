@@ -203,6 +203,21 @@ func Run(o *Options, load executor.LoadOptions, stdout io.Writer) error {
 	if err := o.apart(o.Trace, o.DebugBuffer); err != nil {
 		return err
 	}
+	return writeIf(o.Trace, func(trace io.Writer) error {
+		return writeIf(o.DebugBuffer, func(buffer io.Writer) error { return o.run(load, stdout, trace, buffer) })
+	})
+}
+
+// writeIf is output.Write, whose file is made before anything runs; for "" it is write without a writer.
+func writeIf(path string, write func(w io.Writer) error) error {
+	if path == "" {
+		return write(nil)
+	}
+	return output.Write(path, write)
+}
+
+// run is Run; trace and buffer are nil unless there are files for them.
+func (o *Options) run(load executor.LoadOptions, stdout, trace, buffer io.Writer) error {
 	r := &run{Options: o, stdout: stdout}
 	if o.Trace != "" {
 		r.gen = etdump.New(debugLevel(o.DebugBuffer))
@@ -213,7 +228,7 @@ func Run(o *Options, load executor.LoadOptions, stdout io.Writer) error {
 	defer r.program.Close()
 	err := r.all()
 	if err == nil {
-		err = r.writeTrace()
+		err = r.writeTrace(trace, buffer)
 	}
 	if o.JSON && (err == nil || o.Cases != "") {
 		return errors.Join(json.NewEncoder(stdout).Encode(r.report), err)

@@ -182,6 +182,22 @@ func TestRunInputs(t *testing.T) {
 	}
 }
 
+// TestUnwritable runs nothing where a file of its own cannot be made.
+func TestUnwritable(t *testing.T) {
+	dir, in := t.TempDir(), testdata+"add/case0/in_0.npy"
+	none := filepath.Join(dir, "none", "trace")
+	for _, o := range []Options{{Trace: none + ".json"}, {Trace: filepath.Join(dir, "t.etdp"), DebugBuffer: none}} {
+		o.Program, o.Inputs, o.Output = testdata+"add/portable.pte", []string{in, in}, filepath.Join(dir, "out")
+		out, err := runWith(o)
+		if err == nil || !strings.HasPrefix(err.Error(), none) || out != "" {
+			t.Errorf("got %v and %q, want an error about %s and nothing", err, out, none)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind %v, %v", left, err)
+	}
+}
+
 // TestFirstInstance: the first instance counts as loading, and no other one.
 func TestFirstInstance(t *testing.T) {
 	r := &run{Options: &Options{Program: testdata + "add/portable.pte"}}

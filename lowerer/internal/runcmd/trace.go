@@ -181,19 +181,16 @@ func (t *trace) writeJSON(w io.Writer, program string) error {
 	return e.Encode(f)
 }
 
-// write writes the trace to path: an ETDump if its extension is .etdp, else JSON. buffer, unless "", gets the bytes of
-// the tensors that an ETDump refers to.
-func (t *trace) write(path, buffer, program string) error {
-	if filepath.Ext(path) != etdumpExt {
-		return output.Write(path, func(w io.Writer) error { return t.writeJSON(w, program) })
-	}
+// writeETDump writes an ETDump, and to buffer, unless it is nil, the bytes of the tensors that it refers to.
+func (t *trace) writeETDump(w, buffer io.Writer) error {
 	dump, values := t.gen.Marshal()
-	if buffer != "" {
-		if err := output.Write(buffer, func(w io.Writer) error { _, err := w.Write(values); return err }); err != nil {
+	if buffer != nil {
+		if _, err := buffer.Write(values); err != nil {
 			return err
 		}
 	}
-	return output.Write(path, func(w io.Writer) error { _, err := w.Write(dump); return err })
+	_, err := w.Write(dump)
+	return err
 }
 
 const etdumpExt = ".etdp"
@@ -213,16 +210,19 @@ func (r *run) traceWith(debug string) (*trace, error) {
 	return &trace{gen: r.gen, file: file, debug: info, calls: r.called}, err
 }
 
-// writeTrace writes the file of --trace.
-func (r *run) writeTrace() error {
-	if r.Trace == "" {
+// writeTrace writes the files of --trace, an ETDump if its extension is .etdp, else JSON, and --debug-buffer; they are nil without these.
+func (r *run) writeTrace(w, buffer io.Writer) error {
+	if w == nil {
 		return nil
 	}
 	t, err := r.traceWith(r.Debug)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case filepath.Ext(r.Trace) == etdumpExt:
+		return t.writeETDump(w, buffer)
 	}
-	return t.write(r.Trace, r.DebugBuffer, r.Program)
+	return t.writeJSON(w, r.Program)
 }
 
 // debugPath is the file of `pte lower --debug` for a program: the one that was given, or NAME.debug.json beside it.
