@@ -69,12 +69,8 @@ func runLower(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(*out)
-	if err != nil {
-		return diag.New(diag.FileRead, *out, "%w", pathCause(err))
-	}
 	warnIdle(e, spec, rep)
-	fmt.Fprintf(e.stderr, "wrote %s, %s\n", *out, bench.Size(info.Size()))
+	fmt.Fprintf(e.stderr, "wrote %s, %s\n", *out, bench.Size(rep.FileBytes))
 	return nil
 }
 

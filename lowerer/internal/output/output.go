@@ -14,7 +14,8 @@ import (
 
 // Write lets write fill a temporary file beside path and renames it to path, or to the file that path is a link to. If write fails or
 // panics, path is as it was and the temporary file is gone, also where a signal ends the process. What is no regular file, such as a
-// pipe or a device, is written to. The error is write's, or a *diag.Error that names path.
+// pipe or a device, is written to, and so is the process's own output, such as /dev/stdout. The error is write's, or a *diag.Error that
+// names path.
 func Write(path string, write func(w io.Writer) error) error {
 	to, err := place(path)
 	if err != nil {
@@ -52,7 +53,7 @@ func place(path string) (string, error) {
 	switch {
 	case err == nil && info.IsDir():
 		return "", errors.New("is a directory, want the name of a file")
-	case err == nil && !info.Mode().IsRegular():
+	case err == nil && (!info.Mode().IsRegular() || own(path) != nil):
 		return "", nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return "", err
@@ -69,18 +70,32 @@ func place(path string) (string, error) {
 	}
 }
 
+// own is the output of the process that path names, which knows where in a file it is, or nil.
+func own(path string) *os.File {
+	info, err := os.Stat(path)
+	for _, f := range []*os.File{os.Stdout, os.Stderr} {
+		if i, e := f.Stat(); err == nil && e == nil && os.SameFile(i, info) {
+			return f
+		}
+	}
+	return nil
+}
+
 // through writes to what is at path.
 func through(path string, write func(w io.Writer) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return fail(path, err)
+	f := own(path)
+	if f == nil {
+		var err error
+		if f, err = os.OpenFile(path, os.O_WRONLY, 0); err != nil {
+			return fail(path, err)
+		}
+		defer f.Close()
 	}
-	defer f.Close()
 	buf := bufio.NewWriterSize(f, 1<<20)
 	if err := write(buf); err != nil {
 		return err
 	}
-	if err := errors.Join(buf.Flush(), f.Close()); err != nil {
+	if err := buf.Flush(); err != nil {
 		return fail(path, err)
 	}
 	return nil

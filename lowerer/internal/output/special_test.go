@@ -71,6 +71,25 @@ func TestWriteToPipe(t *testing.T) {
 	}
 }
 
+// TestWriteToOwn writes to the process's output in its turn, where that is a file, too.
+func TestWriteToOwn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	saved := os.Stdout
+	defer func() { os.Stdout = saved }()
+	os.Stdout = f
+	fmt.Print("before ")
+	err = Write(fmt.Sprintf("/dev/fd/%d", f.Fd()), hello)
+	fmt.Print(" after")
+	if b, e := os.ReadFile(path); err != nil || e != nil || string(b) != "before hello after" {
+		t.Errorf("the file holds %q, %v, %v", b, err, e)
+	}
+}
+
 // TestWriteInterrupted leaves no temporary file of two where a signal ends the process, as it does without them: this test, run once more.
 func TestWriteInterrupted(t *testing.T) {
 	if dir := os.Getenv("PTE_OUTPUT_WRITES"); dir != "" {
