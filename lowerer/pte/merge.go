@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
-	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/lowerer/internal/runcmd"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/pte/ptd"
 )
@@ -28,12 +28,11 @@ func runMerge(_ *env, args []string) error {
 	}
 	m := merger{from: map[string]string{}, at: map[string]int{}}
 	for _, path := range rest {
-		file, unmap, err := executor.MapFile(path)
+		list, err := runcmd.DataFile(path)
 		if err != nil {
-			return diag.New(diag.FileRead, path, "%w", pathCause(err))
+			return err
 		}
-		defer unmap()
-		if err := m.add(path, file); err != nil {
+		if err := m.add(path, list); err != nil {
 			return err
 		}
 	}
@@ -48,11 +47,7 @@ type merger struct {
 	at      map[string]int    // the place of each key in entries
 }
 
-func (m *merger) add(path string, file []byte) error {
-	list, err := ptd.Read(file)
-	if err != nil {
-		return diag.New(diag.ProgramMalformed, path, "%w", err)
-	}
+func (m *merger) add(path string, list []pte.NamedData) error {
 	for _, d := range list {
 		at, ok := m.at[d.Key]
 		if !ok {

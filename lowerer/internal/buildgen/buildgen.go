@@ -4,7 +4,6 @@ package buildgen
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -16,6 +15,8 @@ import (
 	"github.com/bazelbuild/buildtools/build"
 
 	"github.com/rules-pte/rules_pte/lowerer/backend"
+	"github.com/rules-pte/rules_pte/lowerer/diag"
+	"github.com/rules-pte/rules_pte/lowerer/internal/output"
 )
 
 // Options say what to write.
@@ -113,7 +114,7 @@ func (w *workspace) read() error {
 	}
 	err = filepath.WalkDir(w.opts.Root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return err
+			return unread(name, err, folderHint)
 		}
 		rel, err := filepath.Rel(w.opts.Root, name)
 		if err != nil {
@@ -132,16 +133,28 @@ func (w *workspace) read() error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("find specs: %w", err)
+		return err
 	}
 	return w.parse()
 }
 
+// Hints of unread.
+const (
+	folderHint   = "give the folder of a workspace, in which everything can be read"
+	readableHint = "let it be read, or remove it"
+)
+
+// unread is the error for a file or folder that cannot be read.
+func unread(path string, err error, hint string) error {
+	return diag.New(diag.FileRead, path, "%w", output.Cause(err)).WithHint("%s", hint)
+}
+
 // readIgnored are the folders that .bazelignore names.
 func readIgnored(root string) ([]string, error) {
-	text, err := os.ReadFile(filepath.Join(root, ".bazelignore"))
+	name := filepath.Join(root, ".bazelignore")
+	text, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read .bazelignore: %w", err)
+		return nil, unread(name, err, readableHint)
 	}
 	return strings.Fields(string(text)), nil
 }
@@ -195,14 +208,14 @@ func (w *workspace) parse() error {
 		name := filepath.Join(w.opts.Root, filepath.FromSlash(dir), f.build)
 		text, err := os.ReadFile(name)
 		if err != nil {
-			return fmt.Errorf("read BUILD file: %w", err)
+			return unread(name, err, readableHint)
 		}
 		if f.file, err = build.ParseBuild(name, text); err != nil {
-			return fmt.Errorf("parse BUILD file: %w", err)
+			return diag.New(diag.FileRead, "", "%w", err).WithHint("correct the file, or leave its folder out by .bazelignore")
 		}
 		f.text = text
 		if err := f.expand(w.opts.Root); err != nil {
-			return fmt.Errorf("read BUILD file: %w", err)
+			return err
 		}
 	}
 	return nil

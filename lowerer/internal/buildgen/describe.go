@@ -13,6 +13,7 @@ import (
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/mod/modfile"
 
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/internal/config"
 )
 
@@ -33,11 +34,11 @@ func readModule(root string) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("read CUE module: %w", err)
+		return "", unread(name, err, folderHint)
 	}
 	mod, err := modfile.ParseNonStrict(data, name)
 	if err != nil {
-		return "", fmt.Errorf("read CUE module: %w", err)
+		return "", diag.New(diag.FileRead, name, "%w", err).WithHint("correct it; `pte mod init` writes one into a folder that has none")
 	}
 	return mod.ModuleRootPath(), nil
 }
@@ -89,7 +90,7 @@ func (w *workspace) importsOf(f *folder, files, within []string) (labels []strin
 		path := filepath.Join(w.opts.Root, filepath.FromSlash(f.dir), filepath.FromSlash(localFile(name)))
 		file, err := parser.ParseFile(path, nil, parser.ImportsOnly)
 		if err != nil {
-			return nil, fmt.Errorf("read imports: %w", err)
+			return nil, diag.New(diag.SpecRead, path, "%w", err).WithHint("`pte vet` says of a spec where it is wrong")
 		}
 		for imp := range file.ImportSpecs() {
 			text, err := strconv.Unquote(imp.Path.Value)

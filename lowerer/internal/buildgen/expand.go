@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/bazelbuild/buildtools/build"
+
+	"github.com/rules-pte/rules_pte/lowerer/diag"
 )
 
 // scope has the values of names, as literals: strings, numbers, lists and tuples.
@@ -41,8 +43,8 @@ func (f *folder) expand(root string) error {
 			}
 			if !s.rules(call, x.Clauses, &f.made) && !keeps(x.Comment()) && !keeps(call.Comment()) {
 				start, _ := x.Span()
-				return fmt.Errorf("%s:%d: cannot read which targets this list comprehension makes: use lists of strings or tuples, "+
-					"glob, +, %%, format, replace and removesuffix, or write # keep above it", f.file.Path, start.Line)
+				return diag.New(diag.FileRead, fmt.Sprintf("%s:%d", f.file.Path, start.Line), "cannot read which targets this list comprehension makes").
+					WithHint("use lists of strings or tuples, glob, +, %%, format, replace and removesuffix, or write # keep above it")
 			}
 		}
 	}

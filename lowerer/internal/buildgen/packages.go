@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/rules-pte/rules_pte/internal/textdiff"
+	"github.com/rules-pte/rules_pte/lowerer/diag"
+	"github.com/rules-pte/rules_pte/lowerer/internal/output"
 )
 
 // packagesFile is what Packages writes, beside go.mod.
@@ -33,7 +35,7 @@ func Packages(opts Options) error {
 	err = filepath.WalkDir(opts.Root, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return err
+			return unread(name, err, folderHint)
 		case d.IsDir() && name != opts.Root && (skipped(d.Name()) || d.Name() == "vendor"):
 			return filepath.SkipDir
 		case !d.IsDir() && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):
@@ -42,7 +44,7 @@ func Packages(opts Options) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("find imports: %w", err)
+		return err
 	}
 	var lines []string
 	for path := range found {
@@ -54,23 +56,24 @@ func Packages(opts Options) error {
 
 // goModule is the path in go.mod.
 func goModule(root string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	name := filepath.Join(root, "go.mod")
+	text, err := os.ReadFile(name)
 	if err != nil {
-		return "", fmt.Errorf("read Go module: %w; it lists the imports of Go backends, and a workspace without any needs no list", err)
+		return "", unread(name, err, "the list is of imports of Go backends, which lie in a Go module: a workspace without any needs none")
 	}
 	for line := range strings.Lines(string(text)) {
 		if path, ok := strings.CutPrefix(line, "module "); ok {
 			return strings.Trim(strings.TrimSpace(path), `"`), nil
 		}
 	}
-	return "", errors.New("read Go module: go.mod names no module")
+	return "", diag.New(diag.FileRead, name, "names no module").WithHint("it begins with `module PATH`; `go mod init PATH` writes one")
 }
 
 // addImports adds what a file imports of other modules.
 func addImports(found map[string]bool, name, module string) error {
 	f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
 	if err != nil {
-		return err
+		return diag.New(diag.FileRead, "", "%w", err).WithHint("correct the file; `go vet` says more")
 	}
 	for _, imp := range f.Imports {
 		path, err := strconv.Unquote(imp.Path.Value)
@@ -93,7 +96,7 @@ func (o *Options) writeFile(name, text string) error {
 	path := filepath.Join(o.Root, filepath.FromSlash(name))
 	old, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read %s: %w", name, err)
+		return unread(path, err, readableHint)
 	}
 	if string(old) == text {
 		return nil
@@ -105,7 +108,7 @@ func (o *Options) writeFile(name, text string) error {
 		return ErrStale
 	}
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+		return diag.New(diag.FileWrite, path, "%w", output.Cause(err)).WithHint("let it be written, or give another folder")
 	}
 	_, err = fmt.Fprintf(o.Out, "wrote %s\n", name)
 	return err

@@ -100,7 +100,7 @@ func newLoader(path string, opts Options) (*loader, error) {
 			err = fmt.Errorf("want a spec, a file that ends in .cue, not one in %q", filepath.Ext(p))
 		}
 		if err != nil {
-			return nil, diag.List{diag.New(diag.SpecRead, p, "%w", cause(err))}
+			return nil, diag.List{diag.New(diag.SpecRead, p, "%w", cause(err)).WithHint("%s", noSpecHint(p, err))}
 		}
 		abs, err := filepath.Abs(p)
 		if err != nil {
@@ -110,6 +110,19 @@ func newLoader(path string, opts Options) (*loader, error) {
 	}
 	l.dir = filepath.Dir(l.files[0])
 	return l, l.loadSchema()
+}
+
+// noSpecHint says what to do with a path that is no spec.
+func noSpecHint(path string, err error) string {
+	switch ext := filepath.Ext(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return "check the path; it counts from the folder that you stand in"
+	case ext == ".pt2":
+		return fmt.Sprintf("`pte lower %s` lowers a model without a spec; docs/spec.md says what a spec of it is", path)
+	case ext == ".pte":
+		return fmt.Sprintf("`pte inspect %s` shows a program", path)
+	}
+	return "docs/spec.md says what a spec is"
 }
 
 // cause is err without the path that *fs.PathError repeats.

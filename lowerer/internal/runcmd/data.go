@@ -15,17 +15,30 @@ import (
 func dataFiles(paths []string) ([]pte.NamedData, error) {
 	var all []pte.NamedData
 	for _, path := range paths {
-		file, _, err := executor.MapFile(path)
+		list, err := DataFile(path)
 		if err != nil {
-			return nil, faultOf(path, err)
-		}
-		list, err := ptd.Read(file)
-		if err != nil {
-			return nil, faultOf(path, err)
+			return nil, err
 		}
 		all = append(all, list...)
 	}
 	return all, nil
+}
+
+// DataFile are the entries of a data file, which stays mapped until the process ends. The error has a code and a hint.
+func DataFile(path string) ([]pte.NamedData, error) {
+	file, _, err := executor.MapFile(path)
+	if err != nil {
+		return nil, faultOf(path, err)
+	}
+	list, err := ptd.Read(file)
+	if err == nil {
+		return list, nil
+	}
+	e := faultOf(path, err)
+	if !ptd.Is(file) {
+		e.WithHint("a data file is a .ptd, which `pte lower` writes beside a program whose weights lie apart")
+	}
+	return nil, e
 }
 
 // entryJSON is an entry of a data file.
