@@ -34,6 +34,7 @@ type namedJSON struct {
 type methodJSON struct {
 	Name       string         `json:"name"`
 	Inputs     []int32        `json:"inputs"`
+	Takes      []string       `json:"takes"`
 	Outputs    []int32        `json:"outputs"`
 	InputTree  string         `json:"input_tree,omitempty"`
 	OutputTree string         `json:"output_tree,omitempty"`
@@ -141,8 +142,11 @@ func sizes(buffers [][]byte) []int {
 }
 
 func describePlan(p *pte.ExecutionPlan) methodJSON {
-	m := methodJSON{Name: p.Name, Inputs: p.Inputs, Outputs: p.Outputs, InputTree: p.EncodedInpStr, OutputTree: p.EncodedOutStr,
+	m := methodJSON{Name: p.Name, Inputs: p.Inputs, Takes: []string{}, Outputs: p.Outputs, InputTree: p.EncodedInpStr, OutputTree: p.EncodedOutStr,
 		Arenas: p.NonConstBufferSizes, Values: []valueJSON{}, Operators: []string{}, Delegates: []delegateJSON{}}
+	for _, in := range takes(p) {
+		m.Takes = append(m.Takes, inputText(&in))
+	}
 	for _, d := range p.NonConstBufferDevice {
 		m.Devices = append(m.Devices, deviceJSON{d.BufferIdx, d.DeviceType, d.DeviceIndex})
 	}

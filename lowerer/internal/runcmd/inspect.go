@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/rules-pte/rules_pte/lowerer/internal/bench"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/pte/ptd"
 )
@@ -34,12 +36,51 @@ func Inspect(path string, asJSON bool, w io.Writer) error {
 		e.SetIndent("", "  ")
 		return e.Encode(describe(len(b), layout, p))
 	}
+	printSummary(w, p)
 	printLayout(w, len(b), layout)
 	printData(w, p)
 	for _, plan := range p.Plans {
 		printPlan(w, plan)
 	}
 	return nil
+}
+
+// printSummary says what there is, and what it takes.
+func printSummary(w io.Writer, p *pte.Program) {
+	var methods, operators, backends []string
+	var constants, payloads, named, planned int64
+	for _, plan := range p.Plans {
+		methods = append(methods, plan.Name)
+		for i := range plan.Operators {
+			operators = append(operators, plan.Operators[i].FullName())
+		}
+		for _, d := range plan.Delegates {
+			backends = append(backends, d.ID)
+		}
+		for _, n := range plan.NonConstBufferSizes {
+			planned += n
+		}
+	}
+	for _, b := range p.ConstantBuffers {
+		constants += int64(len(b))
+	}
+	for _, b := range p.DelegateData {
+		payloads += int64(len(b))
+	}
+	for _, d := range p.NamedData {
+		named += int64(len(d.Data))
+	}
+	fmt.Fprintf(w, "methods: %s; operators: %d; delegates: %d", strings.Join(methods, ", "), len(distinct(operators)), len(backends))
+	if len(backends) > 0 {
+		fmt.Fprintf(w, " of %s", strings.Join(distinct(backends), ", "))
+	}
+	fmt.Fprintf(w, "\nconstants: %s; payloads: %s; named data: %s; planned memory: %s\n", bench.Size(constants), bench.Size(payloads), bench.Size(named), bench.Size(planned))
+}
+
+// distinct sorts list and has each of it once.
+func distinct(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 func printLayout(w io.Writer, size int, layout []pte.Region) {
@@ -70,7 +111,7 @@ func printData(w io.Writer, p *pte.Program) {
 }
 
 func printPlan(w io.Writer, p *pte.ExecutionPlan) {
-	fmt.Fprintf(w, "method %s\n  arenas %v\n  inputs %s\n  outputs %s\n", p.Name, p.NonConstBufferSizes, typed(p, p.Inputs), typed(p, p.Outputs))
+	fmt.Fprintf(w, "method %s\n  arenas %v\n  inputs %s\n  outputs %s\n", p.Name, p.NonConstBufferSizes, inputsText(p), typed(p, p.Outputs))
 	for _, d := range p.NonConstBufferDevice {
 		fmt.Fprintf(w, "  arena %d on device %d:%d\n", d.BufferIdx, d.DeviceType, d.DeviceIndex)
 	}
@@ -151,16 +192,20 @@ func typeText(t *pte.Tensor) string {
 	if int(t.Dynamism) < len(dynamisms) && t.Dynamism >= 0 {
 		s += dynamisms[t.Dynamism]
 	}
-	for i, d := range t.DimOrder {
-		if int(d) != i {
-			s += fmt.Sprintf(" order %v", t.DimOrder)
-			break
-		}
-	}
-	return s
+	return s + orderText(t)
 }
 
-// typed are values, inputs or outputs of a method, with their types.
+// orderText is the order of the dimensions, if it is not theirs.
+func orderText(t *pte.Tensor) string {
+	for i, d := range t.DimOrder {
+		if int(d) != i {
+			return fmt.Sprintf(" order %v", t.DimOrder)
+		}
+	}
+	return ""
+}
+
+// typed are values, outputs of a method, with their types.
 func typed(p *pte.ExecutionPlan, values []int32) string {
 	var s []string
 	for _, v := range values {

@@ -278,14 +278,43 @@ func TestInspect(t *testing.T) {
 }
 
 func TestInspectText(t *testing.T) {
-	var out bytes.Buffer
-	if err := Inspect(testdata+"counter/portable.pte", false, &out); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"method forward", "aten::copy_", "tensor float32", "arenas"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, &out)
+	for name, list := range map[string][]string{
+		"counter": {"methods: forward; operators: 5; delegates: 0\nconstants: 8 B; payloads: 0 B; named data: 0 B; planned memory: 112 B\nfile ",
+			"method forward", "aten::copy_", "tensor float32", "arenas"},
+		"two_methods": {"methods: get, set; "},
+		"images":      {"inputs (%0 float32[≤3, 3, 17, 19], %1 float32[s17, 8, 21])"},
+	} {
+		var out bytes.Buffer
+		if err := Inspect(testdata+name+"/portable.pte", false, &out); err != nil {
+			t.Fatal(err)
 		}
+		for _, want := range list {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: no %q in\n%s", name, want, &out)
+			}
+		}
+	}
+}
+
+// TestTakes says of inputs what the executor does.
+func TestTakes(t *testing.T) {
+	loaded := 0
+	for _, file := range programs(t) {
+		p, err := executor.LoadFile(file, executor.LoadOptions{Kernels: op.Kernels})
+		if err != nil {
+			continue // such as those with backends
+		}
+		loaded++
+		for _, plan := range p.File().Plans {
+			info, _ := p.Method(plan.Name)
+			if got, want := signature(takes(plan)), signature(info.Inputs); got != want {
+				t.Errorf("%s: %s takes %s, want %s", file, plan.Name, got, want)
+			}
+		}
+		p.Close()
+	}
+	if loaded < 9 {
+		t.Errorf("loaded %d programs, want at least 9", loaded)
 	}
 }
 
