@@ -149,6 +149,10 @@ func TestAbout(t *testing.T) {
 		if s := rep.about(); s != test.want {
 			t.Errorf("%d: got %q, want %q", test.slowest, s, test.want)
 		}
+		rep.WeightCache = "used"
+		if s, want := rep.about(), "weight cache: used\n"+test.want; s != want {
+			t.Errorf("%d: got %q, want %q", test.slowest, s, want)
+		}
 		var b strings.Builder
 		if err := rep.WritePage(&b); err != nil || strings.Contains(b.String(), `"spread":2.3`) != (test.want != "") {
 			t.Errorf("%d: %v in %s", test.slowest, err, b.String())

@@ -27,7 +27,9 @@ type Report struct {
 	// LoadNS is the median of Loads loads.
 	LoadNS int64 `json:"load_ns"`
 	Loads  int   `json:"loads"`
-	Runs   int   `json:"runs"`
+	// WeightCache is what became of the file of --weight-cache in a load before these.
+	WeightCache string `json:"weight_cache,omitempty"`
+	Runs        int    `json:"runs"`
 	// MinNS, MedianNS and P95NS are of calls without a trace, whose sum over Kernels is a little larger.
 	MinNS    int64 `json:"min_ns"`
 	MedianNS int64 `json:"median_ns"`

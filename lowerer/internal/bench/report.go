@@ -62,10 +62,13 @@ func counted(n int, thing string) string {
 // disturbed is how many times as long as the fastest call one in twenty takes where something else may use the machine.
 const disturbed = 1.5
 
-// about says what the calls were given, and whether their times vary.
+// about says what became of a weight cache, what the calls were given, and whether their times vary.
 func (rep *Report) about() (s string) {
+	if rep.WeightCache != "" {
+		s = "weight cache: " + rep.WeightCache + "\n"
+	}
 	if rep.Made && len(rep.Inputs) > 0 {
-		s = "inputs made, of the largest sizes: " + strings.Join(rep.Inputs, ", ") + "; --input or --case give others\n"
+		s += "inputs made, of the largest sizes: " + strings.Join(rep.Inputs, ", ") + "; --input or --case give others\n"
 	}
 	if rep.Spread > 0 {
 		s += fmt.Sprintf("times vary: the slowest calls took %s times as long as the fastest; if something else runs, wait for it and try again\n", three(rep.Spread))

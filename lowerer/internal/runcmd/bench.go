@@ -58,7 +58,11 @@ func (o *BenchOptions) bench(load executor.LoadOptions, stdout, page io.Writer) 
 	var times []time.Duration
 	var loads []int64
 	if o.WeightCache != "" { // which a first load may have to write
-		if err := o.with(load, func(*run, *executor.Method, []executor.Value) error { return nil }); err != nil {
+		if err := o.with(load, func(r *run, _ *executor.Method, _ []executor.Value) error {
+			rep.WeightCache = r.report.WeightCache
+			r.cache.warn(o.Stderr)
+			return nil
+		}); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,6 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/executor/npy"
 	"github.com/rules-pte/rules_pte/runtime/executor/runner"
-	"github.com/rules-pte/rules_pte/runtime/executor/weightcache"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -35,7 +34,7 @@ type Options struct {
 	Bench, Threads                 int
 	MaxMemory                      int64
 	JSON, Check                    bool
-	// WeightCache is the file for weightcache.File, or ""; what goes wrong with it goes to Stderr.
+	// WeightCache is the file for weightcache.File, or ""; what becomes of it goes to Stderr.
 	WeightCache string
 	Stderr      io.Writer
 	// Trace is where the trace goes, DebugBuffer the tensors that it refers to; Debug is the program's debug file.
@@ -151,10 +150,12 @@ func (o *Options) apart(outputs ...string) error {
 
 // report is what --json prints.
 type report struct {
-	LoadNS  int64     `json:"load_ns"`
-	Outputs []result  `json:"outputs,omitempty"`
-	Bench   *timing   `json:"bench,omitempty"`
-	Calls   []verdict `json:"calls,omitempty"`
+	LoadNS int64 `json:"load_ns"`
+	// WeightCache is what became of the file of --weight-cache.
+	WeightCache string    `json:"weight_cache,omitempty"`
+	Outputs     []result  `json:"outputs,omitempty"`
+	Bench       *timing   `json:"bench,omitempty"`
+	Calls       []verdict `json:"calls,omitempty"`
 }
 
 // result is an output: its type, that of its elements if it is a tensor, whose sizes are there, too, and what it is as text.
@@ -190,6 +191,7 @@ type run struct {
 	gen     *etdump.Gen // or nil
 	called  []string    // the methods called, in order
 	loaded  bool        // an instance was made
+	cache   cacheUse
 }
 
 // file is an output that is written when every call has succeeded.
@@ -227,6 +229,9 @@ func (o *Options) run(load executor.LoadOptions, stdout, trace, buffer io.Writer
 	}
 	defer r.program.Close()
 	err := r.all()
+	if r.cache.warn(r.Stderr); r.report.WeightCache != "" && len(r.cache.failed) == 0 {
+		fmt.Fprintf(r.Stderr, "weight cache %s: %s\n", r.WeightCache, r.report.WeightCache)
+	}
 	if err == nil {
 		err = r.writeTrace(trace, buffer)
 	}
@@ -243,7 +248,7 @@ func (r *run) load(load executor.LoadOptions) error {
 		load.Tracer = r.gen
 	}
 	if r.WeightCache != "" {
-		load.WeightCache = weightcache.File(r.WeightCache, func(err error) { fmt.Fprintln(r.Stderr, "warning: "+err.Error()) })
+		load.WeightCache = r.cache.file(r.WeightCache)
 	}
 	start := time.Now()
 	var err error
@@ -268,6 +273,9 @@ func (r *run) instance() (*executor.Instance, error) {
 	if !r.loaded {
 		r.loaded = true
 		r.report.LoadNS += time.Since(start).Nanoseconds()
+		if r.WeightCache != "" {
+			r.report.WeightCache = r.cache.text()
+		}
 	}
 	return inst, nil
 }
