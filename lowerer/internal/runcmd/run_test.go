@@ -196,6 +196,10 @@ func TestUnwritable(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind %v, %v", left, err)
 	}
+	among := filepath.Join(dir, "out", "trace.json")
+	if _, err := runWith(Options{Program: testdata + "add/portable.pte", Inputs: []string{in, in}, Output: filepath.Dir(among), Trace: among}); err != nil {
+		t.Errorf("a trace among outputs: %v", err)
+	}
 }
 
 // TestFirstInstance: the first instance counts as loading, and no other one.
