@@ -78,15 +78,9 @@ func (o *BenchOptions) bench(load executor.LoadOptions, stdout, page io.Writer) 
 	if err != nil {
 		return err
 	}
-	for begin := time.Now(); len(loads) < mostLoads && time.Since(begin)+time.Duration(loads[0]) < enough; {
-		if err := o.with(load, func(r *run, _ *executor.Method, _ []executor.Value) error {
-			loads = append(loads, r.report.LoadNS)
-			return nil
-		}); err != nil {
-			return err
-		}
+	if loads, err = o.loads(load, loads); err != nil {
+		return err
 	}
-	slices.Sort(loads)
 	rep.Loads, rep.LoadNS = len(loads), loads[len(loads)/2]
 	rec := bench.NewRecorder()
 	load.Tracer = rec
@@ -110,6 +104,21 @@ func (o *BenchOptions) bench(load executor.LoadOptions, stdout, page io.Writer) 
 		return err
 	}
 	return rep.WritePage(page)
+}
+
+// loads has more loads beside the first, as many as fit into enough; it gives the times of all, the shortest first.
+func (o *BenchOptions) loads(load executor.LoadOptions, times []int64) ([]int64, error) {
+	for begin := time.Now(); len(times) < mostLoads && time.Since(begin)+time.Duration(times[0]) < enough; {
+		err := o.with(load, func(r *run, _ *executor.Method, _ []executor.Value) error {
+			times = append(times, r.report.LoadNS)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(times)
+	return times, nil
 }
 
 // with loads the program and calls f with the method and its inputs.
