@@ -126,7 +126,7 @@ func (m *method) inputText(i int) string {
 
 func (m *Method) setInput(i int, in *Value) error {
 	v := m.m.plan.Inputs[i]
-	from, val := &m.m.vals[v], &m.vals[v]
+	from, val := &m.m.vals[v], m.vals[v]
 	if in.Kind == Int && from.Kind == Float {
 		f := FloatOf(float64(in.Int))
 		in = &f

@@ -30,9 +30,9 @@ type Instance struct {
 type Method struct {
 	inst    *Instance
 	m       *method
-	vals    []op.Value
-	varying []int32    // the values that instructions set
-	initial []op.Value // those before the first Run
+	vals    []*op.Value // the instance's own, or what the method has
+	varying []int32     // the values that instructions set
+	initial []op.Value  // those before the first Run
 	calls   []call
 	homes   []home // of inputs
 	outputs []Value
@@ -164,7 +164,7 @@ func (m *Method) bind() error {
 		m.calls = append(m.calls, c)
 	}
 	for _, v := range m.varying {
-		m.initial = append(m.initial, m.vals[v])
+		m.initial = append(m.initial, *m.vals[v])
 	}
 	m.homes = make([]home, len(m.m.plan.Inputs))
 	for i, v := range m.m.plan.Inputs {
@@ -209,29 +209,33 @@ func (m *Method) allocArenas() (err error) {
 	return nil
 }
 
-// bindValues copies the method's values and gives the tensors their memory.
+// bindValues copies the values that the instance has for itself and gives the tensors their memory.
 func (m *Method) bindValues() error {
-	m.vals = append([]op.Value(nil), m.m.vals...)
-	made := newTensors(m.m.plan)
+	m.vals = make([]*op.Value, len(m.m.vals))
 	for i := range m.vals {
-		v := &m.vals[i]
+		m.vals[i] = &m.m.vals[i]
+	}
+	own, made := make([]op.Value, len(m.m.own)), newTensors(m.m.ownTensors, m.m.ownDims)
+	for k, i := range m.m.own {
+		v := &own[k]
+		*v, m.vals[i] = m.m.vals[i], v
 		if m.m.varies[i] {
-			m.varying = append(m.varying, int32(i))
+			m.varying = append(m.varying, i)
 		}
-		if v.Kind == op.Tensor && m.m.place[i] != constant {
-			if err := m.bindTensor(i, made); err != nil {
+		if m.m.bound(i) {
+			if err := m.bindTensor(int(i), made); err != nil {
 				return err
 			}
 		}
 	}
-	for i := range m.vals {
-		v := &m.vals[i]
+	for k, i := range m.m.own {
+		v := &own[k]
 		switch v.Kind {
 		case op.Ints:
 			v.Ints = append([]int64(nil), v.Ints...)
 		case op.Tensors:
 			v.Tensors = make([]*tensor.Tensor, len(v.Tensors))
-			m.refreshList(i)
+			m.refreshList(int(i))
 		}
 	}
 	return nil
@@ -381,7 +385,7 @@ func (in *Instance) take(n int64) {
 func (m *Method) pointers(list []int32) []*op.Value {
 	args := make([]*op.Value, len(list))
 	for i, v := range list {
-		args[i] = &m.vals[v]
+		args[i] = m.vals[v]
 	}
 	return args
 }
@@ -401,7 +405,10 @@ func (m *Method) bindKernel(s *step) (call, error) {
 			c.refresh = append(c.refresh, len(s.args)+i)
 		}
 	}
-	args := s.kernelArgs(m.vals)
+	args := make([]op.Value, len(s.args))
+	for i, v := range s.args {
+		args[i] = s.kernelArg(i, m.vals[v])
+	}
 	if err := m.takeInvoker(args); err != nil {
 		return c, err
 	}
@@ -429,7 +436,7 @@ func (m *Method) takeInvoker(args []op.Value) error {
 
 // refreshList sets the members of list v from the values that they name.
 func (m *Method) refreshList(v int) {
-	list := &m.vals[v]
+	list := m.vals[v]
 	for j, item := range m.m.plan.Values[v].Items {
 		switch {
 		case item < 0:

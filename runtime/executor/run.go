@@ -44,7 +44,7 @@ func (m *Method) run(ctx context.Context, inputs []Value) (err error) {
 		}
 	}()
 	for i, v := range m.varying {
-		m.vals[v] = m.initial[i]
+		*m.vals[v] = m.initial[i]
 	}
 	if err := m.setInputs(inputs); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (m *Method) run(ctx context.Context, inputs []Value) (err error) {
 // setOutputs makes the outputs of the values, with tensors that share nothing but the bytes.
 func (m *Method) setOutputs() {
 	for i, v := range m.m.plan.Outputs {
-		from, out := &m.vals[v], &m.outputs[i]
+		from, out := m.vals[v], &m.outputs[i]
 		t := from.Tensor
 		if t == nil {
 			*out = *from
@@ -175,11 +175,11 @@ func (m *Method) step(pc int) (int, error) {
 		return pc + 1, s.backend.Execute(&m.exec, c.handle, c.args)
 	case pte.MoveCall:
 		if s.assert != nil {
-			return pc + 1, s.assert.check(m, &m.vals[s.a])
+			return pc + 1, s.assert.check(m, m.vals[s.a])
 		}
-		m.vals[s.b] = m.vals[s.a]
+		*m.vals[s.b] = *m.vals[s.a]
 	case pte.JumpFalseCall:
-		yes, err := truth(&m.vals[s.a])
+		yes, err := truth(m.vals[s.a])
 		if err != nil || !yes {
 			return int(s.b), err
 		}
@@ -209,7 +209,7 @@ func (m *Method) refreshCall(s *step, c *call) error {
 		if m.vals[v].Kind == op.Ints || m.vals[v].Kind == op.Tensors {
 			m.refreshList(int(v))
 		}
-		c.invoker.Args[i] = s.kernelArg(i, &m.vals[v])
+		c.invoker.Args[i] = s.kernelArg(i, m.vals[v])
 		if err := s.checkArg(i, &c.invoker.Args[i]); err != nil {
 			return err
 		}

@@ -126,6 +126,7 @@ func (m *method) loadSteps(missing *missingList) error {
 	}
 	m.fuseKernels()
 	m.findLent()
+	m.findOwn()
 	m.args, m.outs, m.infer = nil, nil, op.Infer{}
 	return nil
 }

@@ -60,7 +60,7 @@ func (m *Method) traceRun(tr EventTracer, run func() error) error {
 		return err
 	}
 	for _, v := range m.m.plan.Outputs {
-		tr.LogEvalue(&m.vals[v], true)
+		tr.LogEvalue(m.vals[v], true)
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (m *Method) traceStep(tr EventTracer, pc int) (int, error) {
 		to.LogWork(workOf(s.name, m.calls[pc].invoker))
 	}
 	for _, v := range s.written() {
-		tr.LogEvalue(&m.vals[v], false)
+		tr.LogEvalue(m.vals[v], false)
 	}
 	return next, nil
 }

@@ -38,6 +38,9 @@ type method struct {
 	// offsets are where planned tensors lie in their arenas; nil where the file says.
 	offsets []uint64
 	steps   []step
+	// own are the values that each instance has for itself, and the tensors and dimensions that these take. It shares the others.
+	own                 []int32
+	ownTensors, ownDims int
 	// writesBack lists the inputs whose bytes the method writes.
 	writesBack []bool
 	// lent lists the inputs that are planned and may yet stay where the caller has them; nil for none.
@@ -61,15 +64,8 @@ type tensors struct {
 	sizes []tensor.Dim
 }
 
-// newTensors is memory for the tensors among a plan's values.
-func newTensors(plan *pte.ExecutionPlan) *tensors {
-	count, dims := 0, 0
-	for i := range plan.Values {
-		if t := plan.Values[i].Tensor; t != nil {
-			count++
-			dims += len(t.Sizes)
-		}
-	}
+// newTensors is memory for so many tensors, which have so many dimensions together.
+func newTensors(count, dims int) *tensors {
 	return &tensors{make([]tensor.Tensor, count), make([]tensor.Dim, dims)}
 }
 
@@ -81,6 +77,49 @@ func (s *tensors) tensor(rank int) *tensor.Tensor {
 	return t
 }
 
+// findOwn finds the values that change from call to call, those that others than kernels get, and tensors that lie elsewhere than in
+// the file, with the lists that they are in. Tensors that nobody refers to any more are none of them.
+func (m *method) findOwn() {
+	own := slices.Clone(m.varies)
+	tensor := func(v int32) { own[v] = own[v] || m.bound(v) }
+	use := func(list ...int32) {
+		m.each(list, tensor)
+		for _, v := range list {
+			own[v] = own[v] || m.vals[v].Kind == op.Tensors
+		}
+	}
+	use(m.plan.Inputs...)
+	use(m.plan.Outputs...)
+	for i := range m.steps {
+		s := &m.steps[i]
+		use(s.args...)
+		use(s.outs...)
+		switch {
+		case s.kind == pte.JumpFalseCall:
+			use(s.a)
+		case s.plan == nil:
+			for _, v := range s.args {
+				own[v] = true
+			}
+		}
+	}
+	for i, yes := range own {
+		v := int32(i)
+		bound := m.bound(v)
+		if !yes && !(bound && m.state(v)) {
+			continue
+		}
+		m.own = append(m.own, v)
+		if bound {
+			m.ownTensors++
+			m.ownDims += len(m.vals[v].Tensor.Sizes)
+		}
+	}
+}
+
+// bound reports whether v is a tensor that instances have memory for.
+func (m *method) bound(v int32) bool { return m.vals[v].Kind == op.Tensor && m.place[v] != constant }
+
 // loadValues makes vals and place of the plan's values.
 func (m *method) loadValues() error {
 	n := len(m.plan.Values)
@@ -90,7 +129,14 @@ func (m *method) loadValues() error {
 		m.isInput[v] = true
 	}
 	m.sharedArena = make([]bool, len(m.plan.NonConstBufferSizes))
-	made := newTensors(m.plan)
+	count, dims := 0, 0
+	for i := range m.plan.Values {
+		if t := m.plan.Values[i].Tensor; t != nil {
+			count++
+			dims += len(t.Sizes)
+		}
+	}
+	made := newTensors(count, dims)
 	for i := range m.plan.Values {
 		if err := m.loadValue(i, made); err != nil {
 			return wrap(pte.InvalidProgram, "load value "+itoa(i), err)
