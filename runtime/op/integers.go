@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/kernel/quant"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -157,10 +158,8 @@ func (s *integers) setBias(t *tensor.Tensor) bool {
 
 // tapRows are the weights of a depthwise convolution, [taps, rows].
 func (s *integers) tapRows(w *tensor.Tensor) []int8 {
-	x, o := elems[int8](w), make([]int8, w.Numel())
-	for i, v := range x {
-		o[i%s.Depth*s.Rows+i/s.Depth] = v
-	}
+	o := make([]int8, w.Numel())
+	kernel.Transpose(o, elems[int8](w), s.Depth, s.Rows, s.Rows, s.Depth)
 	return o
 }
 
