@@ -34,8 +34,10 @@ func (p *pairs) fusePointwise() {
 			f.writer[v] = i
 		}
 		if pointwises(*s) {
-			l := op.Link{Plan: s.plan, Args: s.kernelArgs(p.vals), From: make([]int, len(s.args)), Out: p.vals[s.outs[0]].Tensor.Meta}
+			p.args = s.appendArgs(p.args[:0], p.vals)
+			l := op.Link{Plan: s.plan, Args: p.args, Out: p.vals[s.outs[0]].Tensor.Meta}
 			if l.Fuses() {
+				l.Args, l.From = slices.Clone(l.Args), make([]int, len(s.args))
 				f.links[i] = l
 			}
 		}
@@ -125,7 +127,7 @@ func (f *pointwise) lasts(v int32, i, j int, list []int) bool {
 func (f *pointwise) fuse(list []int) {
 	last := list[len(list)-1]
 	s := &f.steps[last]
-	var links []op.Link
+	links := make([]op.Link, 0, len(list))
 	var args []int32
 	var params []*op.Param
 	for _, i := range list {

@@ -6,10 +6,15 @@ type groups []int32
 // newGroups is n values, each in a group of its own.
 func newGroups(n int) groups {
 	g := make(groups, n)
+	g.part()
+	return g
+}
+
+// part puts each value into a group of its own.
+func (g groups) part() {
 	for v := range g {
 		g[v] = int32(v)
 	}
-	return g
 }
 
 // root is what stands for the group of v.

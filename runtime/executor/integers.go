@@ -213,7 +213,8 @@ func (q *quantizer) factors(i int, c *op.Quantized) (s step, x int, ok bool) {
 
 // integers gives s a plan for integers, if there is one.
 func (q *quantizer) integers(s *step, x int, c op.Quantized) bool {
-	plan := op.PrepareIntegers(q.steps[x].plan, c, s.kernelArgs(q.vals), q.prog.packOf)
+	q.args = s.appendArgs(q.args[:0], q.vals)
+	plan := op.PrepareIntegers(q.steps[x].plan, c, q.args, q.prog.packOf)
 	if plan == nil {
 		return false
 	}

@@ -212,11 +212,12 @@ func (l *layout) orderedAs(from int32, outs []int32) {
 
 // convolution is call of an operator that prefers an order.
 func (l *layout) convolution(def *op.Def, args []int32, out int32) {
-	vals := make([]op.Value, len(args))
+	vals := l.args[:0]
 	for i, v := range args {
-		vals[i] = l.vals[v]
+		vals = append(vals, l.vals[v])
 		l.fixed[v] = l.fixed[v] || i > 0
 	}
+	l.args = vals
 	t := l.vals[out].Tensor
 	switch {
 	case t == nil || !inner(def, vals, t, l.prog.tier):

@@ -44,10 +44,15 @@ func (m *method) inLine() bool {
 	return len(m.plan.Chains) == 1
 }
 
-// findSpans finds when values are in use, as the plan of the file has it.
+// findSpans finds when values are in use, as the plan of the file has it. It takes the memory of what it found before.
 func (m *method) findSpans() *spans {
-	n := len(m.vals)
-	p := &spans{method: m, of: make([]span, n), groups: newGroups(n), views: m.findViews()}
+	if m.found == nil {
+		m.found = &spans{method: m, of: make([]span, len(m.vals)), groups: make(groups, len(m.vals))}
+	}
+	p := m.found
+	p.views = m.findViews()
+	p.groups.part()
+	clear(p.of)
 	for v := range p.of {
 		p.of[v].stays = p.vals[v].Kind == op.Tensor && p.state(int32(v))
 	}

@@ -127,7 +127,7 @@ func (m *method) loadSteps(missing *missingList) error {
 	m.fuseKernels()
 	m.findLent()
 	m.findOwn()
-	m.args, m.outs, m.infer = nil, nil, op.Infer{}
+	m.args, m.outs, m.infer, m.found = nil, nil, op.Infer{}, nil
 	return nil
 }
 

@@ -52,10 +52,12 @@ type method struct {
 	guards    []guard
 	operators []string // the names of the plan's
 
-	// While the method is loaded: arguments and outs of the step that is prepared, and what is inferred of it.
+	// While the method is loaded: arguments and outs of the step that is prepared, and what is inferred of it; and what findSpans found
+	// last.
 	args  []op.Value
 	outs  []tensor.Meta
 	infer op.Infer
+	found *spans
 }
 
 // tensors are the tensors of a method's values, in two pieces of memory.

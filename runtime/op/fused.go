@@ -130,7 +130,7 @@ type fusedLink struct {
 // and no argument overlaps the result, but that it may be one that is as large and lies alike.
 func PrepareFused(links []Link) *Plan {
 	tier, out := links[0].Plan.tier, &links[len(links)-1].Out
-	f := &fused{}
+	f := &fused{links: make([]fusedLink, 0, len(links))}
 	for _, l := range links {
 		f.links = append(f.links, fusedLink{Link: l})
 		if l.Casts() {
