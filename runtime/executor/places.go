@@ -207,29 +207,38 @@ func (p *spans) moves(v int32) bool {
 
 // tenant is a group of values of an arena: the bytes from low to high.
 type tenant struct {
+	root        int32 // the value that stands for it
 	first, last int32
 	low, high   uint64
 }
 
-// tenants are the groups of an arena that are in use, by the value that stands for them.
-func (p *spans) tenants(arena uint32) map[int32]*tenant {
-	all := make(map[int32]*tenant)
+// tenants are the groups of an arena that are in use, in the order of the values that stand for them.
+func (p *spans) tenants(arena uint32) []tenant {
+	var all []tenant
+	at := make([]int32, len(p.vals)) // of the groups of all, behind theirs
 	for i := range p.vals {
 		v := int32(i)
 		if p.place[v] != planned || p.of[v].first == never || p.plan.Values[v].Tensor.Allocation.MemoryID != arena {
 			continue
 		}
-		low := p.offset(v)
+		low, root := p.offset(v), p.root(v)
 		high := low + uint64(p.vals[v].Tensor.Nbytes())
-		t := all[p.root(v)]
-		if t == nil {
-			all[p.root(v)] = &tenant{p.of[v].first, p.of[v].last, low, high}
+		if at[root] == 0 {
+			all = append(all, tenant{root, p.of[v].first, p.of[v].last, low, high})
+			at[root] = int32(len(all))
 			continue
 		}
+		t := &all[at[root]-1]
 		t.first, t.last = min(t.first, p.of[v].first), max(t.last, p.of[v].last)
 		t.low, t.high = min(t.low, low), max(t.high, high)
 	}
+	slices.SortFunc(all, func(a, b tenant) int { return cmp.Compare(a.root, b.root) })
 	return all
+}
+
+// find is where the tenant that root stands for is in all.
+func find(all []tenant, root int32) (at int, ok bool) {
+	return slices.BinarySearchFunc(all, root, func(t tenant, root int32) int { return cmp.Compare(t.root, root) })
 }
 
 // tenantAlign is what the offsets of tenants are multiples of, as ExecuTorch's plans have them.
@@ -259,19 +268,14 @@ func (m *method) allOffsets() []uint64 {
 // move plans the arena, and reports whether that fits.
 func (p *spans) move() bool {
 	all := p.tenants(fusedArena)
-	roots := make([]int32, 0, len(all))
-	for v := range all {
-		roots = append(roots, v)
-	}
-	slices.Sort(roots)
-	items := make([]memory.Item, len(roots))
-	for i, v := range roots {
-		t := all[v]
+	items := make([]memory.Item, len(all))
+	for i := range all {
+		t := &all[i]
 		t.low -= t.low % tenantAlign
 		items[i] = memory.Item{Size: int64(t.high - t.low), First: int(t.first), Last: int(t.last), Align: tenantAlign}
 	}
 	outside := func(v int32) {
-		if at, ok := slices.BinarySearch(roots, p.root(p.base(v))); ok {
+		if at, ok := find(all, p.root(p.base(v))); ok {
 			items[at].Apart = true
 		}
 	}
@@ -285,8 +289,8 @@ func (p *spans) move() bool {
 	moved := p.allOffsets()
 	for v := range p.vals {
 		if p.place[v] == planned {
-			if at, ok := slices.BinarySearch(roots, p.root(int32(v))); ok && p.plan.Values[v].Tensor.Allocation.MemoryID == fusedArena {
-				moved[v] += uint64(offsets[at]) - all[roots[at]].low
+			if at, ok := find(all, p.root(int32(v))); ok && p.plan.Values[v].Tensor.Allocation.MemoryID == fusedArena {
+				moved[v] += uint64(offsets[at]) - all[at].low
 			}
 		}
 	}

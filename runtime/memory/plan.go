@@ -29,8 +29,11 @@ func (i *Item) overlaps(j *Item) bool {
 }
 
 func align(n, a int64) int64 {
-	if a <= 1 {
+	switch {
+	case a <= 1:
 		return n
+	case a&(a-1) == 0:
+		return (n + a - 1) &^ (a - 1)
 	}
 	return (n + a - 1) / a * a
 }
