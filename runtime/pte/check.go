@@ -129,6 +129,9 @@ func (r *reader) checkValue(i int, v *EValue, p *ExecutionPlan) {
 	if v.Tensor != nil && v.Tensor.Allocation != nil {
 		r.checkAllocation(i, v.Tensor, p)
 	}
+	if len(v.Items) == 0 {
+		return
+	}
 	want := itemTypes[v.Type]
 	for _, x := range v.Items {
 		if want == nil || x == -1 && v.Type == OptionalTensorList {

@@ -168,6 +168,19 @@ func numbers[T any](r *reader, n int, get func(int) T) []T {
 	return out
 }
 
+// int32s copies the vector in a slot of t, which accessors would look for once for each number.
+func int32s(r *reader, t table, slot flatbuffers.VOffsetT) []int32 {
+	o := flatbuffers.UOffsetT(t.Offset(slot))
+	if o == 0 {
+		return nil
+	}
+	out, at := array[int32](r, t.VectorLen(o), 8), t.Vector(o)
+	for i := range out {
+		out[i] = t.GetInt32(at + flatbuffers.UOffsetT(4*i))
+	}
+	return out
+}
+
 // integers copies a vector of scalars into 64 bits.
 func integers[T int32 | int64](r *reader, n int, get func(int) T) []int64 {
 	out := array[int64](r, n, 8)
@@ -344,10 +357,10 @@ func (r *reader) instruction(i int, in *fb.Instruction) Instruction {
 	switch out.Type {
 	case KernelCall:
 		c := as(&r.at.kernelCall, t)
-		out.A, out.Args = c.OpIndex(), numbers(r, c.ArgsLength(), c.Args)
+		out.A, out.Args = c.OpIndex(), int32s(r, t, slotArgs)
 	case DelegateCall:
 		c := as(&r.at.delegateCall, t)
-		out.A, out.Args = c.DelegateIndex(), numbers(r, c.ArgsLength(), c.Args)
+		out.A, out.Args = c.DelegateIndex(), int32s(r, t, slotArgs)
 	case MoveCall:
 		c := as(&r.at.moveCall, t)
 		out.A, out.B = c.MoveFrom(), c.MoveTo()

@@ -42,14 +42,15 @@ func (r *reader) values(p *fb.ExecutionPlan, out *ExecutionPlan) {
 	var v fb.EValue
 	for i := 0; i < len(out.Values) && r.err == nil; i++ {
 		p.Values(&v, i)
-		out.Values[i] = r.value(i, &v)
+		r.value(i, &v, &out.Values[i])
 	}
 }
 
-func (r *reader) value(i int, v *fb.EValue) EValue {
+// value reads v into out, which is zero.
+func (r *reader) value(i int, v *fb.EValue, out *EValue) {
 	var t table
 	v.Val(&t)
-	out := EValue{Type: ValueType(v.ValType())}
+	out.Type = ValueType(v.ValType())
 	switch out.Type {
 	case Null:
 	case Int:
@@ -65,9 +66,8 @@ func (r *reader) value(i int, v *fb.EValue) EValue {
 	case NoValue:
 		r.bad("value", i, "no type")
 	default:
-		r.list(i, t, &out)
+		r.list(i, t, out)
 	}
-	return out
 }
 
 func bit(b bool) int64 {
@@ -117,7 +117,7 @@ func (r *reader) tensor(i int, t *fb.Tensor) *Tensor {
 	out := r.tensors.one()
 	*out = Tensor{
 		ScalarType: tensor.ScalarType(t.ScalarType()), StorageOffset: t.StorageOffset(),
-		Sizes: numbers(r, t.SizesLength(), t.Sizes), DimOrder: r.bytes(t.DimOrderBytes()),
+		Sizes: int32s(r, raw, slotSizes), DimOrder: r.bytes(t.DimOrderBytes()),
 		RequiresGrad: t.RequiresGrad(), DataBufferIdx: t.DataBufferIdx(),
 		Layout: t.Layout(), Dynamism: Dynamism(t.ShapeDynamism()),
 	}

@@ -178,7 +178,6 @@ func (v *walk) table(pos uint64, ref int) bool {
 	v.where = typ.Name
 	v.tables++
 	v.depth++
-	defer func() { v.depth-- }()
 	if v.depth > MaxDepth {
 		return v.fail(pos, "nested deeper than "+strconv.Itoa(MaxDepth))
 	}
@@ -198,6 +197,7 @@ func (v *walk) table(pos uint64, ref int) bool {
 			v.err.Where = typ.Name + "." + f.Name
 		}
 	}
+	v.depth--
 	return ok
 }
 
