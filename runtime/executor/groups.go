@@ -45,7 +45,7 @@ func (m *method) findViews() views {
 
 // base is what v is a view of, in the end.
 func (l views) base(v int32) int32 {
-	for range l {
+	for range len(l) {
 		from, ok := l[v]
 		if !ok {
 			break
