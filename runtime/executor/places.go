@@ -207,38 +207,39 @@ func (p *spans) moves(v int32) bool {
 
 // tenant is a group of values of an arena: the bytes from low to high.
 type tenant struct {
-	root        int32 // the value that stands for it
 	first, last int32
 	low, high   uint64
 }
 
-// tenants are the groups of an arena that are in use, in the order of the values that stand for them.
-func (p *spans) tenants(arena uint32) []tenant {
-	var all []tenant
-	at := make([]int32, len(p.vals)) // of the groups of all, behind theirs
-	for i := range p.vals {
-		v := int32(i)
-		if p.place[v] != planned || p.of[v].first == never || p.plan.Values[v].Tensor.Allocation.MemoryID != arena {
-			continue
-		}
-		low, root := p.offset(v), p.root(v)
-		high := low + uint64(p.vals[v].Tensor.Nbytes())
-		if at[root] == 0 {
-			all = append(all, tenant{root, p.of[v].first, p.of[v].last, low, high})
-			at[root] = int32(len(all))
-			continue
-		}
-		t := &all[at[root]-1]
-		t.first, t.last = min(t.first, p.of[v].first), max(t.last, p.of[v].last)
-		t.low, t.high = min(t.low, low), max(t.high, high)
+// tenants are the groups of an arena that are in use, in the order of the values that stand for them; at says of each of these where
+// its group is in the list, from 1 on, and is 0 for others.
+func (p *spans) tenants(arena uint32) (all []tenant, at []int32) {
+	at = make([]int32, len(p.vals))
+	lives := func(v int32) bool {
+		return p.place[v] == planned && p.of[v].first != never && p.plan.Values[v].Tensor.Allocation.MemoryID == arena
 	}
-	slices.SortFunc(all, func(a, b tenant) int { return cmp.Compare(a.root, b.root) })
-	return all
-}
-
-// find is where the tenant that root stands for is in all.
-func find(all []tenant, root int32) (at int, ok bool) {
-	return slices.BinarySearchFunc(all, root, func(t tenant, root int32) int { return cmp.Compare(t.root, root) })
+	count := int32(0)
+	for v := range at {
+		if root := p.root(int32(v)); lives(int32(v)) && at[root] == 0 {
+			at[root] = 1
+			count++
+		}
+	}
+	all = make([]tenant, 0, count)
+	for v := range at {
+		if at[v] > 0 {
+			all = append(all, tenant{math.MaxInt32, math.MinInt32, math.MaxUint64, 0})
+			at[v] = int32(len(all))
+		}
+	}
+	for i := range at {
+		if v := int32(i); lives(v) {
+			t, low := &all[at[p.root(v)]-1], p.offset(v)
+			t.first, t.last = min(t.first, p.of[v].first), max(t.last, p.of[v].last)
+			t.low, t.high = min(t.low, low), max(t.high, low+uint64(p.vals[v].Tensor.Nbytes()))
+		}
+	}
+	return all, at
 }
 
 // tenantAlign is what the offsets of tenants are multiples of, as ExecuTorch's plans have them.
@@ -267,7 +268,7 @@ func (m *method) allOffsets() []uint64 {
 
 // move plans the arena, and reports whether that fits.
 func (p *spans) move() bool {
-	all := p.tenants(fusedArena)
+	all, at := p.tenants(fusedArena)
 	items := make([]memory.Item, len(all))
 	for i := range all {
 		t := &all[i]
@@ -275,8 +276,8 @@ func (p *spans) move() bool {
 		items[i] = memory.Item{Size: int64(t.high - t.low), First: int(t.first), Last: int(t.last), Align: tenantAlign}
 	}
 	outside := func(v int32) {
-		if at, ok := find(all, p.root(p.base(v))); ok {
-			items[at].Apart = true
+		if k := at[p.root(p.base(v))]; k > 0 {
+			items[k-1].Apart = true
 		}
 	}
 	p.each(p.plan.Inputs, outside)
@@ -288,10 +289,8 @@ func (p *spans) move() bool {
 	}
 	moved := p.allOffsets()
 	for v := range p.vals {
-		if p.place[v] == planned {
-			if at, ok := find(all, p.root(int32(v))); ok && p.plan.Values[v].Tensor.Allocation.MemoryID == fusedArena {
-				moved[v] += uint64(offsets[at]) - all[at].low
-			}
+		if k := at[p.root(int32(v))]; k > 0 && p.place[v] == planned && p.plan.Values[v].Tensor.Allocation.MemoryID == fusedArena {
+			moved[v] += uint64(offsets[k-1]) - all[k-1].low
 		}
 	}
 	p.offsets = moved
