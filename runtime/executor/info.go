@@ -2,6 +2,7 @@ package executor
 
 import (
 	"math"
+	"slices"
 
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -87,6 +88,31 @@ func (m *method) infos(list []int32) []ValueInfo {
 			infos[i].Planned = m.place[v] == planned
 		}
 	}
+	return infos
+}
+
+// kinds are those of the values that inputs can be.
+var kinds = map[pte.ValueType]Kind{pte.Int: Int, pte.Bool: Bool, pte.Double: Float, pte.String: String, pte.TensorValue: Tensor}
+
+// InputsOf describes the inputs of a plan as a file has them, whether it can be loaded or not: kinds, types, orders and sizes. What is
+// malformed there, which Load refuses, it leaves out.
+func InputsOf(plan *pte.ExecutionPlan) []ValueInfo {
+	m, infos := &method{plan: plan}, make([]ValueInfo, len(plan.Inputs))
+	for i, v := range plan.Inputs {
+		if v < 0 || int(v) >= len(plan.Values) {
+			continue
+		}
+		infos[i].Kind = kinds[plan.Values[v].Type]
+		if t := plan.Values[v].Tensor; t != nil {
+			infos[i].Meta.DType, infos[i].Meta.DimOrder, infos[i].Dynamism = t.ScalarType, slices.Clone(t.DimOrder), t.Dynamism
+			for _, n := range t.Sizes {
+				infos[i].Meta.Sizes = append(infos[i].Meta.Sizes, tensor.Dim(n))
+			}
+			infos[i].Sizes = sizeInfos(infos[i].Meta.Sizes, t.Dynamism)
+		}
+	}
+	_ = m.loadGuards() // up to the first that cannot be used
+	m.describe(infos)
 	return infos
 }
 

@@ -3,6 +3,7 @@ package runcmd
 import (
 	"fmt"
 
+	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
@@ -144,7 +145,7 @@ func sizes(buffers [][]byte) []int {
 func describePlan(p *pte.ExecutionPlan) methodJSON {
 	m := methodJSON{Name: p.Name, Inputs: p.Inputs, Takes: []string{}, Outputs: p.Outputs, InputTree: p.EncodedInpStr, OutputTree: p.EncodedOutStr,
 		Arenas: p.NonConstBufferSizes, Values: []valueJSON{}, Operators: []string{}, Delegates: []delegateJSON{}}
-	for _, in := range takes(p) {
+	for _, in := range executor.InputsOf(p) {
 		m.Takes = append(m.Takes, inputText(&in))
 	}
 	for _, d := range p.NonConstBufferDevice {

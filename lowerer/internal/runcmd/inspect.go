@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/internal/bench"
+	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/pte/ptd"
 )
@@ -203,6 +204,19 @@ func orderText(t *pte.Tensor) string {
 		}
 	}
 	return ""
+}
+
+// inputsText are the inputs of a method, with their types and what their sizes may be.
+func inputsText(p *pte.ExecutionPlan) string {
+	var list []string
+	for i, in := range executor.InputsOf(p) {
+		text := fmt.Sprintf("%%%d %s", p.Inputs[i], inputText(&in))
+		if in.Kind == executor.Tensor {
+			text += orderText(p.Values[p.Inputs[i]].Tensor)
+		}
+		list = append(list, text)
+	}
+	return "(" + strings.Join(list, ", ") + ")"
 }
 
 // typed are values, outputs of a method, with their types.

@@ -311,7 +311,7 @@ func TestTakes(t *testing.T) {
 		loaded++
 		for _, plan := range p.File().Plans {
 			info, _ := p.Method(plan.Name)
-			if got, want := signature(takes(plan)), signature(info.Inputs); got != want {
+			if got, want := signature(executor.InputsOf(plan)), signature(info.Inputs); got != want {
 				t.Errorf("%s: %s takes %s, want %s", file, plan.Name, got, want)
 			}
 		}
