@@ -44,7 +44,7 @@ func (m *method) inLine() bool {
 	return len(m.plan.Chains) == 1
 }
 
-// findSpans finds when values are in use, as the plan of the file has it. It takes the memory of what it found before.
+// findSpans finds when values are in use, as the plan of the file has it. It takes the memory of what it found before, which is void then.
 func (m *method) findSpans() *spans {
 	if m.found == nil {
 		m.found = &spans{method: m, of: make([]span, len(m.vals)), groups: make(groups, len(m.vals))}

@@ -154,21 +154,30 @@ func TestAttentionMaskedNaN(t *testing.T) {
 	}
 }
 
-// TestAttentionEmptyRows masks all columns of a row.
+// TestAttentionEmptyRows masks all columns of a row, whose weights are NaN, or zeros: then a value that is infinite gives NaN.
 func TestAttentionEmptyRows(t *testing.T) {
-	q, k, v := wave(1, 2, 4), wave(1, 4, 20), wave(1, 20, 16)
-	mask := testTensor(tensor.Bool, []int64{2, 20})
-	mask.Data[20] = 1
-	for _, tier := range kernel.Tiers()[1:] {
-		for _, zero := range []bool{false, true} {
-			out := testTensor(tensor.Float, []int64{1, 2, 16})
-			plan := planOfAttention(t, tier, Attention{Scale: 1, EmptyZero: zero})
-			if err := plan.Bind(vals(q, k, v, mask), []*tensor.Tensor{out}, &Env{Temp: new(Temp)}).Call(); err != nil {
-				t.Fatal(err)
-			}
-			o := elems[float32](out)
-			if zero && o[3] != 0 || !zero && o[3] == o[3] || o[16] != elems[float32](v)[0] {
-				t.Errorf("%v: zero %v: got %v", tier, zero, o)
+	for _, columns := range []int64{20, 1200} {
+		q, k, v := wave(1, 2, 4), wave(1, 4, columns), wave(1, columns, 16)
+		mask := testTensor(tensor.Bool, []int64{2, columns})
+		mask.Data[columns] = 1
+		first := elems[float32](v)[0]
+		for _, tier := range kernel.Tiers()[1:] {
+			for _, zero := range []bool{false, true} {
+				for _, infinite := range []bool{false, true} {
+					out := testTensor(tensor.Float, []int64{1, 2, 16})
+					elems[float32](v)[16*(columns-2)+5] = 0
+					if infinite {
+						elems[float32](v)[16*(columns-2)+5] = float32(math.Inf(1))
+					}
+					plan := planOfAttention(t, tier, Attention{Scale: 1, EmptyZero: zero})
+					if err := plan.Bind(vals(q, k, v, mask), []*tensor.Tensor{out}, &Env{Temp: new(Temp)}).Call(); err != nil {
+						t.Fatal(err)
+					}
+					o := elems[float32](out)
+					if zero && o[3] != 0 || !zero && o[3] == o[3] || (o[5] == o[5]) != (zero && !infinite) || (o[21] == o[21]) == infinite || o[16] != first {
+						t.Errorf("%v: %d columns: zero %v, infinite %v: got %v", tier, columns, zero, infinite, o)
+					}
+				}
 			}
 		}
 	}

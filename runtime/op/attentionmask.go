@@ -167,17 +167,21 @@ func (h *heads) squares(t kernel.Tier, row, col int) (sum float32) {
 	return sum
 }
 
-// squares is the sum of the squares of a matrix's elements; infinite or NaN if one of them is, and if there is no kernel for them.
+// squares is the sum of the squares of a matrix's elements; infinite or NaN if one of them is, and if there is no kernel for
+// them, or no dimension in which they are neighbours.
 func squares(t kernel.Tier, m matrix[float32]) (sum float32) {
 	if m.cs != 1 {
 		m.rows, m.cols, m.rs, m.cs = m.cols, m.rows, m.cs, m.rs
+	}
+	if m.cs != 1 {
+		return float32(math.Inf(1))
 	}
 	if m.rs == m.cols {
 		m.rows, m.cols = 1, m.rows*m.cols
 	}
 	for r := range m.rows {
 		s, ok := kernel.SquaresRowF32(t, m.data[r*m.rs:][:m.cols], 0)
-		if !ok || m.cs != 1 {
+		if !ok {
 			return float32(math.Inf(1))
 		}
 		sum += s

@@ -119,6 +119,7 @@ func TestAttentionEndsNaN(t *testing.T) {
 		"query NaN":        {1, true, func(q, k, v []float32) { q[1] = nan }, true},
 		"infinite":         {1, true, func(q, k, v []float32) { q[0], k[150] = 1e30, 1e30 }, true},
 		"infinite, scaled": {10, true, func(q, k, v []float32) { q[0], k[150] = 1e19, 1e19 }, true},
+		"product infinite": {1e-30, true, func(q, k, v []float32) { q[0], k[150] = 1e30, 1e30 }, true},
 		"large, scaled":    {1e-30, true, func(q, k, v []float32) { q[0], k[150] = 1e19, 1e19 }, false},
 	} {
 		q, k, v := wave(1, rows, depth), wave(1, depth, columns), wave(1, columns, width)

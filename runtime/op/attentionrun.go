@@ -298,10 +298,13 @@ func (s *scores) finish() {
 	j := s.j
 	for r := range s.rows {
 		to := j.out[(s.head*j.rows+s.from+r)*j.width:][:j.width]
-		sum := s.stateOf(r, 1)[0]
-		if j.columns == 0 || j.EmptyZero && sum == 0 {
+		if j.columns == 0 {
 			clear(to)
 			continue
+		}
+		sum := s.stateOf(r, 1)[0]
+		if j.EmptyZero && sum == 0 { // exponentials, which are 0, stand for the weights
+			sum = 1
 		}
 		row := s.sums[r*j.whole(j.width):][:j.width]
 		if kernel.AffineRowF32(j.tier, to, row, nil, nil, 0, 1/sum) {

@@ -25,7 +25,7 @@ type Quantized struct {
 
 // PrepareIntegers makes a plan that computes in integers what two operators do: that of p, which dequantizes the input, and the
 // one that reads it. args are those of the latter with quantized input and weights; a linear operator has an input, weights
-// [rows, depth] and a bias. It is nil if p has no kernel for that, or if sums might not fit.
+// [rows, depth] and a bias; they are not kept. It is nil if p has no kernel for that, or if sums might not fit.
 func PrepareIntegers(p *Plan, q Quantized, args []Value, pack PackFunc) *Plan {
 	if p.Kernel.Integers == nil {
 		return nil

@@ -205,7 +205,7 @@ func Run(o *Options, load executor.LoadOptions, stdout io.Writer) error {
 	if err := o.apart(o.Trace, o.DebugBuffer); err != nil {
 		return err
 	}
-	if rel, err := filepath.Rel(o.Output, filepath.Dir(o.Trace)); err == nil && o.Output != "" && filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(o.Output, filepath.Dir(o.Trace)); err == nil && o.Output != "" && o.Trace != "" && filepath.IsLocal(rel) {
 		if err := output.MkdirFor(o.Trace); err != nil { // among the outputs, whose folder may be missing
 			return err
 		}
