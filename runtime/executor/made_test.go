@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/runtime/executor/golden"
@@ -461,6 +463,15 @@ func randomOf(r *rand.Rand, d tensor.ScalarType, sizes ...tensor.Dim) *tensor.Te
 func resultsOf(t *testing.T, p *pte.Program, seed uint64, tracer EventTracer) (all [][]float32, steps []step) {
 	t.Helper()
 	m := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Threads: 1 + int(seed%2), Tracer: tracer})).Method("forward")
+	all, err := runsOf(m, seed)
+	if err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	return all, m.m.steps
+}
+
+// runsOf are the outputs of three Runs of m, on inputs by this seed.
+func runsOf(m *Method, seed uint64) (all [][]float32, err error) {
 	r := rand.New(rand.NewPCG(seed, 9))
 	for range 3 {
 		var ins []Value
@@ -469,11 +480,11 @@ func resultsOf(t *testing.T, p *pte.Program, seed uint64, tracer EventTracer) (a
 		}
 		outs, err := m.Run(context.Background(), ins)
 		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+			return nil, err
 		}
 		all = append(all, floatsOf(outs)...)
 	}
-	return all, m.m.steps
+	return all, nil
 }
 
 // checkNear holds results against those of the steps one by one.
@@ -584,6 +595,32 @@ func TestMadeDynamic(t *testing.T) {
 				checkMost(t, what, g, w)
 			}
 		}
+	}
+}
+
+// TestMadeTogether runs two instances of a program at once: each gives what it gives alone.
+func TestMadeTogether(t *testing.T) {
+	for seed := range uint64(100) {
+		program := loadOf(t, madeProgram(seed+5000, false), LoadOptions{Kernels: op.Kernels, Threads: 1 + int(seed%2)})
+		var methods [2]*Method
+		var want [2][][]float32
+		for k := range methods {
+			methods[k] = instanceOf(t, program).Method("forward")
+			var err error
+			if want[k], err = runsOf(methods[k], seed+uint64(k)); err != nil {
+				t.Fatal(seed, err)
+			}
+		}
+		var both sync.WaitGroup
+		for k, m := range methods {
+			both.Go(func() {
+				got, err := runsOf(m, seed+uint64(k))
+				if err != nil || !reflect.DeepEqual(got, want[k]) {
+					t.Errorf("seed %d: instance %d gives something else beside the other one (error %v)", seed, k, err)
+				}
+			})
+		}
+		both.Wait()
 	}
 }
 
