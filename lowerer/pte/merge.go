@@ -37,7 +37,7 @@ func runMerge(_ *env, args []string) error {
 		}
 	}
 	slices.SortFunc(m.entries, func(a, b pte.NamedData) int { return strings.Compare(a.Key, b.Key) })
-	return writeFile(*out, func(w io.Writer) error { return ptd.Write(w, m.entries, 0) })
+	return writeApart(*out, rest, func(w io.Writer) error { return ptd.Write(w, m.entries, 0) })
 }
 
 // merger collects the entries of data files.

@@ -32,7 +32,7 @@ func runSplit(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(*out, func(w io.Writer) error { return lowerer.SplitFile(path, w) })
+	return writeApart(*out, []string{path}, func(w io.Writer) error { return lowerer.SplitFile(path, w) })
 }
 
 func runProgram(e *env, args []string) error {

@@ -3,6 +3,7 @@ package pte
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer"
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/internal/config"
+	"github.com/rules-pte/rules_pte/lowerer/internal/output"
 )
 
 // vetted is one program as --json prints it.
@@ -39,6 +41,9 @@ func runVet(e *env, args []string) error {
 		return usageError("--library leaves nothing for --program, --json, --model or --values")
 	case *noModels && (*asJSON || len(models) > 0):
 		return usageError("--no-models leaves nothing for --json or --model")
+	}
+	if err := output.Apart(slices.Concat(rest, files.srcs, slices.Sorted(maps.Values(models))), []string{*marker, *resolved.values, *resolved.places}); err != nil {
+		return err
 	}
 	options := config.Options{Program: *program, Srcs: files.srcs, Imports: files.imports, Backends: e.backends.AOT}
 	load := config.LoadAll

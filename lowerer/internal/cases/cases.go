@@ -49,6 +49,29 @@ type File struct {
 	dir   string
 }
 
+// Paths are those of the files of inputs and results.
+func (f *File) Paths() (paths []string) {
+	add := func(v *Value) {
+		if v.NPY != "" {
+			paths = append(paths, filepath.Join(f.dir, v.NPY))
+		}
+	}
+	for i := range f.Cases {
+		for _, c := range f.Cases[i].Calls {
+			for j := range c.Inputs {
+				add(&c.Inputs[j])
+			}
+			for j := range c.Outputs {
+				add(&c.Outputs[j])
+			}
+			for _, v := range c.Mutated {
+				add(&v)
+			}
+		}
+	}
+	return paths
+}
+
 // Read reads a case file.
 func Read(path string) (*File, error) {
 	b, err := os.ReadFile(path)

@@ -46,7 +46,7 @@ func (o *BenchOptions) Conflict() string {
 
 // Bench is "pte bench": it times calls of a method without a trace, and the kernels of others with one. The error has codes.
 func Bench(o *BenchOptions, load executor.LoadOptions, stdout io.Writer) error {
-	if err := o.apart(o.HTML); err != nil {
+	if err := o.apart(o.HTML, o.WeightCache); err != nil {
 		return err
 	}
 	return writeIf(o.HTML, func(page io.Writer) error { return o.bench(load, stdout, page) })

@@ -40,6 +40,7 @@ func (r *run) runCases() error {
 	if err != nil {
 		return err
 	}
+	r.given = f.Paths()
 	var errs diag.List
 	for i := range f.Cases {
 		inst, err := r.instance()

@@ -145,7 +145,12 @@ func ThreadsConflict(n int) string {
 
 // apart refuses outputs that are files which the command reads.
 func (o *Options) apart(outputs ...string) error {
-	return output.Apart(slices.Concat([]string{o.Program, o.Cases, o.Debug}, o.Inputs, o.Data), outputs)
+	return output.Apart(o.read(), outputs)
+}
+
+// read are the files that the command reads.
+func (o *Options) read() []string {
+	return slices.Concat([]string{o.Program, o.Cases, o.Debug}, o.Inputs, o.Data)
 }
 
 // report is what --json prints.
@@ -188,6 +193,7 @@ type run struct {
 	program *executor.Program
 	report  report
 	files   []file
+	given   []string    // the files that cases name
 	gen     *etdump.Gen // or nil
 	called  []string    // the methods called, in order
 	loaded  bool        // an instance was made
@@ -202,7 +208,7 @@ type file struct {
 
 // Run is "pte run" with the kernels and backends of load. It writes nothing if a call fails. The error has codes.
 func Run(o *Options, load executor.LoadOptions, stdout io.Writer) error {
-	if err := o.apart(o.Trace, o.DebugBuffer); err != nil {
+	if err := o.apart(o.Trace, o.DebugBuffer, o.WeightCache); err != nil {
 		return err
 	}
 	if rel, err := filepath.Rel(o.Output, filepath.Dir(o.Trace)); err == nil && o.Output != "" && o.Trace != "" && filepath.IsLocal(rel) {
@@ -382,6 +388,12 @@ func (r *run) add(dir, name string, v *executor.Value) {
 }
 
 func (r *run) writeFiles() error {
+	inputs := append(r.read(), r.given...)
+	for _, f := range r.files {
+		if err := output.Apart(inputs, []string{r.Trace, r.DebugBuffer, r.WeightCache, f.name}); err != nil {
+			return err
+		}
+	}
 	for _, f := range r.files {
 		if err := output.MkdirFor(f.name); err != nil {
 			return err
