@@ -66,6 +66,9 @@ func TestRunUnlisted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Remove(file); err != nil { // which may be a link
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(file, bytes.ReplaceAll(b, []byte(`"outputs"`), []byte(`"unlisted"`)), 0o600); err != nil {
 		t.Fatal(err)
 	}
