@@ -83,19 +83,20 @@ func own(path string) *os.File {
 
 // through writes to what is at path.
 func through(path string, write func(w io.Writer) error) error {
-	f := own(path)
+	f, done := own(path), func() error { return nil }
 	if f == nil {
 		var err error
 		if f, err = os.OpenFile(path, os.O_WRONLY, 0); err != nil {
 			return fail(path, err)
 		}
+		done = f.Close
 		defer f.Close()
 	}
 	buf := bufio.NewWriterSize(f, 1<<20)
 	if err := write(buf); err != nil {
 		return err
 	}
-	if err := buf.Flush(); err != nil {
+	if err := errors.Join(buf.Flush(), done()); err != nil {
 		return fail(path, err)
 	}
 	return nil
@@ -108,9 +109,11 @@ func Apart(inputs, outputs []string) error {
 			continue
 		}
 		info, err := os.Stat(out)
-		for _, in := range inputs {
-			if from, e := os.Stat(in); err == nil && e == nil && os.SameFile(info, from) {
-				return apart(out, "would replace the input "+in)
+		if err == nil {
+			for _, in := range inputs {
+				if from, e := os.Stat(in); e == nil && os.SameFile(info, from) {
+					return apart(out, "would replace the input "+in)
+				}
 			}
 		}
 		for _, other := range outputs[:i] {
