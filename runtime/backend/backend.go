@@ -201,6 +201,12 @@ type IntermediateTracer interface {
 	TracesIntermediates() bool
 }
 
+// TracesIntermediates reports whether t is one that looks at values that are no outputs.
+func TracesIntermediates(t EventTracer) bool {
+	looks, ok := t.(IntermediateTracer)
+	return ok && looks.TracesIntermediates()
+}
+
 // EventTracerEntry is a step that has begun.
 type EventTracerEntry int
 

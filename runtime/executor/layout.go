@@ -11,10 +11,7 @@ import (
 )
 
 // tracesIntermediates reports whether somebody looks at values that are no outputs.
-func (p *Program) tracesIntermediates() bool {
-	t, ok := p.tracer.(backend.IntermediateTracer)
-	return ok && t.TracesIntermediates()
-}
+func (p *Program) tracesIntermediates() bool { return backend.TracesIntermediates(p.tracer) }
 
 // layout finds the values that nobody but kernels sees, and gives those the channels innermost that convolutions make.
 // Pointwise operators want their tensors alike: these make a group, in which all lie as the others do.

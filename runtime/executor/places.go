@@ -218,10 +218,10 @@ func (p *spans) tenants(arena uint32) (all []tenant, at []int32) {
 	lives := func(v int32) bool {
 		return p.place[v] == planned && p.of[v].first != never && p.plan.Values[v].Tensor.Allocation.MemoryID == arena
 	}
-	count := int32(0)
-	for v := range at {
-		if root := p.root(int32(v)); lives(int32(v)) && at[root] == 0 {
-			at[root] = 1
+	count := 0
+	for i := range at {
+		if v := int32(i); lives(v) && at[p.root(v)] == 0 {
+			at[p.root(v)] = 1
 			count++
 		}
 	}

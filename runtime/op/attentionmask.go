@@ -49,6 +49,9 @@ func (m *attentionMask) setup(c *Call, t *tensor.Tensor, sizes [3]int) (err erro
 	return err
 }
 
+// head is where what a head sees of the mask begins.
+func (m *attentionMask) head(head int) int { return head/m.heads*m.steps[0] + head%m.heads*m.steps[1] }
+
 func (m *attentionMask) masks() bool { return m.bools != nil || m.floats != nil }
 
 // maskLeast is from how many scores on a mask of bools has calls of a kernel.
@@ -59,7 +62,7 @@ func (m *attentionMask) apply(tier kernel.Tier, x []float32, scale float32, at [
 	if !m.masks() {
 		return scale
 	}
-	from, step := at[0]/m.heads*m.steps[0]+at[0]%m.heads*m.steps[1]+at[1]*m.steps[2]+at[2]*m.steps[3], m.steps[3]
+	from, step := m.head(at[0])+at[1]*m.steps[2]+at[2]*m.steps[3], m.steps[3]
 	low := kernel.Unclamped[:1]
 	switch {
 	case m.bools != nil && step == 1 && len(x) >= maskLeast:
@@ -130,7 +133,7 @@ func (j *attention) findEnds() (least, most int) {
 	m, blocks, height := &j.mask, j.maskBlocks(), balanced(j.rows, attentionRows)
 	least, most = j.columns, 1
 	for k := range j.ends {
-		from, end := k/blocks*m.sizes[2]*j.columns, 1
+		from, end := k/blocks*m.sizes[2]*m.sizes[3], 1
 		for r := min((k%blocks+1)*height, m.sizes[2]) - 1; r >= k%blocks*height && end < j.columns; r-- {
 			end = m.end(from+r*m.steps[2], end, j.columns)
 		}
@@ -195,12 +198,6 @@ func (j *attention) seen(head, i int) int {
 		return j.columns
 	}
 	m, blocks := &j.mask, j.maskBlocks()
-	k := 0
-	if m.sizes[0] > 1 {
-		k = head / m.heads * m.sizes[1]
-	}
-	if m.sizes[1] > 1 {
-		k += head % m.heads
-	}
+	k := m.head(head) / (m.sizes[2] * m.sizes[3])
 	return min(j.whole(int(j.ends[k*blocks+min(i, blocks-1)])), j.columns)
 }

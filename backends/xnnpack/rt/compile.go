@@ -51,7 +51,7 @@ func compile(ctx *backend.InitContext, payload []byte) (*program, error) {
 		return nil, err
 	}
 	c.runJobs()
-	if t, ok := ctx.Tracer.(backend.IntermediateTracer); !ok || !t.TracesIntermediates() {
+	if !backend.TracesIntermediates(ctx.Tracer) {
 		c.fuseAttention()
 	}
 	c.out.findChains()

@@ -303,8 +303,8 @@ func TestInspectText(t *testing.T) {
 	}
 }
 
-// TestTakes says of inputs what the executor does.
-func TestTakes(t *testing.T) {
+// TestInputsOf says of a file's inputs what a program that is loaded does.
+func TestInputsOf(t *testing.T) {
 	loaded := 0
 	for _, file := range programs(t) {
 		p, err := executor.LoadFile(file, executor.LoadOptions{Kernels: op.Kernels})
