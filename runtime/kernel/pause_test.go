@@ -111,6 +111,16 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 				WhereF32(tier, o, bytes, x, x[:1])
 			}
 		},
+		"rows times a vector": func(stop *atomic.Bool) {
+			for g := GemvF32(tier); !stop.Load(); {
+				g.Rows(o[:n/GemvDepth], x, GemvDepth, x[:GemvDepth])
+			}
+		},
+		"a vector times rows": func(stop *atomic.Bool) {
+			for g := GemvF32(tier); !stop.Load(); {
+				g.Columns(o[:64], x, 64, x[:n/64])
+			}
+		},
 		"rows of one number": func(stop *atomic.Bool) {
 			for !stop.Load() {
 				FillRowsF32(tier, o, (n-FillRoom)/2, 2, x, 1)

@@ -527,6 +527,15 @@ func fillRowsF32AVX2(a *fillRows)
 func whereF32AVX2(a *where)
 
 //go:noescape
+func gemvRowsF32AVX2(a *gemv)
+
+//go:noescape
+func gemvColumnsWideF32AVX2(a *gemv)
+
+//go:noescape
+func gemvColumnsOneF32AVX2(a *gemv)
+
+//go:noescape
 func winogradWeightsF32AVX2(a *winogradArgs)
 
 //go:noescape

@@ -635,6 +635,15 @@ func fillRowsF32AVX512(a *fillRows)
 func whereF32AVX512(a *where)
 
 //go:noescape
+func gemvRowsF32AVX512(a *gemv)
+
+//go:noescape
+func gemvColumnsWideF32AVX512(a *gemv)
+
+//go:noescape
+func gemvColumnsOneF32AVX512(a *gemv)
+
+//go:noescape
 func winogradWeightsF32AVX512(a *winogradArgs)
 
 //go:noescape

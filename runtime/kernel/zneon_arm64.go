@@ -557,6 +557,15 @@ func fillRowsF32NEON(a *fillRows)
 func whereF32NEON(a *where)
 
 //go:noescape
+func gemvRowsF32NEON(a *gemv)
+
+//go:noescape
+func gemvColumnsWideF32NEON(a *gemv)
+
+//go:noescape
+func gemvColumnsOneF32NEON(a *gemv)
+
+//go:noescape
 func winogradWeightsF32NEON(a *winogradArgs)
 
 //go:noescape

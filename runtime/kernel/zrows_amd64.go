@@ -181,6 +181,42 @@ func (f *fillRows) run(t Tier) {
 	}
 }
 
+// rows multiplies a matrix.
+//
+//go:noinline
+func (g *gemv) rows(t Tier) {
+	switch t.float() {
+	case AVX512:
+		gemvRowsF32AVX512(g)
+	case AVX2:
+		gemvRowsF32AVX2(g)
+	}
+}
+
+// wide multiplies many columns of a transposed matrix.
+//
+//go:noinline
+func (g *gemv) wide(t Tier) {
+	switch t.float() {
+	case AVX512:
+		gemvColumnsWideF32AVX512(g)
+	case AVX2:
+		gemvColumnsWideF32AVX2(g)
+	}
+}
+
+// narrow multiplies a vector of columns of a transposed matrix.
+//
+//go:noinline
+func (g *gemv) narrow(t Tier) {
+	switch t.float() {
+	case AVX512:
+		gemvColumnsOneF32AVX512(g)
+	case AVX2:
+		gemvColumnsOneF32AVX2(g)
+	}
+}
+
 // run chooses.
 //
 //go:noinline

@@ -49,6 +49,24 @@ func (p *Pool) run(t Tier, four bool) {
 func (f *fillRows) run(t Tier) {
 }
 
+// rows multiplies a matrix.
+//
+//go:noinline
+func (g *gemv) rows(t Tier) {
+}
+
+// wide multiplies many columns of a transposed matrix.
+//
+//go:noinline
+func (g *gemv) wide(t Tier) {
+}
+
+// narrow multiplies a vector of columns of a transposed matrix.
+//
+//go:noinline
+func (g *gemv) narrow(t Tier) {
+}
+
 // run chooses.
 //
 //go:noinline

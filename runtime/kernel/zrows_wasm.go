@@ -145,6 +145,36 @@ func (f *fillRows) run(t Tier) {
 	}
 }
 
+// rows multiplies a matrix.
+//
+//go:noinline
+func (g *gemv) rows(t Tier) {
+	switch t.float() {
+	case WASM:
+		gemvRowsF32WASM(g)
+	}
+}
+
+// wide multiplies many columns of a transposed matrix.
+//
+//go:noinline
+func (g *gemv) wide(t Tier) {
+	switch t.float() {
+	case WASM:
+		gemvColumnsWideF32WASM(g)
+	}
+}
+
+// narrow multiplies a vector of columns of a transposed matrix.
+//
+//go:noinline
+func (g *gemv) narrow(t Tier) {
+	switch t.float() {
+	case WASM:
+		gemvColumnsOneF32WASM(g)
+	}
+}
+
 // run chooses.
 //
 //go:noinline

@@ -870,6 +870,24 @@ func whereF32WASMImport(a unsafe.Pointer)
 
 func whereF32WASM(a *where) { whereF32WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte gemvRowsF32WASM
+//go:noescape
+func gemvRowsF32WASMImport(a unsafe.Pointer)
+
+func gemvRowsF32WASM(a *gemv) { gemvRowsF32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte gemvColumnsWideF32WASM
+//go:noescape
+func gemvColumnsWideF32WASMImport(a unsafe.Pointer)
+
+func gemvColumnsWideF32WASM(a *gemv) { gemvColumnsWideF32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte gemvColumnsOneF32WASM
+//go:noescape
+func gemvColumnsOneF32WASMImport(a unsafe.Pointer)
+
+func gemvColumnsOneF32WASM(a *gemv) { gemvColumnsOneF32WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte winogradWeightsF32WASM
 //go:noescape
 func winogradWeightsF32WASMImport(a unsafe.Pointer)

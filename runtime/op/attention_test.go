@@ -49,7 +49,7 @@ func planOfAttention(t *testing.T, tier kernel.Tier, a Attention) *Plan {
 
 // TestAttention holds attention with masks of all kinds against float64, at sizes around those of tiles and blocks.
 func TestAttention(t *testing.T) {
-	for _, s := range [][5]int{{1, 1, 1, 1, 1}, {3, 5, 4, 7, 3}, {4, 25, 8, 33, 32}, {2, 49, 64, 197, 64}, {2, 3, 16, 1300, 20}, {2, 30, 32, 512, 8}} {
+	for _, s := range [][5]int{{1, 1, 1, 1, 1}, {3, 5, 4, 7, 3}, {4, 25, 8, 33, 32}, {2, 49, 64, 197, 64}, {2, 3, 16, 1300, 20}, {2, 30, 32, 512, 8}, {3, 1, 32, 1029, 64}, {2, 8, 64, 1040, 96}, {2, 2, 16, 11, 16}} {
 		n, rows, depth, columns, width := s[0], s[1], s[2], s[3], s[4]
 		q, k, v := wave(int64(n), int64(rows), int64(depth)), wave(int64(n), int64(depth), int64(columns)), wave(int64(n), int64(columns), int64(width))
 		added := wave(int64(n), 1, int64(rows), int64(columns))
@@ -183,12 +183,19 @@ func TestAttentionEmptyRows(t *testing.T) {
 	}
 }
 
-// TestAttentionGroups lets heads share keys that have a row for each column, and values.
+// TestAttentionGroups lets heads share keys that have a row for each column, and values: by panels, and as they lie.
 func TestAttentionGroups(t *testing.T) {
-	const batch, shared, group, rows, depth, columns, width = 2, 3, 2, 25, 8, 33, 20
+	checkAttentionGroups(t, 25, 8, 20)
+	checkAttentionGroups(t, 1, 16, 32)
+}
+
+func checkAttentionGroups(t *testing.T, rows, depth, width int) {
+	t.Helper()
+	const batch, shared, group, columns = 2, 3, 2, 33
 	const n = batch * shared * group
-	q := wave(batch, shared*group, rows, depth)
-	k, v := wave(batch, shared, columns, depth), wave(batch, shared, columns, width)
+	dim := func(n int) tensor.Dim { return tensor.Dim(n) }
+	q := wave(batch, shared*group, dim(rows), dim(depth))
+	k, v := wave(batch, shared, columns, dim(depth)), wave(batch, shared, columns, dim(width))
 	keys, values := make([]float32, n*depth*columns), make([]float32, n*columns*width)
 	for i := range n {
 		for c := range columns {
@@ -202,8 +209,8 @@ func TestAttentionGroups(t *testing.T) {
 	for _, tier := range kernel.Tiers()[1:] {
 		a := Attention{Scale: 1, KeyRows: true, KeyGroups: true, ValueGroups: true, Lists: []AttentionSizes{KeyRowSizes}}
 		plan := planOfAttention(t, tier, a)
-		for sizes, ok := range map[[2]int64]bool{{columns, depth}: true, {-1, depth}: true, {depth, columns}: false} {
-			out := testTensor(tensor.Float, []int64{n, rows, width})
+		for sizes, ok := range map[[2]int64]bool{{columns, int64(depth)}: true, {-1, int64(depth)}: true, {int64(depth), columns}: false} {
+			out := testTensor(tensor.Float, []int64{n, int64(rows), int64(width)})
 			call := plan.Bind(append(vals(q, k, v), Value{Kind: Ints, Ints: sizes[:]}), []*tensor.Tensor{out}, &Env{Temp: new(Temp)})
 			if err := call.Call(); (err == nil) != ok {
 				t.Fatalf("%v: keys of sizes %v: %v", tier, sizes, err)
@@ -214,7 +221,7 @@ func TestAttentionGroups(t *testing.T) {
 				}
 			}
 		}
-		if err := planOfAttention(t, tier, Attention{Scale: 1, KeyRows: true}).Bind(vals(q, k, v), []*tensor.Tensor{testTensor(tensor.Float, []int64{n, rows, width})},
+		if err := planOfAttention(t, tier, Attention{Scale: 1, KeyRows: true}).Bind(vals(q, k, v), []*tensor.Tensor{testTensor(tensor.Float, []int64{n, int64(rows), int64(width)})},
 			&Env{Temp: new(Temp)}).Call(); err == nil {
 			t.Errorf("%v: fewer keys than heads are no error without groups", tier)
 		}

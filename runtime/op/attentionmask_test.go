@@ -150,14 +150,14 @@ func TestAttentionEndsNaN(t *testing.T) {
 	}
 }
 
-// BenchmarkAttention reads 70 of 2048 columns of a cache, and the half of a causal mask.
+// BenchmarkAttention reads 70 of 2048 columns of a cache, all of them, by one row and more, and the half of a causal mask.
 func BenchmarkAttention(b *testing.B) {
-	for name, s := range map[string][2]int64{"cache": {1, 2048}, "causal": {512, 512}} {
+	for name, s := range map[string][3]int64{"cache": {1, 2048, 70}, "full": {1, 2048, 2048}, "few": {4, 2048, 2048}, "causal": {512, 512, 70}} {
 		const heads, depth = 4, 64
 		q, k, v := wave(heads, s[0], depth), wave(heads, s[1], depth), wave(heads, s[1], depth)
 		mask := testTensor(tensor.Bool, []int64{s[0], s[1]})
 		for i := range mask.Data {
-			mask.Data[i] = toBool(i%int(s[1]) <= max(i/int(s[1]), 69))
+			mask.Data[i] = toBool(i%int(s[1]) <= max(i/int(s[1]), int(s[2])-1))
 		}
 		b.Run(name, func(b *testing.B) {
 			sig := ParseSignature(Bmm.Schema)

@@ -44,11 +44,11 @@ func runAttention(c *Call, s State) error {
 	}
 	j.packing = true
 	if heads*work < gemmParallelMin {
-		j.parts(0, j.k.count+j.v.count)
+		j.parts(0, j.k.packed()+j.v.packed())
 		j.packing = false
 		j.parts(0, blocks)
 	} else {
-		share(c, &j, j.k.count+j.v.count, 1)
+		share(c, &j, j.k.packed()+j.v.packed(), 1)
 		j.packing = false
 		share(c, &j, blocks, max(1, gemmParallelMin/4*j.blocks()/max(1, work)))
 	}
@@ -83,6 +83,8 @@ func (j *attention) setup(c *Call, a *Attention) (err error) {
 	if err == nil {
 		err = j.cut(c)
 	}
+	j.k.direct, j.v.direct = directOf(j.tier, j.rows*j.k.group, j.k.matrix), directOf(j.tier, j.rows*j.v.group, j.v.matrix)
+	j.v.direct.on = j.v.direct.on && !j.v.direct.byRows // which cannot add to a sum
 	return err
 }
 
@@ -91,6 +93,7 @@ type heads struct {
 	matrix[float32]     // the first one
 	next            int // from a matrix to the next
 	count, group    int // how many there are, and how many heads read the same one
+	direct          direct
 	panels          []float32
 	size            int // of the panels of a matrix
 }
@@ -107,10 +110,18 @@ func (h *heads) setup(t *tensor.Tensor, transposed bool, readers int) {
 	h.next, h.count, h.group = s[r-1], size.n, readers/max(1, size.n)
 }
 
+// packed is how many matrices panels are made of.
+func (h *heads) packed() int {
+	if h.direct.on {
+		return 0
+	}
+	return h.count
+}
+
 // allocate makes room for the panels.
 func (h *heads) allocate(c *Call, t tiling) (err error) {
 	h.size = t.len(h.rows, h.cols)
-	h.panels, err = tempOf[float32](c, h.count*h.size)
+	h.panels, err = tempOf[float32](c, h.packed()*h.size)
 	return err
 }
 
@@ -178,10 +189,10 @@ func (j *attention) allocate(c *Call, blocks int) (err error) {
 func (j *attention) parts(lo, hi int) {
 	if j.packing {
 		for i := lo; i < hi; i++ {
-			if i < j.k.count {
+			if i < j.k.packed() {
 				j.k.pack(i, j.tiling)
 			} else {
-				j.v.pack(i-j.k.count, j.tiling)
+				j.v.pack(i-j.k.packed(), j.tiling)
 			}
 		}
 		return
@@ -224,6 +235,13 @@ func (j *attention) block(room []float32, head, i int) {
 // multiply computes the scores of n columns from at on.
 func (s *scores) multiply(at, n int) {
 	j := s.j
+	if j.k.direct.on {
+		keys := j.k.direct.from(s.head / j.k.group * j.k.next)
+		for r := range s.rows {
+			keys.row(s.x[r*j.stride():][:n], j.q[(s.head*j.rows+s.from+r)*j.depth:][:j.depth], nil, at)
+		}
+		return
+	}
 	keys := j.k.of(s.head)
 	stride := uintptr(j.stride() * f32Size)
 	for p := 0; p < n; p += j.cols {
@@ -274,6 +292,17 @@ func (s *scores) add(at, n int) {
 			row := s.sums[r*across:][:across]
 			kernel.MulF32(j.tier, row, row, s.stateOf(r, 2))
 		}
+	}
+	if j.v.direct.on {
+		values := j.v.direct.from(s.head/j.v.group*j.v.next + at*j.v.rs)
+		for r := range s.rows {
+			row, start := s.sums[r*across:][:j.width], []float32(nil)
+			if at > 0 {
+				start = row
+			}
+			values.row(row, s.x[r*j.stride():][:n], start, 0)
+		}
+		return
 	}
 	values := j.v.of(s.head)
 	for p := 0; p < j.width; p += j.cols {

@@ -336,6 +336,8 @@ func TestBounds(t *testing.T) {
 	}
 	checkBounds(t, &LinearF32, bounds, wave(9, 30), wave(45, 30), wave(45))
 	checkBounds(t, &MmF32, bounds, wave(9, 30), wave(30, 45))
+	checkBounds(t, &MmF32, bounds, wave(3, 32), wave(32, 48))
+	checkBounds(t, &LinearF32, bounds, wave(3, 32), wave(1, 32), wave(1))
 	checkBounds(t, &AddmmF32, bounds, wave(45), wave(9, 30), wave(30, 45), 1.0, 1.0)
 	checkBounds(t, &AddmmF32, bounds, wave(9, 45), wave(9, 30), wave(30, 45), 3.0, 0.5)
 }

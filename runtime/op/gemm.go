@@ -129,7 +129,8 @@ type gemm[T number] struct {
 	m, n, k int
 	a       []T // rows contiguous, lda apart
 	lda     int
-	b       []T // packed
+	b       []T // packed, unless it is direct
+	direct  direct
 	c       []T
 	rs, cs  int // strides of c
 	bias    []T // nil, or one a column
@@ -194,6 +195,10 @@ func (g *gemm[T]) parts(lo, hi int) { g.block(g.area(lo, hi)) }
 
 // block computes rows lo to hi of the panels from to until.
 func (g *gemm[T]) block(lo, hi, from, until int) {
+	if g.direct.on {
+		g.direct.product(any(g).(*gemm[float32]), lo, hi, from*g.cols, min(until*g.cols, g.n))
+		return
+	}
 	if g.micro != nil {
 		g.tiles(lo, hi, from, until)
 		return

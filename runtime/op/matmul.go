@@ -150,27 +150,9 @@ func prepareMm[T number](p *Prep) (State, error)     { return preparePacked[T](p
 func prepareAddmm[T number](p *Prep) (State, error)  { return preparePacked[T](p, 2, false) }
 func prepareLinear[T number](p *Prep) (State, error) { return preparePacked[T](p, 1, true) }
 
-// panels are the packed elements of b: those of the State or, without one, packed now.
-func panels[T number](c *Call, s State, b matrix[T]) ([]T, error) {
-	if s, ok := s.(*packed[T]); ok {
-		return s.data, nil
-	}
-	tiling := tilingOf[T](c.Tier)
-	dst, err := tempOf[T](c, tiling.len(b.rows, b.cols))
-	if err != nil {
-		return nil, err
-	}
-	pack(dst, b, tiling)
-	return dst, nil
-}
-
 // product computes out = a·b (+ bias); a and out are seen as matrices.
 func product[T number](c *Call, s State, out, a *tensor.Tensor, b matrix[T], bias []T) error {
 	x, err := contiguousOf[T](c, a)
-	if err != nil {
-		return err
-	}
-	w, err := panels(c, s, b)
 	if err != nil {
 		return err
 	}
@@ -179,7 +161,15 @@ func product[T number](c *Call, s State, out, a *tensor.Tensor, b matrix[T], bia
 		return nil
 	}
 	g := &keep[gemm[T]](c).job
-	*g = gemm[T]{tiling: tilingOf[T](c.Tier), m: len(o) / b.cols, n: b.cols, k: b.rows, a: x, lda: b.rows, b: w, c: o, rs: b.cols, cs: 1, bias: bias}
+	*g = gemm[T]{tiling: tilingOf[T](c.Tier), m: len(o) / b.cols, n: b.cols, k: b.rows, a: x, lda: b.rows, c: o, rs: b.cols, cs: 1, bias: bias}
+	if w, ok := s.(*packed[T]); ok {
+		g.b = w.data
+	} else if g.direct = directOf(c.Tier, g.m, b); !g.direct.on {
+		if g.b, err = tempOf[T](c, g.len(g.k, g.n)); err != nil {
+			return err
+		}
+		pack(g.b, b, g.tiling)
+	}
 	g.run(c)
 	return nil
 }
@@ -280,16 +270,18 @@ func runBmm[T number](c *Call, _ State) error {
 	if c.Parallel != nil && m*n*k < gemmParallelMin && j.count*m*n*k >= gemmParallelMin {
 		j.workers = max(1, min(c.Threads, j.count))
 	}
-	w, err := tempOf[T](c, j.workers*j.gemm.len(k, n))
+	if j.gemm.direct = directOf(c.Tier, m, j.right(0)); !j.gemm.direct.on {
+		j.gemm.b, err = tempOf[T](c, j.workers*j.gemm.len(k, n))
+	}
 	if err != nil || out.Numel() == 0 {
 		return err
 	}
-	if j.gemm.b = w; j.workers > 1 {
+	if j.workers > 1 {
 		share(c, &j, j.workers, 1)
 		return nil
 	}
 	for i := range j.count {
-		g := j.product(i, w)
+		g := j.product(i, 0)
 		g.run(c)
 	}
 	return nil
@@ -303,22 +295,32 @@ type batch[T number] struct {
 	count, workers int
 }
 
-// product packs the right factor of product i into w.
-func (j *batch[T]) product(i int, w []T) gemm[T] {
-	g, s := j.gemm, &j.strides
-	if g.k > 0 {
-		pack(w, matrix[T]{j.y[i*s[0]:], g.k, g.n, s[1], s[2]}, g.tiling)
+// right is the right factor of product i, which has elements.
+func (j *batch[T]) right(i int) matrix[T] {
+	s := &j.strides
+	return matrix[T]{j.y[i*s[0]:], j.gemm.k, j.gemm.n, s[1], s[2]}
+}
+
+// product is product i, whose right factor it packs into the room of a worker where it is not read as it lies.
+func (j *batch[T]) product(i, worker int) gemm[T] {
+	g := j.gemm
+	g.a, g.c = g.a[i*g.m*g.k:], j.o[i*g.m*g.n:]
+	if g.direct.on {
+		g.direct = g.direct.from(i * j.strides[0])
+		return g
 	}
-	g.a, g.b, g.c = g.a[i*g.m*g.k:], w, j.o[i*g.m*g.n:]
+	size := len(g.b) / j.workers
+	if g.b = g.b[worker*size : (worker+1)*size]; g.k > 0 {
+		pack(g.b, j.right(i), g.tiling)
+	}
 	return g
 }
 
 // parts does the shares of workers lo to hi.
 func (j *batch[T]) parts(lo, hi int) {
-	size := len(j.gemm.b) / j.workers
 	for w := lo; w < hi; w++ {
 		for i := w * j.count / j.workers; i < (w+1)*j.count/j.workers; i++ {
-			g := j.product(i, j.gemm.b[w*size:(w+1)*size])
+			g := j.product(i, w)
 			g.alone()
 		}
 	}

@@ -91,8 +91,9 @@ func (m *x86) ifZero(p ptr, label string) {
 
 func (m *x86) copy(to, from vec) { m.line("VMOVAPS %s, %s", m.v(from), m.v(to)) }
 
-func (m *x86) load(v vec, p ptr, off int)  { m.line("VMOVUPS %d(%s), %s", off, m.p(p), m.v(v)) }
-func (m *x86) store(p ptr, off int, v vec) { m.line("VMOVUPS %s, %d(%s)", m.v(v), off, m.p(p)) }
+func (m *x86) load(v vec, p ptr, off int)       { m.line("VMOVUPS %d(%s), %s", off, m.p(p), m.v(v)) }
+func (m *x86) store(p ptr, off int, v vec)      { m.line("VMOVUPS %s, %d(%s)", m.v(v), off, m.p(p)) }
+func (m *x86) storeFirst(p ptr, off int, v vec) { m.line("VMOVSS X%d, %d(%s)", v, off, m.p(p)) }
 
 func (m *x86) prefetch(p ptr, off int) { m.line("PREFETCHT1 %d(%s)", off, m.p(p)) }
 

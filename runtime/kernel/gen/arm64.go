@@ -68,8 +68,9 @@ func (m *neon) ifZero(p ptr, label string) { m.line("CBZ %s, %s", m.p(p), label)
 
 func (m *neon) copy(to, from vec) { m.line("VMOV %s.B16, %s.B16", m.v(from), m.v(to)) }
 
-func (m *neon) load(v vec, p ptr, off int)  { m.line("FMOVQ %d(%s), F%d", off, m.p(p), v) }
-func (m *neon) store(p ptr, off int, v vec) { m.line("FMOVQ F%d, %d(%s)", v, off, m.p(p)) }
+func (m *neon) load(v vec, p ptr, off int)       { m.line("FMOVQ %d(%s), F%d", off, m.p(p), v) }
+func (m *neon) store(p ptr, off int, v vec)      { m.line("FMOVQ F%d, %d(%s)", v, off, m.p(p)) }
+func (m *neon) storeFirst(p ptr, off int, v vec) { m.line("FMOVS F%d, %d(%s)", v, off, m.p(p)) }
 
 func (m *neon) prefetch(p ptr, off int) { m.line("PRFM %d(%s), PLDL2KEEP", off, m.p(p)) }
 

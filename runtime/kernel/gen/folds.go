@@ -198,6 +198,7 @@ func rowsGo(arch string) []byte {
 	blendsGo(b, arch)
 	poolsGo(b, arch)
 	runsGo(b, arch, "fillRows", "run", "writes rows", "fillRowsF32")
+	gemvGo(b, arch)
 	runsGo(b, arch, "where", "run", "chooses", "whereF32")
 	winogradGo(b, arch)
 	runsGo(b, arch, "norm", "run", "normalizes rows", "normF32")

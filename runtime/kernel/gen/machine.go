@@ -61,6 +61,8 @@ type machine interface {
 	copy(to, from vec)
 	load(v vec, p ptr, off int)
 	store(p ptr, off int, v vec)
+	// storeFirst stores the first lane.
+	storeFirst(p ptr, off int, v vec)
 	broadcast(v vec, p ptr, off int)
 	// prefetch lets the machine load what is at p plus off into a cache, or does nothing; nothing need be there.
 	prefetch(p ptr, off int)

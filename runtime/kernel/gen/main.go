@@ -75,6 +75,7 @@ func floatsF32(m machine) {
 	poolKernels(m)
 	fillRowsF32(m)
 	whereF32(m)
+	gemvF32(m)
 	winogradF32(m)
 	normsF32(m)
 	cellsF32(m)

@@ -190,7 +190,12 @@ func (m *wasm) count(p ptr, n int, test wasmCode, label string) {
 
 func (m *wasm) load(v vec, p ptr, off int)  { m.do(wasmCode{}.get(p).memory(vecLoad, off).setVec(v)) }
 func (m *wasm) store(p ptr, off int, v vec) { m.do(wasmCode{}.get(p).getVec(v).memory(vecStore, off)) }
-func (m *wasm) prefetch(ptr, int)           {}
+
+func (m *wasm) storeFirst(p ptr, off int, v vec) {
+	m.do(append(wasmCode{}.get(p).getVec(v).memory(vecStoreLane32, off), 0))
+}
+
+func (m *wasm) prefetch(ptr, int) {}
 
 func (m *wasm) broadcast(v vec, p ptr, off int) {
 	m.do(wasmCode{}.get(p).memory(vecSplat32, off).setVec(v))
