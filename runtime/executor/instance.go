@@ -48,6 +48,7 @@ type Method struct {
 	delegates map[int32]*delegate
 	resizes   uint64 // changes of sizes, of whatever tensor
 	pc        int
+	number    [8]byte // where a tensor's number is converted
 }
 
 // call is a step bound to the values of an instance.

@@ -232,19 +232,18 @@ func symIte(_ *Method, a []*op.Value) error {
 }
 
 // localScalar reads the number in a tensor of one element.
-func localScalar(_ *Method, a []*op.Value) error {
+func localScalar(m *Method, a []*op.Value) error {
 	if a[0].Kind != op.Tensor || a[0].Tensor.Numel() < 1 {
 		return errPrimArgs
 	}
-	t := a[0].Tensor
-	var b [8]byte
+	t, b := a[0].Tensor, m.number[:]
 	if t.DType.IsFloat() {
-		op.CastBytes(b[:], tensor.Double, t.Data, t.DType, 1)
-		setFloat(a[1], math.Float64frombits(uint64At(b[:])))
+		op.CastBytes(b, tensor.Double, t.Data, t.DType, 1)
+		setFloat(a[1], math.Float64frombits(uint64At(b)))
 		return nil
 	}
-	op.CastBytes(b[:], tensor.Long, t.Data, t.DType, 1)
-	n := int64(uint64At(b[:]))
+	op.CastBytes(b, tensor.Long, t.Data, t.DType, 1)
+	n := int64(uint64At(b))
 	if t.DType == tensor.Bool {
 		setBool(a[1], n != 0)
 	} else {

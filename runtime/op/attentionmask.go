@@ -15,6 +15,9 @@ type attentionMask struct {
 	// from one to the next.
 	heads        int
 	sizes, steps [4]int
+	// causal says that row r sees the columns up to start+r.
+	causal bool
+	start  int
 }
 
 // setup takes the mask of this many heads of all batches, rows and columns.
@@ -59,6 +62,11 @@ const maskLeast = 32
 
 // apply masks a row of scores, which begins at this head, row and column, and gives what has yet to multiply it.
 func (m *attentionMask) apply(tier kernel.Tier, x []float32, scale float32, at [3]int) float32 {
+	if m.causal {
+		for i := max(m.start+at[1]+1-at[2], 0); i < len(x); i++ {
+			x[i] = kernel.Unclamped[0]
+		}
+	}
 	if !m.masks() {
 		return scale
 	}
@@ -194,6 +202,9 @@ func squares(t kernel.Tier, m matrix[float32]) (sum float32) {
 
 // seen is how many columns block i of the rows of a head sees, in whole panels.
 func (j *attention) seen(head, i int) int {
+	if j.mask.causal {
+		return min(j.whole(j.mask.start+min((i+1)*balanced(j.rows, attentionRows), j.rows)), j.columns)
+	}
 	if j.ends == nil {
 		return j.columns
 	}

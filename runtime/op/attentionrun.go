@@ -20,7 +20,8 @@ type attention struct {
 	tiling
 	tier                        kernel.Tier
 	rows, depth, columns, width int
-	q, out                      []float32
+	q, out, to                  []float32 // out is to, unless operands lie there
+	left, result                place     // of q's and of out's rows
 	k, v                        heads
 	mask                        attentionMask
 	ends                        []int32 // of the mask's blocks of rows, nil where all columns count
@@ -31,13 +32,21 @@ type attention struct {
 	room    int
 }
 
+// place is how far heads are apart, and the rows of a head.
+type place struct{ head, row int }
+
 // runAttention computes an attention by blocks of rows and columns: scores are never there as a whole.
 func runAttention(c *Call, s State) error {
 	var j attention
 	if err := j.setup(c, s.(*Attention)); err != nil || c.Out[0].Numel() == 0 {
 		return err
 	}
-	heads := int(c.Out[0].Sizes[0])
+	return j.run(c)
+}
+
+// run computes the attention that is set up.
+func (j *attention) run(c *Call) error {
+	heads := j.k.count * j.k.group
 	blocks, work := heads*j.blocks(), j.rows*j.columns*(j.depth+j.width)
 	if err := j.allocate(c, blocks); err != nil {
 		return err
@@ -48,12 +57,12 @@ func runAttention(c *Call, s State) error {
 		j.packing = false
 		j.parts(0, blocks)
 	} else {
-		share(c, &j, j.k.packed()+j.v.packed(), 1)
+		share(c, j, j.k.packed()+j.v.packed(), 1)
 		j.packing = false
-		share(c, &j, blocks, max(1, gemmParallelMin/4*j.blocks()/max(1, work)))
+		share(c, j, blocks, max(1, gemmParallelMin/4*j.blocks()/max(1, work)))
 	}
-	if o := elems[float32](c.Out[0]); &o[0] != &j.out[0] {
-		copy(o, j.out)
+	if &j.to[0] != &j.out[0] {
+		copy(j.to, j.out)
 	}
 	return nil
 }
@@ -68,6 +77,8 @@ func (j *attention) setup(c *Call, a *Attention) (err error) {
 	if j.q, err = contiguousOf[float32](c, q); err != nil {
 		return err
 	}
+	j.to = elems[float32](c.Out[0])
+	j.left, j.result = place{j.rows * j.depth, j.depth}, place{j.rows * j.width, j.width}
 	j.k.setup(k, a.KeyRows, size.n)
 	j.v.setup(v, false, size.n)
 	lists := a.Lists
@@ -83,9 +94,14 @@ func (j *attention) setup(c *Call, a *Attention) (err error) {
 	if err == nil {
 		err = j.cut(c)
 	}
+	j.direct()
+	return err
+}
+
+// direct has keys and values read as they lie where that is faster.
+func (j *attention) direct() {
 	j.k.direct, j.v.direct = directOf(j.tier, j.rows*j.k.group, j.k.matrix), directOf(j.tier, j.rows*j.v.group, j.v.matrix)
 	j.v.direct.on = j.v.direct.on && !j.v.direct.byRows // which cannot add to a sum
-	return err
 }
 
 // heads are the matrices of an operand, which panels are made of.
@@ -175,7 +191,7 @@ func (j *attention) allocate(c *Call, blocks int) (err error) {
 	if j.scratch, err = tempOf[float32](c, j.slots.Count*j.room); err != nil {
 		return err
 	}
-	j.out = elems[float32](c.Out[0])
+	j.out = j.to
 	for i := range c.Args { // results must not lie where operands are read that are still needed
 		if t := c.Args[i].Tensor; t != nil && tensor.Overlap(c.Out[0].Data, t.Data) {
 			j.out, err = tempOf[float32](c, len(j.out))
@@ -211,6 +227,9 @@ type scores struct {
 	x, sums, state   []float32
 }
 
+// row is where row r of these lies.
+func (s *scores) row(p place, r int) int { return s.head*p.head + (s.from+r)*p.row }
+
 // block computes block i of the rows of a head.
 func (j *attention) block(room []float32, head, i int) {
 	height := balanced(j.rows, attentionRows)
@@ -238,14 +257,14 @@ func (s *scores) multiply(at, n int) {
 	if j.k.direct.on {
 		keys := j.k.direct.from(s.head / j.k.group * j.k.next)
 		for r := range s.rows {
-			keys.row(s.x[r*j.stride():][:n], j.q[(s.head*j.rows+s.from+r)*j.depth:][:j.depth], nil, at)
+			keys.row(s.x[r*j.stride():][:n], j.q[s.row(j.left, r):][:j.depth], nil, at)
 		}
 		return
 	}
 	keys := j.k.of(s.head)
 	stride := uintptr(j.stride() * f32Size)
 	for p := 0; p < n; p += j.cols {
-		t := kernel.Tile{Left: at32(j.q, (s.head*j.rows+s.from)*j.depth), Stride: uintptr(j.depth * f32Size), Depth: uintptr(j.depth),
+		t := kernel.Tile{Left: at32(j.q, s.row(j.left, 0)), Stride: uintptr(j.left.row * f32Size), Depth: uintptr(j.depth),
 			Panel: at32(keys, (at+p)*j.depth), Out: &s.x[p], OutStride: stride, Start: &zeros[0]}
 		s.tiles(&t, j.tiling.width(min(j.cols, n-p)))
 	}
@@ -326,7 +345,7 @@ func (s *scores) stateOf(r, k int) []float32 {
 func (s *scores) finish() {
 	j := s.j
 	for r := range s.rows {
-		to := j.out[(s.head*j.rows+s.from+r)*j.width:][:j.width]
+		to := j.out[s.row(j.result, r):][:j.width]
 		if j.columns == 0 {
 			clear(to)
 			continue

@@ -3,7 +3,7 @@ package op
 import "github.com/rules-pte/rules_pte/runtime/kernel"
 
 // directRows is how many rows are multiplied with a right factor as it lies; for more it pays to make panels of that.
-const directRows = 6
+const directRows = 8
 
 // direct multiplies rows with a right factor that is read as it lies.
 type direct struct {

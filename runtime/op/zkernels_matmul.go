@@ -138,3 +138,90 @@ var ConvolutionI8 = Kernel{Def: &Convolution, DType: tensor.Char, Prepare: prepa
 
 // ConvolutionU8 runs Convolution in Byte.
 var ConvolutionU8 = Kernel{Def: &Convolution, DType: tensor.Byte, Prepare: prepareConvolution[uint8], Run: runConvolution[uint8]}
+
+// CustomSdpaF32 runs CustomSdpa in Float.
+var CustomSdpaF32 = Kernel{Def: &CustomSdpa, DType: tensor.Float, Run: runCustomSdpa}
+
+// CustomSdpaF16 runs CustomSdpa in Half.
+var CustomSdpaF16 = Kernel{Def: &CustomSdpa, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runCustomSdpa}
+
+// CustomSdpaBF16 runs CustomSdpa in BFloat16.
+var CustomSdpaBF16 = Kernel{Def: &CustomSdpa, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runCustomSdpa}
+
+// UpdateCacheF32 runs UpdateCache in Float.
+var UpdateCacheF32 = Kernel{Def: &UpdateCache, DType: tensor.Float, Run: runUpdateCache[uint32]}
+
+// UpdateCacheF64 runs UpdateCache in Double.
+var UpdateCacheF64 = Kernel{Def: &UpdateCache, DType: tensor.Double, Run: runUpdateCache[uint64]}
+
+// UpdateCacheF16 runs UpdateCache in Half.
+var UpdateCacheF16 = Kernel{Def: &UpdateCache, DType: tensor.Half, Run: runUpdateCache[uint16]}
+
+// UpdateCacheBF16 runs UpdateCache in BFloat16.
+var UpdateCacheBF16 = Kernel{Def: &UpdateCache, DType: tensor.BFloat16, Run: runUpdateCache[uint16]}
+
+// UpdateCacheI64 runs UpdateCache in Long.
+var UpdateCacheI64 = Kernel{Def: &UpdateCache, DType: tensor.Long, Run: runUpdateCache[uint64]}
+
+// UpdateCacheI32 runs UpdateCache in Int.
+var UpdateCacheI32 = Kernel{Def: &UpdateCache, DType: tensor.Int, Run: runUpdateCache[uint32]}
+
+// UpdateCacheI16 runs UpdateCache in Short.
+var UpdateCacheI16 = Kernel{Def: &UpdateCache, DType: tensor.Short, Run: runUpdateCache[uint16]}
+
+// UpdateCacheI8 runs UpdateCache in Char.
+var UpdateCacheI8 = Kernel{Def: &UpdateCache, DType: tensor.Char, Run: runUpdateCache[uint8]}
+
+// UpdateCacheU8 runs UpdateCache in Byte.
+var UpdateCacheU8 = Kernel{Def: &UpdateCache, DType: tensor.Byte, Run: runUpdateCache[uint8]}
+
+// UpdateCacheBool runs UpdateCache in Bool.
+var UpdateCacheBool = Kernel{Def: &UpdateCache, DType: tensor.Bool, Run: runUpdateCache[uint8]}
+
+// UpdateCacheU16 runs UpdateCache in UInt16.
+var UpdateCacheU16 = Kernel{Def: &UpdateCache, DType: tensor.UInt16, Run: runUpdateCache[uint16]}
+
+// UpdateCacheU32 runs UpdateCache in UInt32.
+var UpdateCacheU32 = Kernel{Def: &UpdateCache, DType: tensor.UInt32, Run: runUpdateCache[uint32]}
+
+// UpdateCacheU64 runs UpdateCache in UInt64.
+var UpdateCacheU64 = Kernel{Def: &UpdateCache, DType: tensor.UInt64, Run: runUpdateCache[uint64]}
+
+// UpdateCacheWithIndicesF32 runs UpdateCacheWithIndices in Float.
+var UpdateCacheWithIndicesF32 = Kernel{Def: &UpdateCacheWithIndices, DType: tensor.Float, Run: runUpdateCache[uint32]}
+
+// UpdateCacheWithIndicesF64 runs UpdateCacheWithIndices in Double.
+var UpdateCacheWithIndicesF64 = Kernel{Def: &UpdateCacheWithIndices, DType: tensor.Double, Run: runUpdateCache[uint64]}
+
+// UpdateCacheWithIndicesF16 runs UpdateCacheWithIndices in Half.
+var UpdateCacheWithIndicesF16 = Kernel{Def: &UpdateCacheWithIndices, DType: tensor.Half, Run: runUpdateCache[uint16]}
+
+// UpdateCacheWithIndicesBF16 runs UpdateCacheWithIndices in BFloat16.
+var UpdateCacheWithIndicesBF16 = Kernel{Def: &UpdateCacheWithIndices, DType: tensor.BFloat16, Run: runUpdateCache[uint16]}
+
+// UpdateCacheWithIndicesI64 runs UpdateCacheWithIndices in Long.
+var UpdateCacheWithIndicesI64 = Kernel{Def: &UpdateCacheWithIndices, DType: tensor.Long, Run: runUpdateCache[uint64]}
+
+// UpdateCacheWithIndicesI32 runs UpdateCacheWithIndices in Int.
+var UpdateCacheWithIndicesI32 = Kernel{Def: &UpdateCacheWithIndices, DType: tensor.Int, Run: runUpdateCache[uint32]}
+
+// UpdateCacheWithIndicesI16 runs UpdateCacheWithIndices in Short.
+var UpdateCacheWithIndicesI16 = Kernel{Def: &UpdateCacheWithIndices, DType: tensor.Short, Run: runUpdateCache[uint16]}
+
+// UpdateCacheWithIndicesI8 runs UpdateCacheWithIndices in Char.
+var UpdateCacheWithIndicesI8 = Kernel{Def: &UpdateCacheWithIndices, DType: tensor.Char, Run: runUpdateCache[uint8]}
+
+// UpdateCacheWithIndicesU8 runs UpdateCacheWithIndices in Byte.
+var UpdateCacheWithIndicesU8 = Kernel{Def: &UpdateCacheWithIndices, DType: tensor.Byte, Run: runUpdateCache[uint8]}
+
+// UpdateCacheWithIndicesBool runs UpdateCacheWithIndices in Bool.
+var UpdateCacheWithIndicesBool = Kernel{Def: &UpdateCacheWithIndices, DType: tensor.Bool, Run: runUpdateCache[uint8]}
+
+// UpdateCacheWithIndicesU16 runs UpdateCacheWithIndices in UInt16.
+var UpdateCacheWithIndicesU16 = Kernel{Def: &UpdateCacheWithIndices, DType: tensor.UInt16, Run: runUpdateCache[uint16]}
+
+// UpdateCacheWithIndicesU32 runs UpdateCacheWithIndices in UInt32.
+var UpdateCacheWithIndicesU32 = Kernel{Def: &UpdateCacheWithIndices, DType: tensor.UInt32, Run: runUpdateCache[uint32]}
+
+// UpdateCacheWithIndicesU64 runs UpdateCacheWithIndices in UInt64.
+var UpdateCacheWithIndicesU64 = Kernel{Def: &UpdateCacheWithIndices, DType: tensor.UInt64, Run: runUpdateCache[uint64]}

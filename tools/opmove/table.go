@@ -93,5 +93,8 @@ var files = []file{
 		weighted("Addmm", "runAddmm", "prepareAddmm", 2),
 		weighted("Linear", "runLinear", "prepareLinear", 1),
 		prepared("Convolution", real, "runConvolution", "prepareConvolution"),
+		{def: "CustomSdpa", types: "f32 f16 bf16", run: "runCustomSdpa"},
+		moves("UpdateCache", "runUpdateCache"),
+		moves("UpdateCacheWithIndices", "runUpdateCache"),
 	}},
 }

@@ -1,0 +1,258 @@
+package op
+
+import (
+	"errors"
+	"math"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// The rows of the operators of language models in ExecuTorch's extension/llm/custom_ops. Queries, keys and values have the sizes
+// [batch, rows, heads, depth]; caches of keys and values have room for more rows.
+var (
+	// CustomSdpa is softmax(scale·(q·kᵀ) + mask)·v with the rows of keys and values up to start_pos and as many as the query has, or,
+	// with a mask, all of them. Each head of them is read by as many heads of the query as there are more of those. If is_causal, row r
+	// of the query sees the rows up to start_pos+r.
+	CustomSdpa = Def{
+		Schema:     "llama::custom_sdpa.out(Tensor query, Tensor key, Tensor value, SymInt start_pos, Tensor? attn_mask=None, float drpout_p=0.0, bool is_causal=False, float? scale=None, *, Tensor(a!) out) -> Tensor(a!)",
+		Functional: "llama::custom_sdpa", Infer: inferCustomSdpa, KeyArgs: 1,
+	}
+	// UpdateCache writes value into the rows of a cache from start_pos on. Nobody reads out.
+	UpdateCache = Def{
+		Schema:     "llama::update_cache.out(Tensor value, Tensor(a!) cache, SymInt start_pos, *, Tensor(b!) out) -> Tensor(b!)",
+		Functional: "llama::update_cache", Infer: inferUpdateCache, KeyArgs: 1,
+	}
+	// UpdateCacheWithIndices writes each row of value into the row of a cache that the indices, of sizes [batch, rows], name.
+	UpdateCacheWithIndices = Def{
+		Schema:     "llama::update_cache_with_indices.out(Tensor value, Tensor(a!) cache, SymInt start_pos, Tensor indices, *, Tensor(b!) out) -> Tensor(b!)",
+		Functional: "llama::update_cache_with_indices", Infer: inferUpdateCache, KeyArgs: 1,
+	}
+)
+
+var (
+	errCacheStart = errors.New("check start_pos: the rows end behind those of the cache")
+	errCacheIndex = errors.New("check indices: one is outside of the cache")
+	errCacheHeads = errors.New("check heads: those of the query must be a multiple of those of keys and values")
+	errTwoMasks   = errors.New("check attn_mask: not together with is_causal")
+)
+
+// mayBe reports whether two lists of as many sizes may be the same.
+func mayBe(s *tensor.Shapes, a, b []tensor.Dim) bool {
+	for i := range a {
+		if s.Equal(a[i], b[i]) == tensor.No {
+			return false
+		}
+	}
+	return true
+}
+
+func inferUpdateCache(c *Infer) error {
+	value, err := argTensor(c.Args, 0)
+	if err != nil {
+		return err
+	}
+	cache, err := argTensor(c.Args, 1)
+	if err != nil {
+		return err
+	}
+	if err := checkCached(c, value, cache); err != nil {
+		return err
+	}
+	if len(c.Args) > 3 {
+		at, err := argTensor(c.Args, 3)
+		if err != nil {
+			return err
+		}
+		if at.DType != tensor.Long || at.Rank() != 2 || !mayBe(c.Shapes, at.Sizes, value.Sizes[:2]) {
+			return errSizes
+		}
+	}
+	c.Set(0, cache.DType, cache.Sizes...)
+	c.Set(1, value.DType, 1)
+	return nil
+}
+
+// checkCached checks that a cache has room for rows like those of value.
+func checkCached(c *Infer, value, cache *tensor.Tensor) error {
+	if value.Rank() != 4 || cache.Rank() != 4 {
+		return errDims
+	}
+	if value.DType != cache.DType {
+		return errSameType
+	}
+	for _, i := range []int{0, 2, 3} {
+		if c.Shapes.Equal(value.Sizes[i], cache.Sizes[i]) == tensor.No {
+			return errSizes
+		}
+	}
+	return nil
+}
+
+func inferCustomSdpa(c *Infer) error {
+	var t [3]*tensor.Tensor
+	for i := range t {
+		var err error
+		if t[i], err = argTensor(c.Args, i); err != nil {
+			return err
+		}
+		if t[i].Rank() != 4 {
+			return errDims
+		}
+		if t[i].DType != t[0].DType {
+			return errSameType
+		}
+	}
+	q, k := t[0].Sizes, t[1].Sizes
+	if !mayBe(c.Shapes, k, t[2].Sizes) || c.Shapes.Equal(q[0], k[0]) == tensor.No || c.Shapes.Equal(q[3], k[3]) == tensor.No {
+		return errSizes
+	}
+	if k[2] == 0 || c.Shapes.Equal(c.Shapes.Mod(q[2], k[2]), 0) == tensor.No {
+		return errCacheHeads
+	}
+	if mask := c.Args[4].Tensor; mask != nil {
+		if c.Args[6].Int != 0 {
+			return errTwoMasks
+		}
+		if mask.DType != tensor.Float {
+			return errSameType
+		}
+		if mask.Rank() != 2 || c.Shapes.Equal(mask.Sizes[0], q[1]) == tensor.No || c.Shapes.Equal(mask.Sizes[1], k[1]) == tensor.No {
+			return errSizes
+		}
+	}
+	c.Set(0, t[0].DType, q...)
+	return nil
+}
+
+func runUpdateCache[T any](c *Call, _ State) error {
+	value, cache := c.Args[0].Tensor, c.Out[0]
+	x, err := contiguousOf[T](c, value)
+	if err != nil {
+		return err
+	}
+	batch, rows, most := int(value.Sizes[0]), int(value.Sizes[1]), int(cache.Sizes[1])
+	row, at := int(value.Sizes[2]*value.Sizes[3]), c.Args[2].Int
+	if !cache.Contiguous() {
+		return errDims
+	}
+	o := elems[T](cache)
+	if len(c.Args) > 3 {
+		indices, err := contiguousOf[int64](c, c.Args[3].Tensor)
+		if err != nil {
+			return err
+		}
+		for i, to := range indices {
+			if to < 0 || to >= int64(most) {
+				return errCacheIndex
+			}
+			copy(o[(i/rows*most+int(to))*row:][:row], x[i*row:])
+		}
+		return nil
+	}
+	if at < 0 || at > int64(most-rows) || at >= int64(most) {
+		return errCacheStart
+	}
+	for b := range batch {
+		copy(o[(b*most+int(at))*row:][:rows*row], x[b*rows*row:])
+	}
+	return nil
+}
+
+func runCustomSdpa(c *Call, _ State) error {
+	if c.Out[0].Numel() == 0 {
+		return nil
+	}
+	var j attention
+	var x [3][]float32
+	for i := range x {
+		var err error
+		if x[i], err = contiguousOf[float32](c, c.Args[i].Tensor); err != nil {
+			return err
+		}
+	}
+	batches := int(c.Out[0].Sizes[0])
+	part := func(x []float32, b int) []float32 { return x[len(x)/batches*b:][:len(x)/batches] }
+	for b := range batches {
+		if err := j.setupCached(c, part(x[0], b), part(x[1], b), part(x[2], b)); err != nil {
+			return err
+		}
+		j.to = part(elems[float32](c.Out[0]), b)
+		if err := j.runCached(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setupCached makes the job of a batch, whose query, keys and values these are.
+func (j *attention) setupCached(c *Call, q, k, v []float32) error {
+	sizes, cache, mask, start := c.Args[0].Tensor.Sizes, c.Args[1].Tensor.Sizes, c.Args[4].Tensor, c.Args[3].Int
+	queries, shared, depth := int(sizes[2]), int(cache[2]), int(sizes[3])
+	*j = attention{tiling: tilingOf[float32](c.Tier), tier: c.Tier, rows: int(sizes[1]), depth: depth, columns: int(cache[1]), width: depth, q: q}
+	if j.Scale = float32(1 / math.Sqrt(float64(depth))); c.Args[7].Kind == Float {
+		j.Scale = float32(c.Args[7].Float)
+	}
+	if mask == nil {
+		if start < 0 || start > int64(j.columns-j.rows) {
+			return errCacheStart
+		}
+		j.columns = int(start) + j.rows
+		j.mask.causal, j.mask.start = c.Args[6].Int != 0, int(start)
+	} else if err := j.mask.setup(c, mask, [3]int{queries, j.rows, j.columns}); err != nil {
+		return err
+	}
+	j.left = place{depth, queries * depth}
+	j.result = j.left
+	j.k = heads{matrix: matrix[float32]{k, depth, j.columns, 1, shared * depth}, next: depth, count: shared, group: queries / shared}
+	j.v = heads{matrix: matrix[float32]{v, j.columns, depth, shared * depth, 1}, next: depth, count: shared, group: queries / shared}
+	return nil
+}
+
+// runCached computes the attention that is set up.
+func (j *attention) runCached(c *Call) error {
+	if c.Tier == kernel.Scalar || !(j.Scale > 0) {
+		x, err := tempOf[float32](c, j.columns)
+		if err == nil {
+			for i := range j.k.count * j.k.group * j.rows {
+				j.plain(x, i/j.rows, i%j.rows)
+			}
+		}
+		return err
+	}
+	if err := j.cut(c); err != nil {
+		return err
+	}
+	j.direct()
+	return j.run(c)
+}
+
+// plain computes a row of a head in portable Go; x has room for its scores.
+func (j *attention) plain(x []float32, head, row int) {
+	q, o := j.q[head*j.left.head+row*j.left.row:][:j.depth], j.to[head*j.result.head+row*j.result.row:][:j.width]
+	keys, values := j.k.data[head/j.k.group*j.k.next:], j.v.data[head/j.v.group*j.v.next:]
+	for i := range x {
+		x[i] = 0
+		for d, y := range q {
+			x[i] += float32(y * keys[i*j.k.cs+d])
+		}
+		x[i] *= j.Scale
+	}
+	j.mask.apply(j.tier, x, 1, [3]int{head, row, 0})
+	top, sum := kernel.Unclamped[0], float32(0)
+	for i := range x {
+		top = maxOf(top, x[i])
+	}
+	clear(o)
+	for i := range x {
+		w := scalarmath.Exp(x[i] - top)
+		sum += w
+		for d, y := range values[i*j.v.rs:][:j.width] {
+			o[d] += float32(w * y)
+		}
+	}
+	for d := range o {
+		o[d] /= sum
+	}
+}

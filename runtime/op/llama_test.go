@@ -1,0 +1,180 @@
+package op
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// byHeads is x, of sizes [batch, rows, heads, depth], as [batch, heads, rows, depth], or, turned, [batch, heads, depth, rows]; each head stands as often
+// as so many read it, and rows end at most.
+func byHeads(x *tensor.Tensor, most, readers int, turned bool) []float32 {
+	s := x.Sizes
+	rows, heads, depth := int(s[1]), int(s[2]), int(s[3])
+	var out []float32
+	for b := range int(s[0]) {
+		for h := range heads * readers {
+			at := func(r, d int) float32 { return elems[float32](x)[((b*rows+r)*heads+h/readers)*depth+d] }
+			if turned {
+				for d := range depth {
+					for r := range most {
+						out = append(out, at(r, d))
+					}
+				}
+				continue
+			}
+			for r := range most {
+				for d := range depth {
+					out = append(out, at(r, d))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// TestCustomSdpa holds attention with a cache against float64: causal and not, with a mask, with heads that share keys, at
+// sizes around those of blocks, on several threads too.
+func TestCustomSdpa(t *testing.T) {
+	threads := &Env{Parallel: func(n, grain int, f func(lo, hi int)) {
+		for lo := 0; lo < n; lo += grain {
+			f(lo, min(n, lo+grain))
+		}
+	}, Threads: 3}
+	for _, s := range []struct{ batch, rows, heads, shared, depth, most, start int }{
+		{1, 1, 4, 2, 16, 8, 0}, {1, 1, 4, 2, 16, 8, 7}, {2, 3, 4, 4, 16, 20, 5}, {2, 30, 2, 1, 32, 60, 17}, {1, 1, 6, 1, 64, 1100, 1060}, {1, 33, 3, 3, 5, 600, 530}, {1, 2, 9, 1, 16, 40, 3},
+	} {
+		dim := func(n int) tensor.Dim { return tensor.Dim(n) }
+		q := wave(dim(s.batch), dim(s.rows), dim(s.heads), dim(s.depth))
+		k, v := wave(dim(s.batch), dim(s.most), dim(s.shared), dim(s.depth)), wave(dim(s.batch), dim(s.most), dim(s.shared), dim(s.depth))
+		mask := wave(dim(s.rows), dim(s.most))
+		for i := range elems[float32](mask) {
+			if i%5 == 3 {
+				elems[float32](mask)[i] = float32(math.Inf(-1))
+			}
+		}
+		scale := 1 / math.Sqrt(float64(s.depth))
+		for _, c := range []struct {
+			name string
+			args []any
+			last int
+			bias func(i, r, c int) float64
+		}{
+			{"no mask", []any{nil, 0.0, false, nil}, s.start + s.rows, func(_, _, _ int) float64 { return 0 }},
+			{"causal", []any{nil, 0.0, true, 0.03}, s.start + s.rows, func(_, r, c int) float64 {
+				if c > s.start+r {
+					return math.Inf(-1)
+				}
+				return 0
+			}},
+			{"causal, upside down", []any{nil, 0.0, true, -0.03}, s.start + s.rows, func(_, r, c int) float64 {
+				if c > s.start+r {
+					return math.Inf(-1)
+				}
+				return 0
+			}},
+			{"mask", []any{mask, 0.0, false, nil}, s.most, func(_, r, c int) float64 { return float64(elems[float32](mask)[r*s.most+c]) }},
+		} {
+			scale := scale
+			if x, ok := c.args[3].(float64); ok {
+				scale = x
+			}
+			n, group := s.batch*s.heads, s.heads/s.shared
+			want := attention64(byHeads(q, s.rows, 1, false), byHeads(k, c.last, group, true), byHeads(v, c.last, group, false), n, s.rows, s.depth, c.last, s.depth, scale, c.bias)
+			args := append([]any{q, k, v, s.start}, c.args...)
+			for _, tier := range kernel.Tiers() {
+				for _, env := range []*Env{{}, threads} {
+					got := byHeads(plannedIn(t, env, &CustomSdpaF32, tier, false, args...), s.rows, 1, false)
+					for i, x := range got {
+						if !(math.Abs(float64(x)-want[i]) <= 2e-5*(1+math.Abs(want[i]))) {
+							t.Fatalf("%+v, %s, %v: element %d is %v, want %v", s, c.name, tier, i, x, want[i])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestUpdateCache writes rows into a cache, from a place on and where indices say.
+func TestUpdateCache(t *testing.T) {
+	for _, k := range []*Kernel{&UpdateCacheF32, &UpdateCacheWithIndicesF32} {
+		cache, value := wave(2, 5, 1, 2), iota32(2, 2, 1, 2)
+		want := slices.Clone(elems[float32](cache))
+		args := []any{value, cache, 3}
+		rows := [2][2]int{{3, 4}, {3, 4}}
+		if k == &UpdateCacheWithIndicesF32 {
+			rows = [2][2]int{{4, 0}, {1, 2}}
+			args = append(args, mi64(dims{2, 2}, 4, 0, 1, 2))
+		}
+		for b, to := range rows {
+			for r, at := range to {
+				copy(want[(b*5+at)*2:][:2], elems[float32](value)[(b*2+r)*2:])
+			}
+		}
+		if err := updateCache(k, args...); err != nil {
+			t.Fatal(err)
+		}
+		if got := elems[float32](cache); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", k.Def.Schema, got, want)
+		}
+	}
+}
+
+// updateCache runs a kernel that writes its second argument.
+func updateCache(k *Kernel, args ...any) error {
+	sig := ParseSignature(k.Def.Schema)
+	vals := vals(args...)
+	infer := Infer{Args: vals, Out: make([]tensor.Meta, 2)}
+	if err := k.Def.Infer(&infer); err != nil {
+		return err
+	}
+	plan, err := Prepare(k, &sig, vals, infer.Out, Options{Tier: kernel.Best()})
+	if err != nil {
+		return err
+	}
+	return plan.Bind(vals, []*tensor.Tensor{vals[1].Tensor, testTensor(tensor.Float, infer.Out[1].Sizes)}, &Env{Temp: new(Temp)}).Call()
+}
+
+// TestLlamaErrors gives what does not fit.
+func TestLlamaErrors(t *testing.T) {
+	x, cache := wave(1, 2, 2, 4), wave(1, 6, 2, 4)
+	for _, c := range []struct {
+		args []any
+		want error
+	}{
+		{[]any{x, cache, 5}, errCacheStart}, {[]any{x, cache, -1}, errCacheStart}, {[]any{wave(1, 0, 2, 4), cache, 6}, errCacheStart},
+		{[]any{x, wave(1, 6, 2, 5), 0}, errSizes}, {[]any{x, wave(2, 6, 2, 4), 0}, errSizes}, {[]any{wave(2, 2, 4), cache, 0}, errDims},
+		{[]any{x, mi64(dims{1, 1, 2, 4}, make([]int64, 8)...), 0}, errSameType},
+	} {
+		if err := updateCache(&UpdateCacheF32, c.args...); !errors.Is(err, c.want) {
+			t.Errorf("%v: got %v, want %v", c.args[2], err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		at   *tensor.Tensor
+		want error
+	}{{mi64(dims{1, 2}, 0, 6), errCacheIndex}, {mi64(dims{1, 2}, -1, 0), errCacheIndex}, {mi64(dims{2}, 1, 2), errSizes}, {mi64(dims{1, 1}, 1), errSizes}, {wave(1, 2), errSizes}} {
+		if err := updateCache(&UpdateCacheWithIndicesF32, x, cache, 0, c.at); !errors.Is(err, c.want) {
+			t.Errorf("indices %v: got %v, want %v", c.at.Sizes, err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		args []any
+		want error
+	}{
+		{[]any{x, cache, cache, 5, nil, 0.0, true, nil}, errCacheStart}, {[]any{x, cache, cache, -1, nil, 0.0, false, nil}, errCacheStart},
+		{[]any{x, cache, cache, 0, wave(2, 6), 0.0, true, nil}, errTwoMasks}, {[]any{x, cache, cache, 0, wave(2, 5), 0.0, false, nil}, errSizes},
+		{[]any{x, cache, cache, 0, someMask(12), 0.0, false, nil}, errSameType}, {[]any{wave(1, 2, 3, 4), cache, cache, 0, nil, 0.0, true, nil}, errCacheHeads},
+		{[]any{x, cache, wave(1, 5, 2, 4), 0, nil, 0.0, true, nil}, errSizes}, {[]any{wave(1, 2, 2, 5), cache, cache, 0, nil, 0.0, true, nil}, errSizes},
+		{[]any{wave(2, 2, 4), cache, cache, 0, nil, 0.0, true, nil}, errDims}, {[]any{x, cache, mi64(dims{1, 6, 2, 4}, make([]int64, 48)...), 0, nil, 0.0, true, nil}, errSameType},
+	} {
+		if _, err := call(&CustomSdpaF32, 1, false, c.args...); !errors.Is(err, c.want) {
+			t.Errorf("start %v, causal %v: got %v, want %v", c.args[3], c.args[6], err, c.want)
+		}
+	}
+}
