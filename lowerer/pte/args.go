@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
@@ -128,6 +130,9 @@ func (p pairs) Set(s string) error {
 	p[key] = path
 	return nil
 }
+
+// paths are the paths of the pairs, in order.
+func (p pairs) paths() []string { return slices.Sorted(maps.Values(p)) }
 
 // only is the path of the pair, where a command takes exactly one.
 func (p pairs) only() (string, error) {

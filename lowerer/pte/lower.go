@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,7 +56,7 @@ func runLower(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := output.Apart(slices.Concat(rest, files.srcs, slices.Sorted(maps.Values(paths))), []string{*out, *reportPath, *timingsPath, origins.debug, origins.record}); err != nil {
+	if err := output.Apart(slices.Concat(rest, files.paths(), pairs(paths).paths()), []string{*out, *reportPath, *timingsPath, origins.debug, origins.record}); err != nil {
 		return err
 	}
 	stop := progress(e, "lowering "+rest[0])

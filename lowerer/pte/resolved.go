@@ -3,6 +3,7 @@ package pte
 import (
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer"
@@ -37,6 +38,15 @@ func specFileFlags(f flags) *specFiles {
 	return s
 }
 
+// paths are those of the files.
+func (s *specFiles) paths() []string {
+	list := slices.Clone(s.srcs)
+	for _, i := range s.imports {
+		list = append(list, i.File)
+	}
+	return list
+}
+
 // imports is a repeatable flag of the form importpath=file.
 type imports []config.Import
 
@@ -57,6 +67,9 @@ func (i *imports) Set(s string) error {
 	*i = append(*i, config.Import{Path: path, File: file})
 	return nil
 }
+
+// paths are those of the files that the spec consists of.
+func (s *specSource) paths() []string { return append(s.specFiles.paths(), *s.path) }
 
 func (s *specSource) load(e *env) (*config.Spec, error) {
 	return loadSpecOf(e, *s.path, config.Options{Program: *s.program, Srcs: s.srcs, Imports: s.imports})

@@ -10,6 +10,7 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer"
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/lowerer/internal/config"
+	"github.com/rules-pte/rules_pte/lowerer/internal/output"
 )
 
 // steps are the parts of lower, for build systems: each reads what the one before wrote.
@@ -49,6 +50,10 @@ func runProgram(e *env, args []string) error {
 	}
 	if (*src.path == "") == (*resolved.values == "") || *resolved.values != "" && *resolved.places == "" {
 		return usageError("want --spec, or --values and --places")
+	}
+	inputs := slices.Concat(src.paths(), []string{*resolved.values, *resolved.places}, graphs.paths())
+	if err := output.Apart(inputs, []string{*out, *reportPath, *unused, origins.debug, origins.record}); err != nil {
+		return err
 	}
 	spec, err := programSpec(e, src, resolved)
 	if err != nil {
@@ -94,6 +99,9 @@ func runCheck(e *env, args []string) error {
 	out, reportPath := f.String("o", "", "the `file` that says that the check passed"), f.String("report", "", "the `file` of the report")
 	vetted := f.String("vetted", "", "the `file` that vet wrote with --marker; if it says that nothing is expected, the spec is not read")
 	if err := parseOnlyFlags(f, args, "spec", "report", "o"); err != nil {
+		return err
+	}
+	if err := output.Apart(append(src.paths(), *reportPath, *vetted), []string{*out}); err != nil {
 		return err
 	}
 	switch nothing, err := readVetted(*vetted); {
@@ -177,6 +185,9 @@ func runPack(e *env, args []string) error {
 	f.Var(data, "data", "the file for a data file of the program, as `name=path`; repeatable")
 	f.Var(models, "model", "the .pt2 of a model, as `key=path`; repeatable")
 	if err := parseOnlyFlags(f, args, "program", "o", "manifest"); err != nil {
+		return err
+	}
+	if err := output.Apart(append(models.paths(), *program, *check), append([]string{*out, *manifest}, data.paths()...)); err != nil {
 		return err
 	}
 	pending, err := readMarker(*check)

@@ -3,7 +3,6 @@ package pte
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,7 +41,7 @@ func runVet(e *env, args []string) error {
 	case *noModels && (*asJSON || len(models) > 0):
 		return usageError("--no-models leaves nothing for --json or --model")
 	}
-	if err := output.Apart(slices.Concat(rest, files.srcs, slices.Sorted(maps.Values(models))), []string{*marker, *resolved.values, *resolved.places}); err != nil {
+	if err := output.Apart(slices.Concat(rest, files.paths(), models.paths()), []string{*marker, *resolved.values, *resolved.places}); err != nil {
 		return err
 	}
 	options := config.Options{Program: *program, Srcs: files.srcs, Imports: files.imports, Backends: e.backends.AOT}

@@ -116,9 +116,11 @@ func Apart(inputs, outputs []string) error {
 				}
 			}
 		}
+		if err == nil && !info.Mode().IsRegular() { // such as /dev/null
+			continue
+		}
 		for _, other := range outputs[:i] {
-			if to, e := os.Stat(other); other != "" && (filepath.Clean(other) == filepath.Clean(out) ||
-				err == nil && e == nil && info.Mode().IsRegular() && os.SameFile(info, to)) {
+			if to, e := os.Stat(other); other != "" && (filepath.Clean(other) == filepath.Clean(out) || err == nil && e == nil && os.SameFile(info, to)) {
 				return apart(out, "is the file of two outputs")
 			}
 		}

@@ -22,6 +22,7 @@ func TestApart(t *testing.T) {
 	}{
 		{[]string{"", filepath.Join(dir, "out"), ""}, ""},
 		{[]string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}, ""},
+		{[]string{os.DevNull, os.DevNull}, ""},
 		{[]string{"", other}, other + ": would replace the input " + in + ""},
 		{[]string{filepath.Join(dir, "a"), dir + "/./a"}, dir + "/./a: is the file of two outputs"},
 	} {
