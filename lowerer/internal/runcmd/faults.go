@@ -18,7 +18,9 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer/internal/output"
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/executor/npy"
+	"github.com/rules-pte/rules_pte/runtime/executor/weightcache"
 	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/pte/ptd"
 )
 
 // codes maps ExecuTorch's codes to ours and to what can be done; those that are not here mean a damaged program.
@@ -45,6 +47,11 @@ func fault(path string, err error) *diag.Error {
 			return diag.New(e.Code, path, "this is a zip archive, such as a .pt2, and no program").WithHint("`pte lower %s` makes one of it", path)
 		case len(head) == 0:
 			return diag.New(e.Code, path, "the file is empty").WithHint(makeAgain)
+		case ptd.Is(head):
+			return diag.New(e.Code, path, "this is a data file, and no program").
+				WithHint("`pte run PROGRAM.pte --data %s` gives it to its program; `pte inspect` lists what it holds", path)
+		case weightcache.Is(head):
+			return diag.New(e.Code, path, "this is a weight cache, and no program").WithHint("`pte run PROGRAM.pte --weight-cache %s` uses it", path)
 		case isText(head):
 			return diag.New(e.Code, path, "this is text, and no program").WithHint("a program is a .pte; `pte lower MODEL.pt2` makes one")
 		}

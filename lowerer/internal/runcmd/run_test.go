@@ -129,6 +129,8 @@ func TestNoProgram(t *testing.T) {
 	for want, text := range map[string]string{
 		"this is a zip archive, such as a .pt2, and no program": "PK\x03\x04" + strings.Repeat("\x00", 90),
 		"this is text, and no program":                          "{\"größe\": 3}\n" + strings.Repeat("ä", 300),
+		"this is a data file, and no program":                   "\x18\x00\x00\x00FT01" + strings.Repeat("\x00", 90),
+		"this is a weight cache, and no program":                "PTEWGHT1" + strings.Repeat("\x00", 90),
 		"the file is empty":                                     "",
 		"header: ":                                              "\x01\x02 no text",
 	} {

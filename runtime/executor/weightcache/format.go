@@ -59,9 +59,12 @@ var (
 	errDamaged = errors.New("it is damaged; weights are packed anew")
 )
 
+// Is reports whether file begins as such files do.
+func Is(file []byte) bool { return len(file) >= len(magic) && string(file[:len(magic)]) == magic }
+
 // parse is the machine and the weights of a file, of which their data are slices.
 func parse(file []byte) (machine string, list []piece, err error) {
-	if len(file) < len(magic) || string(file[:len(magic)]) != magic {
+	if !Is(file) {
 		return "", nil, errForeign
 	}
 	if len(file) < fixed {
