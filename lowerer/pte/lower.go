@@ -56,11 +56,17 @@ func runLower(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := output.Apart(slices.Concat(rest, files.paths(), pairs(paths).paths()), []string{*out, *reportPath, *timingsPath, origins.debug, origins.record}); err != nil {
+	inputs := slices.Concat(rest, files.paths(), pairs(paths).paths())
+	outputs := []string{*out, *reportPath, origins.debug, origins.record, *timingsPath}
+	if err := output.Apart(inputs, outputs); err != nil {
+		return err
+	}
+	data := &dataBeside{inputs: inputs, outputs: outputs}
+	if err := data.check(spec); err != nil {
 		return err
 	}
 	stop := progress(e, "lowering "+rest[0])
-	rep, err := lowerWhole(spec, paths, lowerOutputs{*out, *dump, *reportPath, origins}, timings)
+	rep, err := lowerWhole(spec, paths, lowerOutputs{*out, *dump, *reportPath, origins, data}, timings)
 	stop()
 	if err == nil && *timingsPath != "" {
 		err = writeFile(*timingsPath, timings.WriteJSON)
@@ -70,7 +76,25 @@ func runLower(e *env, args []string) error {
 	}
 	warnIdle(e, spec, rep)
 	fmt.Fprintf(e.stderr, "wrote %s, %s\n", *out, bench.Size(rep.FileBytes))
+	sayWrote(e, slices.Concat(data.wrote, outputs[1:]))
+	if *dump != "" {
+		fmt.Fprintf(e.stderr, "wrote %s, and beside it the text of every stage\n", filepath.Join(*dump, "stages.html"))
+	}
 	return nil
+}
+
+// sayWrote names files that were written, and their sizes; "" among them is none.
+func sayWrote(e *env, paths []string) {
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		size := ""
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			size = ", " + bench.Size(info.Size())
+		}
+		fmt.Fprintf(e.stderr, "wrote %s%s\n", path, size)
+	}
 }
 
 // warnIdle names the entries of partition that took nothing.
@@ -98,13 +122,14 @@ func lowerConflict(args []string, out, program string, files *specFiles) string 
 type lowerOutputs struct {
 	program, dump, report string
 	origins               *origins
+	data                  *dataBeside
 }
 
 // lowerWhole lowers in one process. The report is written even if the program then misses `expect`.
 func lowerWhole(spec *config.Spec, models map[string]string, out lowerOutputs, t *lowerer.Timings) (*report.Report, error) {
 	var rep *report.Report
 	opts := out.origins.options()
-	opts.Dump, opts.Timings, opts.Data = out.dump, t, dataBeside(out.program)
+	opts.Dump, opts.Timings, opts.Data = out.dump, t, out.data.write
 	err := writeFile(out.program, func(w io.Writer) error {
 		var err error
 		rep, err = lowerer.LowerFile(context.Background(), spec, models, w, opts)
@@ -122,10 +147,34 @@ func lowerWhole(spec *config.Spec, models map[string]string, out lowerOutputs, t
 }
 
 // dataBeside writes data files into the folder of the program, as ExecuTorch does.
-func dataBeside(program string) lowerer.DataWriter {
-	return func(name string, write func(w io.Writer) error) error {
-		return writeFile(filepath.Join(filepath.Dir(program), name+".ptd"), write)
+type dataBeside struct {
+	inputs, outputs []string // what the command reads, and what it writes beside them, the program first
+	wrote           []string
+}
+
+// path is the file of a name, which is none of the others.
+func (d *dataBeside) path(name string) (string, error) {
+	path := filepath.Join(filepath.Dir(d.outputs[0]), name+".ptd")
+	return path, output.Apart(d.inputs, append(slices.Clone(d.outputs), path))
+}
+
+// check refuses the names that a spec gives, before anything is written.
+func (d *dataBeside) check(spec *config.Spec) error {
+	for _, c := range spec.ExternalConstants {
+		if _, err := d.path(c.File.V); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (d *dataBeside) write(name string, write func(w io.Writer) error) error {
+	path, err := d.path(name) // which a backend may have given
+	if err != nil {
+		return err
+	}
+	d.wrote = append(d.wrote, path)
+	return writeFile(path, write)
 }
 
 // origins are the files that say what instructions came from; "" for none.
