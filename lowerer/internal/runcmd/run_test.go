@@ -16,6 +16,7 @@ import (
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
 	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/runtime/executor/npy"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -82,6 +83,35 @@ func TestRunUnlisted(t *testing.T) {
 		got, err := os.ReadFile(filepath.Join(dir, "unlisted", "case0", file))
 		if err != nil || len(want) == 0 || !bytes.Equal(got, want) {
 			t.Errorf("%s: got %d bytes (%v), want %d", file, len(got), err, len(want))
+		}
+	}
+}
+
+// TestDiffers writes what a call gives also where that is not what the file lists, in value, in sizes or in number.
+func TestDiffers(t *testing.T) {
+	dir := t.TempDir()
+	in, err := os.ReadFile(testdata + "add/case0/in_0.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := npy.Format(tensor.Of([]float32{1}, 1))
+	for name, test := range map[string]struct{ want, outputs string }{
+		"value": {"output 0 in.npy: element ", `{"npy": "in.npy"}`},
+		"sizes": {"output 0 other.npy: got float32[2 3], want float32[1]", `{"npy": "other.npy"}`},
+		"count": {"got 1 outputs, and the call lists 2", `{"npy": "in.npy"}, {"int": 3}`},
+	} {
+		cases, out := filepath.Join(dir, name+".json"), filepath.Join(dir, name)
+		text := `{"cases": [{"calls": [{"method": "forward", "inputs": [{"npy": "in.npy"}, {"npy": "in.npy"}], "outputs": [` + test.outputs + `]}]}]}`
+		if err := errors.Join(os.WriteFile(filepath.Join(dir, "in.npy"), in, 0o600), os.WriteFile(filepath.Join(dir, "other.npy"), other, 0o600),
+			os.WriteFile(cases, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := runWith(Options{Program: testdata + "add/portable.pte", Cases: cases, Check: true, Output: out})
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %s", name, err, test.want)
+		}
+		if files, err := os.ReadDir(out); err != nil || len(files) != 1 {
+			t.Errorf("%s: wrote %v, %v, want one file", name, files, err)
 		}
 	}
 }
