@@ -1,10 +1,12 @@
 package pte
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,8 +24,14 @@ func newFlags() flags {
 	return flags{f}
 }
 
-// parse gives the positional arguments. The error is a usageError or a helpRequest.
+// parse gives the positional arguments. No file, folder or name may be "", which stands for one that was not given. The error is a
+// usageError or a helpRequest.
 func (f flags) parse(args []string) ([]string, error) {
+	f.VisitAll(func(x *flag.Flag) {
+		if named(x) != "" {
+			x.Value = nonempty{x.Value}
+		}
+	})
 	var rest []string
 	for {
 		err := f.Parse(args)
@@ -36,20 +44,79 @@ func (f flags) parse(args []string) ([]string, error) {
 		if f.NArg() == 0 {
 			return rest, nil
 		}
+		if f.Arg(0) == "" {
+			return nil, usageError(`an argument is ""`)
+		}
 		rest, args = append(rest, f.Arg(0)), f.Args()[1:]
 	}
 }
 
+// nonempty is the value of a flag that may not be "".
+type nonempty struct{ flag.Value }
+
+// Set sets the value.
+func (n nonempty) Set(s string) error {
+	if s == "" {
+		return errUnread
+	}
+	return n.Value.Set(s)
+}
+
+// errUnread is how package flag says that a value cannot be read.
+var errUnread = errors.New("parse error")
+
+// named is what the value of x names, "" if nothing.
+func named(x *flag.Flag) string {
+	if value, _ := flag.UnquoteUsage(x); value == "file" || value == "folder" || value == "name" {
+		return "a " + value
+	}
+	return ""
+}
+
+// wants is what the value of x has to be where package flag does not say it.
+func wants(x *flag.Flag) string {
+	if g, ok := x.Value.(flag.Getter); ok {
+		switch g.Get().(type) {
+		case int:
+			return "a whole number"
+		case float64:
+			return "a number"
+		case bool:
+			return "true or false"
+		}
+	}
+	return named(x)
+}
+
+// Errors of package flag, with the name of the flag and what it was given.
+var (
+	unknownFlag = regexp.MustCompile(`^flag provided but not defined: -(.*)$`)
+	noValue     = regexp.MustCompile(`^flag needs an argument: -(.*)$`)
+	wrongValue  = regexp.MustCompile(`^invalid (?:boolean )?value (".*") for (?:flag )?-([^:]*): (.*)$`)
+)
+
 // usage is an error of package flag in our words, with the nearest flag.
 func (f flags) usage(err error) error {
-	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
-	if !unknown {
-		return usageError(strings.ReplaceAll(err.Error(), " -", " --"))
+	text := err.Error()
+	if m := wrongValue.FindStringSubmatch(text); m != nil {
+		why := m[3]
+		if why == errUnread.Error() {
+			why = "want " + wants(f.Lookup(m[2]))
+		}
+		return usageError(dashed(m[2]) + " is " + m[1] + ", " + why)
+	}
+	if m := noValue.FindStringSubmatch(text); m != nil {
+		return usageError(dashed(m[1]) + " has no value")
+	}
+	m := unknownFlag.FindStringSubmatch(text)
+	if m == nil {
+		return usageError(text)
 	}
 	var names []string
 	f.VisitAll(func(x *flag.Flag) { names = append(names, x.Name) })
-	msg := "unknown flag " + dashed(strings.TrimPrefix(name, "-"))
-	if near := diag.Nearest(strings.TrimPrefix(name, "-"), names); near != "" {
+	name := strings.TrimPrefix(m[1], "-")
+	msg := "unknown flag " + dashed(name)
+	if near := diag.Nearest(name, names); near != "" {
 		msg += "; did you mean " + dashed(near) + "?"
 	}
 	return usageError(msg)
@@ -122,7 +189,7 @@ func (p pairs) String() string {
 func (p pairs) Set(s string) error {
 	key, path, ok := strings.Cut(s, "=")
 	if !ok || key == "" || path == "" {
-		return usageError("want key=path, got \"" + s + "\"")
+		return usageError("want key=path")
 	}
 	if _, dup := p[key]; dup {
 		return usageError("key \"" + key + "\" is given twice")

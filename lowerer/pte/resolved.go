@@ -62,7 +62,7 @@ func (i *imports) String() string {
 func (i *imports) Set(s string) error {
 	path, file, ok := strings.Cut(s, "=")
 	if !ok || path == "" || file == "" {
-		return usageError("want importpath=file, got \"" + s + "\"")
+		return usageError("want importpath=file")
 	}
 	*i = append(*i, config.Import{Path: path, File: file})
 	return nil
