@@ -114,7 +114,29 @@ func Run(b Backends, args []string, stdout, stderr io.Writer) (code int) {
 			code = exitBug
 		}
 	}()
-	return exitCode(dispatch(&env{stdout, stderr, b}, args), stderr)
+	out := &printer{w: stdout}
+	err := dispatch(&env{out, stderr, b}, args)
+	if out.err != nil && !errors.Is(err, out.err) {
+		err = errors.Join(err, out.err)
+	}
+	return exitCode(err, stderr)
+}
+
+// printer is the standard output; it keeps its first error, at which nobody who prints text looks.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) Write(b []byte) (int, error) {
+	n, err := p.w.Write(b)
+	if err != nil && p.err == nil {
+		p.err = diag.New(diag.FileWrite, "standard output", "%w", pathCause(err)).WithHint("what was printed is not whole; make room, or print to another place")
+	}
+	if err != nil {
+		err = p.err
+	}
+	return n, err
 }
 
 func dispatch(e *env, args []string) error {

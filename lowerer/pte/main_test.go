@@ -3,9 +3,12 @@ package pte
 //bazel:data //lowerer/diag:codes.go
 //bazel:data //backends/backendtest:testdata
 //bazel:data //lowerer/internal/pt2:testdata
+//bazel:data //runtime/executor:testdata
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -109,6 +112,26 @@ func TestPanicIsABug(t *testing.T) {
 	var out bytes.Buffer
 	if rc := run([]string{"vet"}, &out, &out); rc != exitBug || !strings.Contains(out.String(), "bug: boom") {
 		t.Errorf("exit code %d: %s", rc, &out)
+	}
+}
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "write", Path: "/dev/stdout", Err: errors.New("no space left on device")}
+}
+
+// TestFullDisk fails where what is printed is lost, as text, as JSON and as help.
+func TestFullDisk(t *testing.T) {
+	const program = "../../runtime/executor/testdata/add/"
+	for _, args := range []string{"ops", "passes --json", "version", "help", "run -h", "explain PTE1002", "inspect " + program + "portable.pte",
+		"run " + program + "portable.pte --case " + program + "case.json", "run " + program + "portable.pte --case " + program + "case.json --json"} {
+		var stderr bytes.Buffer
+		rc := run(strings.Fields(args), full{}, &stderr)
+		if want := "standard output: no space left on device [PTE8001]\n    hint: "; rc != exitUser || strings.Count(stderr.String(), want) != 1 {
+			t.Errorf("%s: exit code %d and %q, want %d and %q", args, rc, &stderr, exitUser, want)
+		}
 	}
 }
 
