@@ -32,7 +32,7 @@ func runGen(e *env, args []string) error {
 	if len(rest) == 2 {
 		root = rest[1]
 	}
-	err = generators[rest[0]](buildgen.Options{Root: root, Backends: e.backends.AOT, Diff: *mode == "diff", Out: e.stdout})
+	err = generators[rest[0]](buildgen.Options{Root: root, Backends: e.backends.AOT, Diff: *mode == "diff", Out: e.stdout, Warnings: e.stderr})
 	if err == buildgen.ErrStale {
 		return diag.New(diag.StaleFile, root, "%w", err).WithHint("run `pte gen %s`, or `bazel run` the pte_gen target", rest[0])
 	}

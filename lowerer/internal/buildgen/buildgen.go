@@ -4,6 +4,7 @@ package buildgen
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -28,6 +29,8 @@ type Options struct {
 	// Diff prints what would change to Out, instead of writing it.
 	Diff bool
 	Out  io.Writer
+	// Warnings takes what is no error, a line each.
+	Warnings io.Writer
 }
 
 // ErrStale is what a generator gives with Diff if something would change.
@@ -42,6 +45,7 @@ func Run(opts Options) error {
 	if err := w.read(); err != nil {
 		return err
 	}
+	w.warnEmpty()
 	if err := w.describe(); err != nil {
 		return err
 	}
@@ -57,6 +61,21 @@ func Run(opts Options) error {
 		return ErrStale
 	}
 	return nil
+}
+
+// warnEmpty says that there is no spec, and of a CUE file that its name is none of a spec.
+func (w *workspace) warnEmpty() {
+	other := ""
+	for _, dir := range w.dirs() {
+		f := w.folders[dir]
+		if len(f.specs) > 0 {
+			return
+		}
+		if other == "" && len(f.cue) > 0 {
+			other = "; a spec has a name such as " + strings.TrimSuffix(f.cue[0], ".cue") + ".pte.cue, and there is " + path.Join(dir, f.cue[0])
+		}
+	}
+	fmt.Fprintf(w.opts.Warnings, "warning: %s: no *.pte.cue here or below, which targets are written for%s\n", w.opts.Root, other)
 }
 
 // workspace is what a run knows.
