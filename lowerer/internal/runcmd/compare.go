@@ -2,6 +2,7 @@ package runcmd
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -50,38 +51,53 @@ type comparison struct {
 	// First is the index in Rows of the first node that differs, in the order in which the first program runs; -1 for none.
 	First int       `json:"first"`
 	Rows  []outcome `json:"rows"`
+	// Problems say why there are no rows.
+	Problems []string `json:"problems,omitempty"`
 }
 
 // Compare is "pte compare" with the kernels and backends of load: it runs two programs on the same inputs and holds what
 // their nodes make against each other. The error is ResultDiffers with the first node that differs, or says what failed.
 func Compare(o *CompareOptions, load executor.LoadOptions, stdout io.Writer) error {
+	c, handles, err := o.compare(load)
+	var wrong diag.List
+	wrong.Add("", err)
+	for _, e := range wrong {
+		c.Problems = append(c.Problems, e.Error())
+	}
+	switch {
+	case o.JSON:
+		err = errors.Join(json.NewEncoder(stdout).Encode(c), err)
+	case err == nil:
+		c.print(stdout, o, handles)
+	}
+	if err != nil || c.First < 0 {
+		return err
+	}
+	return c.Rows[c.First].fault(o)
+}
+
+// compare gives the rows, and whether both programs have debug handles.
+func (o *CompareOptions) compare(load executor.LoadOptions) (c comparison, handles bool, err error) {
+	c = comparison{Limit: o.Limit, First: -1, Rows: []outcome{}}
 	a, err := o.record(o.A, o.DebugA, load)
 	if err != nil {
-		return err
+		return c, false, err
 	}
 	b, err := o.record(o.B, o.DebugB, load)
 	if err != nil {
-		return err
+		return c, false, err
 	}
 	if err := sameNodes(a, b); err != nil {
-		return diag.New(diag.StaleStep, debugPath(o.DebugB, o.B), "%w", err).WithHint("both programs have to come from the same exported graph")
+		return c, false, diag.New(diag.StaleStep, debugPath(o.DebugB, o.B), "%w", err).WithHint("both programs have to come from the same exported graph")
 	}
-	c := comparison{Limit: o.Limit, First: -1, Rows: align(a, b)}
+	c.Rows = align(a, b)
 	for i := range c.Rows {
 		c.Rows[i].Differs = c.Rows[i].over(o.Limit)
 		if c.Rows[i].Differs && c.First < 0 {
 			c.First = i
 		}
 	}
-	if o.JSON {
-		err = json.NewEncoder(stdout).Encode(c)
-	} else {
-		c.print(stdout, o, a.debug != nil && b.debug != nil)
-	}
-	if err != nil || c.First < 0 {
-		return err
-	}
-	return c.Rows[c.First].fault(o)
+	return c, a.debug != nil && b.debug != nil, nil
 }
 
 // fault says that r is the first difference.
