@@ -1,6 +1,7 @@
 package lowerer
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"slices"
@@ -181,14 +182,16 @@ func delegatedKernels(p *pte.Program, run []rtbackend.Backend) (names []string) 
 }
 
 func readProgram(path string) (*exir.ExecutorchProgram, error) {
-	f, err := os.Open(path)
+	b, err := os.ReadFile(path)
 	if err != nil {
+		if inner := errors.Unwrap(err); inner != nil { // which has no path
+			err = inner
+		}
 		return nil, diag.New(diag.FileRead, path, "%w", err)
 	}
-	defer f.Close()
-	x, err := pack.Decode(f)
+	x, err := pack.Decode(bytes.NewReader(b))
 	if err != nil {
-		return nil, diag.New(diag.StaleStep, path, "%w", err)
+		return nil, diag.New(diag.StaleStep, path, "%w", err).WithHint("it is what `pte lower program -o` writes")
 	}
 	return x, nil
 }

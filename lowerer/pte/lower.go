@@ -315,7 +315,7 @@ func readReport(path string) (*report.Report, error) {
 	defer f.Close()
 	rep, err := report.Read(f)
 	if err != nil {
-		return nil, diag.New(diag.StaleStep, path, "%w", err)
+		return nil, diag.New(diag.StaleStep, path, "%w", err).WithHint("it is what `pte lower program --report` writes")
 	}
 	return rep, nil
 }

@@ -120,7 +120,7 @@ func (e *encoder) args(in []exir.Arg) []argument {
 func Decode(r io.Reader) (*exir.ExecutorchProgram, error) {
 	var f file
 	if err := gob.NewDecoder(r).Decode(&f); err != nil {
-		return nil, fmt.Errorf("read lowered program: %w", err)
+		return nil, errors.New("read lowered program: this is none, or not a whole one") // what gob says is of no help
 	}
 	if f.Version != formatVersion {
 		return nil, fmt.Errorf("read lowered program: version %d, want %d: lower it again with this tool", f.Version, formatVersion)
