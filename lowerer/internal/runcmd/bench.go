@@ -41,7 +41,7 @@ func (o *BenchOptions) Conflict() string {
 	if msg := runsConflict("--runs", o.Runs); msg != "" {
 		return msg
 	}
-	return o.Options.Conflict()
+	return o.Options.conflict()
 }
 
 // Bench is "pte bench": it times calls of a method without a trace, and the kernels of others with one. The error has codes.

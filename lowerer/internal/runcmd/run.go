@@ -81,6 +81,14 @@ func (o *Options) defineCache(f *flag.FlagSet) {
 
 // Conflict says what is wrong with o as a command line, or nothing.
 func (o *Options) Conflict() string {
+	if o.Cases != "" && o.Method != "" {
+		return "--case names the methods itself; leave out --method"
+	}
+	return o.conflict()
+}
+
+// conflict is Conflict of a command that makes one call of a case file alone.
+func (o *Options) conflict() string {
 	switch {
 	case o.Check && o.Cases == "":
 		return "--check needs --case"
