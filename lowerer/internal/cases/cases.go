@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/rules-pte/rules_pte/lowerer/internal/npy"
 	"github.com/rules-pte/rules_pte/runtime/executor"
@@ -82,12 +84,32 @@ func Read(path string) (*File, error) {
 	if err := json.Unmarshal(b, f); err != nil {
 		return nil, placed(b, err)
 	}
+	if err := f.checkTolerances(); err != nil {
+		return nil, err
+	}
 	for _, c := range f.Cases {
 		if len(c.Calls) > 0 {
 			return f, nil
 		}
 	}
 	return nil, errors.New("the file has no call; want {\"cases\": [{\"calls\": [...]}]}")
+}
+
+// checkTolerances refuses negative ones, within which nothing is.
+func (f *File) checkTolerances() error {
+	if f.Rtol < 0 {
+		return fmt.Errorf("read cases: rtol is %v, want 0 or more", f.Rtol)
+	}
+	for i := range f.Cases {
+		for j, c := range f.Cases[i].Calls {
+			for _, v := range slices.AppendSeq(slices.Clone(c.Outputs), maps.Values(c.Mutated)) {
+				if v.Atol < 0 {
+					return fmt.Errorf("read cases: case %d call %d: atol is %v, want 0 or more", i, j, v.Atol)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // placed says in which line and column of b, counted in bytes, err of package json is.

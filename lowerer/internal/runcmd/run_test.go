@@ -140,7 +140,9 @@ func TestNoCases(t *testing.T) {
 		"{\"cases\": [\n":                     "read cases: line 1, column 12: unexpected end of JSON input",
 		"":                                    "read cases: line 1, column 1: unexpected end of JSON input",
 		"{\n \"name\": 3}":                    "read cases: line 2, column 10: json: cannot unmarshal number into Go struct field File.name of type string",
-		"{\"cases\": []}":                     "the file has no call; want {\"cases\": [{\"calls\": [...]}]}",
+		"{\"rtol\": -1e-5}":                   "read cases: rtol is -1e-05, want 0 or more",
+		"{\"cases\": [{\"calls\": [{}, {\"mutated\": {\"0\": {\"atol\": -1}}}]}]}": "read cases: case 0 call 1: atol is -1, want 0 or more",
+		"{\"cases\": []}": "the file has no call; want {\"cases\": [{\"calls\": [...]}]}",
 		"{\"cases\": [{\"calls\": [{\"x\": 1}]}]}x": "read cases: line 1, column 35: invalid character 'x' after top-level value",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
