@@ -34,7 +34,7 @@ type Options struct {
 	Bench, Threads                 int
 	MaxMemory                      int64
 	JSON, Check                    bool
-	// WeightCache is the file for weightcache.File, or ""; what becomes of it goes to Stderr.
+	// WeightCache is the file for weightcache.File, or ""; what becomes of it goes to Stderr, as do warnings.
 	WeightCache string
 	Stderr      io.Writer
 	// Trace is where the trace goes, DebugBuffer the tensors that it refers to; Debug is the program's debug file.

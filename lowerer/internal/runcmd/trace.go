@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
@@ -203,7 +204,7 @@ func debugLevel(buffer string) etdump.DebugLevel {
 	return etdump.IntermediateOutputs
 }
 
-// traceWith is what was recorded, with the debug file that was given or lies beside the program.
+// traceWith is what was recorded, with the debug file that was given or lies beside the program, or without if there is an error.
 func (r *run) traceWith(debug string) (*trace, error) {
 	file := r.program.File()
 	info, err := readDebug(debug, r.Program, file)
@@ -216,11 +217,14 @@ func (r *run) writeTrace(w, buffer io.Writer) error {
 		return nil
 	}
 	t, err := r.traceWith(r.Debug)
-	switch {
-	case err != nil:
+	if err != nil && r.Debug != "" {
 		return err
-	case filepath.Ext(r.Trace) == etdumpExt:
+	}
+	if filepath.Ext(r.Trace) == etdumpExt {
 		return t.writeETDump(w, buffer)
+	}
+	if err != nil { // of a file that lies there, which nobody has asked for
+		fmt.Fprintf(r.Stderr, "warning: %v; the trace names no nodes: `pte lower --debug` writes the file anew\n", err)
 	}
 	return t.writeJSON(w, r.Program)
 }
@@ -249,7 +253,11 @@ func readDebug(given, program string, file *pte.Program) (*debuginfo.File, error
 		return nil, diag.New(diag.FileRead, path, "%w", output.Cause(err)).WithHint("`pte lower --debug FILE` writes it")
 	}
 	if err := f.Check(file); err != nil {
-		return nil, diag.New(diag.StaleStep, path, "%w", err).WithHint("write it anew, in the same call of `pte lower` as %s", filepath.Base(program))
+		hint := "write it anew, in the same call of `pte lower` as " + filepath.Base(program)
+		if given == "" {
+			hint += ", or remove it: outputs alone are compared then"
+		}
+		return nil, diag.New(diag.StaleStep, path, "%w", err).WithHint("%s", hint)
 	}
 	return f, nil
 }
