@@ -158,7 +158,7 @@ func (o *Options) apart(outputs ...string) error {
 
 // read are the files that the command reads.
 func (o *Options) read() []string {
-	return slices.Concat([]string{o.Program, o.Cases, o.Debug}, o.Inputs, o.Data)
+	return slices.Concat([]string{o.Program, o.Cases, debugPath(o.Debug, o.Program)}, o.Inputs, o.Data)
 }
 
 // report is what --json prints.
