@@ -163,7 +163,9 @@ func run(o *Options, load executor.LoadOptions) error {
 func WriteOutputs(dir string, outs []executor.Value) error {
 	for i := range outs {
 		name := "out_" + strconv.Itoa(i)
-		os.Stdout.WriteString(name + ": " + Describe(&outs[i]) + "\n")
+		if _, err := os.Stdout.WriteString(name + ": " + Describe(&outs[i]) + "\n"); err != nil {
+			return err
+		}
 		if dir == "" || outs[i].Kind != executor.Tensor {
 			continue
 		}
@@ -259,6 +261,6 @@ func bench(m *executor.Method, inputs []executor.Value, n int) error {
 		d := time.Since(start)
 		best, total = min(best, d), total+d
 	}
-	os.Stdout.WriteString("runs: " + strconv.Itoa(n) + ", mean " + (total / time.Duration(n)).String() + ", best " + best.String() + "\n")
-	return nil
+	_, err := os.Stdout.WriteString("runs: " + strconv.Itoa(n) + ", mean " + (total / time.Duration(n)).String() + ", best " + best.String() + "\n")
+	return err
 }

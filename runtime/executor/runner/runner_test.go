@@ -1,6 +1,10 @@
 package runner
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/runtime/executor"
@@ -29,5 +33,20 @@ func TestDescribe(t *testing.T) {
 		if got := Describe(&c.value); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
+	}
+}
+
+// TestLost is an error where what is printed gets nowhere, as on a full disk.
+func TestLost(t *testing.T) {
+	closed, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	saved := os.Stdout
+	defer func() { os.Stdout = saved }()
+	os.Stdout = closed
+	if err := WriteOutputs("", []executor.Value{executor.IntOf(3)}); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("got %v, want %v", err, fs.ErrClosed)
 	}
 }
