@@ -98,12 +98,6 @@ func (p *pairs) seen(s *step, v int32) (yes bool) {
 	return yes
 }
 
-// alike reports whether two tensors have the same type, sizes and order.
-func (p *pairs) alike(v, w int32) bool {
-	x, y := &p.vals[v].Tensor.Meta, &p.vals[w].Tensor.Meta
-	return x.DType == y.DType && slices.Equal(x.Sizes, y.Sizes) && slices.Equal(x.DimOrder, y.DimOrder)
-}
-
 // clamps reports whether a step can bound its results.
 func clamps(s step) bool { return s.plan != nil && s.plan.Kernel.Def.Tags&op.Clamps != 0 }
 

@@ -77,7 +77,7 @@ func checkMost(t *testing.T, what string, got, want [][]float32) {
 // placed anew. Those that quantize run on the scalar tier alone: elsewhere sums differ by their rounding, and so do integers.
 func TestMadePrograms(t *testing.T) {
 	quantizes := kernel.Best() == kernel.Scalar
-	count, fused, cells := uint64(2000), 0, map[string]int{}
+	count, fused, updated, cells := uint64(2000), 0, 0, map[string]int{}
 	if testing.Short() {
 		count = 50
 	}
@@ -90,6 +90,10 @@ func TestMadePrograms(t *testing.T) {
 		want, all := resultsOf(t, p, seed, values{&scribe{}})
 		if len(steps) < len(all) {
 			fused++
+		}
+		copies := func(s step) bool { return s.name == copyName }
+		if slices.ContainsFunc(all, copies) && !slices.ContainsFunc(steps, copies) {
+			updated++
 		}
 		for _, s := range steps {
 			if s.name == op.LSTMName || s.name == op.GRUName {
@@ -104,6 +108,9 @@ func TestMadePrograms(t *testing.T) {
 	}
 	if fused < int(count)/4 {
 		t.Errorf("%d of %d programs are shorter than their instructions", fused, count)
+	}
+	if updated < int(count)/20 {
+		t.Errorf("%d of %d programs write their buffers themselves", updated, count)
 	}
 	if !testing.Short() && (cells[op.LSTMName] < 10 || cells[op.GRUName] < 10) {
 		t.Errorf("fused cells: %v", cells)
@@ -163,11 +170,11 @@ func TestMadeTogether(t *testing.T) {
 		var methods [2]*Method
 		var want [2][][]float32
 		for k := range methods {
-			methods[k] = instanceOf(t, program).Method("forward")
 			var err error
-			if want[k], err = runsOf(methods[k], seed+uint64(k)); err != nil {
+			if want[k], err = runsOf(instanceOf(t, program).Method("forward"), seed+uint64(k)); err != nil {
 				t.Fatal(seed, err)
 			}
+			methods[k] = instanceOf(t, program).Method("forward")
 		}
 		var both sync.WaitGroup
 		for k, m := range methods {
@@ -182,9 +189,9 @@ func TestMadeTogether(t *testing.T) {
 	}
 }
 
-// resizes reports whether an operator has sizes for an argument.
+// resizes reports whether an operator has sizes for an argument, or is of a buffer, whose sizes stay.
 func resizes(o pte.Operator) bool {
-	return slices.Contains([]string{"aten::constant_pad_nd", "aten::upsample_nearest2d", "aten::upsample_bilinear2d", "aten::_adaptive_avg_pool2d"}, o.Name)
+	return slices.Contains([]string{"aten::constant_pad_nd", "aten::upsample_nearest2d", "aten::upsample_bilinear2d", "aten::_adaptive_avg_pool2d", "aten::copy_"}, o.Name)
 }
 
 // imagesOf are inputs of m that are images of this height and width, in either order.

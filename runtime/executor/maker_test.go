@@ -22,6 +22,8 @@ type maker struct {
 	first     map[int32]int // the instruction that writes a value
 	last      map[int32]int // that looks at it last
 	values    []int32       // those of Float that there are
+	buffers   []int32       // which keep what they hold from Run to Run
+	pending   [][2]int32    // what is copied to a buffer at the end
 	quantizes bool
 }
 
@@ -46,6 +48,12 @@ func (g *maker) output(v int32) {
 
 // finish is the program of these calls, planned into so many arenas.
 func (g *maker) finish(arenas int) *pte.Program {
+	for _, c := range g.pending {
+		g.copyTo(c[0], c[1])
+	}
+	for _, v := range g.buffers {
+		g.first[v], g.last[v] = -1, len(g.calls)
+	}
 	g.place(arenas)
 	g.plan.Chains, g.program.ConstantBuffers = []pte.Chain{{Instructions: g.calls}}, g.constants
 	return g.program
@@ -137,6 +145,54 @@ func (g *maker) float(name string, stays bool, args ...int32) int32 {
 		g.values = append(g.values, o)
 	}
 	return o
+}
+
+// update replaces a part of a buffer by one of x, and copies the result to the buffer, then or at the end.
+func (g *maker) update(x int32) {
+	if len(g.buffers) == 0 || g.r.IntN(3) == 0 {
+		v := g.tensor(tensor.Float, g.shape...)
+		g.buffers, g.values = append(g.buffers, v), append(g.values, v)
+	}
+	buffer, dim := g.buffers[g.r.IntN(len(g.buffers))], g.r.IntN(2)
+	if len(g.shape) == 4 {
+		dim = 1
+	}
+	part := slices.Clone(g.shape)
+	at, along := g.int(int64(g.r.IntN(4))), g.int(int64(dim))
+	end, one := g.int(g.plan.Values[at].Int+3), g.int(1)
+	self, stays := buffer, g.r.IntN(2) == 0
+	if g.r.IntN(6) == 0 {
+		self = g.some()
+	}
+	var whole int32
+	switch g.r.IntN(4) {
+	case 0:
+		whole = g.latest()
+	case 1:
+		o := g.tensor(tensor.Float, slices.Delete(part, dim, dim+1)...)
+		g.call("aten::select_copy.int_out", []int32{o}, x, along, at)
+		whole = g.float("aten::select_scatter.out", stays, self, o, along, at)
+	default:
+		part[dim] = 3
+		o := g.tensor(tensor.Float, part...)
+		g.call("aten::slice_copy.Tensor_out", []int32{o}, x, along, at, end, one)
+		whole = g.float("aten::slice_scatter.out", stays, self, o, along, at, end, one)
+	}
+	if g.between(); g.r.IntN(2) == 0 {
+		g.pending = append(g.pending, [2]int32{buffer, whole})
+		return
+	}
+	g.copyTo(buffer, whole)
+}
+
+// copyTo copies a value to a buffer.
+func (g *maker) copyTo(buffer, from int32) {
+	first, ok := g.first[buffer]
+	if g.call("aten::copy_", []int32{buffer}, buffer, from, g.no()); ok {
+		g.first[buffer] = first
+	}
+	in := &g.calls[len(g.calls)-1]
+	in.Args = in.Args[:len(in.Args)-1] // what it gives is its first argument
 }
 
 // some is a value, and latest most often the last one.
@@ -315,7 +371,7 @@ func (g *maker) cell(x int32) {
 // step adds an operator, or some that belong together.
 func (g *maker) step(quantizes bool) {
 	x, image := g.latest(), len(g.shape) == 4
-	switch g.r.IntN(14) {
+	switch g.r.IntN(16) {
 	case 0:
 		g.float("aten::relu.out", true, x)
 	case 1:
@@ -363,6 +419,8 @@ func (g *maker) step(quantizes bool) {
 		if image {
 			g.resized(x)
 		}
+	default:
+		g.update(x)
 	}
 }
 
@@ -375,7 +433,7 @@ func (g *maker) place(arenas int) {
 	pieces, sizes := make([][]piece, arenas+1), make([]int64, arenas+1)
 	for v := range int32(len(g.plan.Values)) {
 		from, ok := g.first[v]
-		if !ok || from < 0 && g.r.IntN(2) == 0 { // an input may have no place
+		if !ok || from < 0 && !slices.Contains(g.buffers, v) && g.r.IntN(2) == 0 { // an input may have no place
 			continue
 		}
 		t := g.plan.Values[v].Tensor

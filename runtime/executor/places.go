@@ -95,6 +95,12 @@ func (p *spans) step(s *step, i int32) {
 	p.each(s.outs, func(v int32) { p.use(v, i) })
 }
 
+// alike reports whether two tensors have the same type, sizes and order.
+func (m *method) alike(v, w int32) bool {
+	x, y := &m.vals[v].Tensor.Meta, &m.vals[w].Tensor.Meta
+	return x.DType == y.DType && slices.Equal(x.Sizes, y.Sizes) && slices.Equal(x.DimOrder, y.DimOrder)
+}
+
 // each calls f with the tensors of list, and of lists in it.
 func (m *method) each(list []int32, f func(v int32)) {
 	for _, v := range list {

@@ -118,6 +118,7 @@ func (m *method) loadSteps(missing *missingList) error {
 	if err := m.checkWrites(); err != nil {
 		return err
 	}
+	m.updateBuffers()
 	m.findUnread()
 	m.fuse()
 	m.fuseIntegers()

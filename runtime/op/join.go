@@ -456,8 +456,10 @@ func elemsAs[T word](c *Call, t *tensor.Tensor, dt tensor.ScalarType) ([]T, erro
 // copySelf makes out argument 0 and gives the elements of argument 1 in out's type.
 func copySelf[T word](c *Call) ([]T, error) {
 	out, t := c.Out[0], c.Args[0].Tensor
-	v := sameMove(&t.Meta, &out.Meta)
-	moveStrided(elems[T](out), elems[T](t), &v)
+	if t != out {
+		v := sameMove(&t.Meta, &out.Meta)
+		moveStrided(elems[T](out), elems[T](t), &v)
+	}
 	return elemsAs[T](c, c.Args[1].Tensor, out.DType)
 }
 
