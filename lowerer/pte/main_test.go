@@ -37,6 +37,10 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	programs, err := filepath.Abs(programDir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	branches, err := filepath.Abs("testdata/branches")
 	if err != nil {
 		t.Fatal(err)
@@ -47,6 +51,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("PT2", pt2)
 			e.Setenv("MODELS", models)
 			e.Setenv("BRANCHES", branches)
+			e.Setenv("PROGRAMS", programs)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -125,6 +125,24 @@ output %0
 input %4 x
 output %5 
 `},
+		{"rows of a cache", func(p *program) {
+			p.input("cache", exir.Buffer, 2, 8, 3, 4)
+			p.input("rows", exir.UserInput, 2, 5, 3, 4)
+			p.input("at", exir.UserInput, 2, 5)
+			p.call("a", "llama::update_cache", []int64{1}, "rows", "cache", 2)
+			p.call("b", "llama::update_cache_with_indices", []int64{1}, "rows", "cache", 0, "at")
+			p.output("b")
+		}, `
+%0 = arange 5 None None None None
+%1 = add.Scalar %0 2 1
+%2 = index_put cache [None %1] rows 0
+%3 = arange 2 None None None None
+%4 = unsqueeze_copy %3 1
+%5 = index_put %2 [%4 at] rows 0
+%6 = full [1] 0 None None None None
+buffer %5 cache
+output %6 
+`},
 		{"axes swapped in place", func(p *program) {
 			p.input("n", exir.Buffer, 2, 3)
 			p.call("swapped", "aten::swapaxes_", []int64{3, 2}, "n", 0, 1)
