@@ -9,6 +9,8 @@ const (
 	// attentionRows is how many rows of scores are computed at a time, attentionColumns how many columns: a multiple of the
 	// panels of all tiers.
 	attentionRows, attentionColumns = 24, 512
+	// streamColumns is how many columns of each head are computed at a time where heads take turns.
+	streamColumns = 128
 	// attentionGap is how much further apart rows of scores are than they are long, so that they are not in one set of a
 	// cache.
 	attentionGap = 16
@@ -25,8 +27,10 @@ type attention struct {
 	k, v                        heads
 	mask                        attentionMask
 	ends                        []int32 // of the mask's blocks of rows, nil where all columns count
+	step                        int     // how many columns are computed at a time
+	streams                     bool
 	packing                     bool
-	// scratch is where threads compute: room elements for each of the slots.
+	// scratch is where threads compute: room elements for each of the slots, or of the heads that take turns.
 	slots   Slots
 	scratch []float32
 	room    int
@@ -102,6 +106,10 @@ func (j *attention) setup(c *Call, a *Attention) (err error) {
 func (j *attention) direct() {
 	j.k.direct, j.v.direct = directOf(j.tier, j.rows*j.k.group, j.k.matrix), directOf(j.tier, j.rows*j.v.group, j.v.matrix)
 	j.v.direct.on = j.v.direct.on && !j.v.direct.byRows // which cannot add to a sum
+	near := j.k.group > 1 || j.k.next < j.k.cs // heads read the same, or what lies side by side
+	if j.step, j.streams = attentionColumns, near && j.k.direct.on && j.v.direct.on && j.blocks() == 1; j.streams {
+		j.step = streamColumns
+	}
 }
 
 // heads are the matrices of an operand, which panels are made of.
@@ -173,7 +181,7 @@ func (j *attention) checkSizes(sizes []int64, of AttentionSizes) error {
 func (j *attention) blocks() int { return (j.rows + attentionRows - 1) / attentionRows }
 
 // stride is how far rows of scores are apart.
-func (j *attention) stride() int { return j.whole(min(j.columns, attentionColumns)) + attentionGap }
+func (j *attention) stride() int { return j.whole(min(j.columns, j.step)) + attentionGap }
 
 // whole is n columns in whole panels.
 func (j *attention) whole(n int) int { return j.panels(n) * j.cols }
@@ -187,7 +195,10 @@ func (j *attention) allocate(c *Call, blocks int) (err error) {
 		return err
 	}
 	j.slots = Slots{Count: min(blocks, c.Threads, MaxSlots), Items: blocks}
-	j.room = attentionRows*(j.stride()+j.whole(j.width)+kernel.SoftStateF32(j.tier)) + SlotGap/f32Size
+	if j.streams {
+		j.slots.Count = blocks
+	}
+	j.room = balanced(j.rows, attentionRows)*(j.stride()+j.whole(j.width)+kernel.SoftStateF32(j.tier)) + SlotGap/f32Size
 	if j.scratch, err = tempOf[float32](c, j.slots.Count*j.room); err != nil {
 		return err
 	}
@@ -213,6 +224,10 @@ func (j *attention) parts(lo, hi int) {
 		}
 		return
 	}
+	if j.streams {
+		j.stream(lo, hi)
+		return
+	}
 	mine := j.slots.Enter(lo)
 	defer j.slots.Leave(mine)
 	for i := lo; i < hi; i++ {
@@ -230,25 +245,57 @@ type scores struct {
 // row is where row r of these lies.
 func (s *scores) row(p place, r int) int { return s.head*p.head + (s.from+r)*p.row }
 
+// scores are those of block i of the rows of a head, none of which are there yet.
+func (j *attention) scores(room []float32, head, i int) (s scores) {
+	height := balanced(j.rows, attentionRows)
+	s = scores{j: j, head: head, from: i * height}
+	s.rows = max(min(height, j.rows-s.from), 0)
+	n, m := height*j.stride(), height*j.whole(j.width)
+	s.x, s.sums, s.state = room[:n], room[n:n+m], room[n+m:][:s.rows*kernel.SoftStateF32(j.tier)]
+	return s
+}
+
 // block computes block i of the rows of a head.
 func (j *attention) block(room []float32, head, i int) {
-	height := balanced(j.rows, attentionRows)
-	s := scores{j: j, head: head, from: i * height}
-	s.rows = min(height, j.rows-s.from)
-	if s.rows <= 0 {
+	s := j.scores(room, head, i)
+	if s.rows == 0 {
 		return
 	}
-	n, m := attentionRows*j.stride(), attentionRows*j.whole(j.width)
-	s.x, s.sums, s.state = room[:n], room[n:n+m], room[n+m:][:s.rows*kernel.SoftStateF32(j.tier)]
 	kernel.StartSoftF32(j.tier, s.state)
 	columns := j.seen(head, i)
-	for at := 0; at < columns; at += attentionColumns {
-		n := min(attentionColumns, columns-at)
-		s.multiply(at, n)
-		s.exponentials(at, n)
-		s.add(at, n)
+	for at := 0; at < columns; at += j.step {
+		s.take(at, min(j.step, columns-at))
 	}
 	s.finish()
+}
+
+// stream computes heads lo to hi, some columns of each in turn: a cache that has a row of all heads for each column is read as it lies.
+func (j *attention) stream(lo, hi int) {
+	of := func(head int) scores { return j.scores(j.scratch[head*j.room:][:j.room], head, 0) }
+	most := 0
+	for head := lo; head < hi; head++ {
+		kernel.StartSoftF32(j.tier, of(head).state)
+		most = max(most, j.seen(head, 0))
+	}
+	for at := 0; at < most; at += j.step {
+		for head := lo; head < hi; head++ {
+			if n := min(j.step, j.seen(head, 0)-at); n > 0 {
+				s := of(head)
+				s.take(at, n)
+			}
+		}
+	}
+	for head := lo; head < hi; head++ {
+		s := of(head)
+		s.finish()
+	}
+}
+
+// take adds what n columns give, from column at on.
+func (s *scores) take(at, n int) {
+	s.multiply(at, n)
+	s.exponentials(at, n)
+	s.add(at, n)
 }
 
 // multiply computes the scores of n columns from at on.
