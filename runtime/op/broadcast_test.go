@@ -102,6 +102,24 @@ func TestFillAll(t *testing.T) {
 	}
 }
 
+// TestFillRun fills lengths around those from which on it copies, of all sizes of elements, and nothing beyond.
+func TestFillRun(t *testing.T) {
+	for n := range 3 * fillLeast {
+		checkFill(t, n, uint8(0xa1))
+		checkFill(t, n, uint16(0xa1b2))
+		checkFill(t, n, uint32(0xa1b2c3d4))
+		checkFill(t, n, uint64(0xa1b2c3d4e5f60718))
+	}
+}
+
+func checkFill[T word](t *testing.T, n int, x T) {
+	o := make([]T, n+1)
+	fillRun(o[:n], x)
+	if at := slices.IndexFunc(o[:n], func(v T) bool { return v != x }); at >= 0 || o[n] != 0 {
+		t.Errorf("%d of %x: got %x", n, x, o)
+	}
+}
+
 // TestLessRoom: what is written out for speed is left out where memory has a limit.
 func TestLessRoom(t *testing.T) {
 	weights := halfOf(wave(64, 4096), tensor.Half)

@@ -113,43 +113,45 @@ func arange(c *Call, start, step *Value) error {
 }
 
 // fillWith sets every element of Out[0] to the Scalar v.
-func fillWith(c *Call, v *Value) error {
-	one, err := scalarTensor(c, v)
-	if err != nil {
-		return err
-	}
-	fillFrom(c, &one)
-	return nil
+func fillWith(c *Call, v *Value) {
+	data, dtype := scalarBytes(v)
+	fillFrom(c, data, dtype)
 }
 
-// scalarTensor is the Scalar v as a tensor, Double or Long.
-func scalarTensor(c *Call, v *Value) (tensor.Tensor, error) {
-	one := tensor.Tensor{Meta: tensor.Meta{DType: tensor.Long}}
-	data, err := c.Alloc(8)
-	if err != nil {
-		return one, err
-	}
-	one.Data = data
+// scalarBytes is where the number of the Scalar v lies, and its type: Double or Long.
+func scalarBytes(v *Value) ([]byte, tensor.ScalarType) {
 	if v.Kind == Float {
-		one.DType = tensor.Double
-		elems[float64](&one)[0] = v.Float
-	} else {
-		elems[int64](&one)[0] = v.Int
+		return bytesOf(unsafe.Slice(&v.Float, 1)), tensor.Double
 	}
-	return one, nil
+	return bytesOf(unsafe.Slice(&v.Int, 1)), tensor.Long
 }
 
 // fillMost is about how many bytes fillAll copies at most at once.
 const fillMost = 16 << 10
 
-// fillFrom sets every element of Out[0] to the only one of t.
-func fillFrom(c *Call, t *tensor.Tensor) {
+// fillFrom sets every element of Out[0] to the one in data.
+func fillFrom(c *Call, data []byte, dtype tensor.ScalarType) {
 	out := c.Out[0]
 	if out.Numel() == 0 {
 		return
 	}
-	CastBytes(out.Data, out.DType, t.Data, t.DType, 1)
-	fillAll(out.Data[:out.Nbytes()], out.DType.Size())
+	CastBytes(out.Data, out.DType, data, dtype, 1)
+	switch out.DType.Size() {
+	case 1:
+		fillWords[uint8](out)
+	case 2:
+		fillWords[uint16](out)
+	case 4:
+		fillWords[uint32](out)
+	case 8:
+		fillWords[uint64](out)
+	}
+}
+
+// fillWords sets all elements of out to the first one.
+func fillWords[T word](out *tensor.Tensor) {
+	o := elems[T](out)
+	fillRun(o, o[0])
 }
 
 // fillAll fills all with its first bytes, of which there are size, again and again.
@@ -160,25 +162,31 @@ func fillAll(all []byte, size int) {
 	}
 }
 
-// fillRun sets all elements of o to x.
+// fillRun sets all elements of o to x: the first ones one by one, as copies of what has just been written in parts wait.
 func fillRun[T any](o []T, x T) {
-	if len(o) >= fillLeast {
-		o[0] = x
-		fillAll(bytesOf(o), int(unsafe.Sizeof(x)))
-		return
+	first := o[:min(len(o), fillLeast)]
+	for i := range first {
+		first[i] = x
 	}
-	for i := range o {
-		o[i] = x
+	if len(first) < len(o) {
+		fillAll(bytesOf(o), len(bytesOf(first)))
 	}
 }
 
 // fillLeast is how many elements make copies worth it.
 const fillLeast = 32
 
-func runFull(c *Call, _ State) error       { return fillWith(c, &c.Args[1]) }
-func runFillTensor(c *Call, _ State) error { fillFrom(c, c.Args[1].Tensor); return nil }
-func runScalar(c *Call, _ State) error     { return fillWith(c, &c.Args[0]) }
-func runOnes(c *Call, _ State) error       { return fillWith(c, &Value{Kind: Int, Int: 1}) }
+func runFull(c *Call, _ State) error   { fillWith(c, &c.Args[1]); return nil }
+func runScalar(c *Call, _ State) error { fillWith(c, &c.Args[0]); return nil }
+func runOnes(c *Call, _ State) error   { fillWith(c, &one); return nil }
+
+func runFillTensor(c *Call, _ State) error {
+	t := c.Args[1].Tensor
+	fillFrom(c, t.Data, t.DType)
+	return nil
+}
+
+var one = Value{Kind: Int, Int: 1}
 
 // runZeros clears Out[0]; empty runs it too, so that results never depend on what was there.
 func runZeros(c *Call, _ State) error {
