@@ -407,6 +407,9 @@ const endBlock = 128
 
 // place is the place of the first one in a row, or of the first NaN.
 func (e *ending[T]) place(t kernel.Tier, row []T) int64 {
+	if !isFloat[T]() {
+		return int64(slices.Index(row, e.value(row)))
+	}
 	if !e.kernels(t, row) {
 		return e.at(row)
 	}
