@@ -106,6 +106,11 @@ func inferDivMode(c *Infer) error {
 	return inferBinary(c)
 }
 
+// shiftLeftScalar multiplies by a power of two, which takes less time.
+func shiftLeftScalar[T integer](c *Call) error {
+	return map2scalar(c, c.Args[0].Tensor, shiftLeft(1, scalarAs[T](&c.Args[1])), rowMul[T], par{})
+}
+
 // powRows are the row functions of x to a constant power.
 type powRows[T float] struct {
 	pow                                         rowFunc2[T, T]

@@ -62,6 +62,8 @@ func TestTiers(t *testing.T) {
 		{&LogicalNotF32, func(n int64) []any { return []any{mixed(float, 1, n)} }},
 		{&LogitF32, func(n int64) []any { return []any{mixed(float, 1, n), nil} }},
 		{&AtanF32, func(n int64) []any { return []any{mixed(float, 1, n)} }},
+		{&DivModeF32, func(n int64) []any { return []any{mixed(float, 1, n), mixed(float, 2, n), "trunc"} }},
+		{&DivModeF32, func(n int64) []any { return []any{mixed(float, 1, n), f32(-0.3), "trunc"} }},
 		{&SumIntListF32, func(n int64) []any { return []any{iota32(3, n), []int64{0}, false, nil} }},
 		{&SumIntListF32, func(n int64) []any { return []any{mixed(float, 1, n, 3), []int64{0}, false, nil} }},
 		{&VarCorrectionF32, func(n int64) []any { return []any{iota32(2, n), []int64{1}, nil, false} }},

@@ -181,6 +181,11 @@ func logits(t kernel.Tier, o, a []float32, eps float64) bool {
 	return true
 }
 
+// quotients computes o = a/b without what is behind the point; it reports whether t has a kernel.
+func quotients(t kernel.Tier, o, a, b []float32) bool {
+	return kernel.DivF32(t, o, a, b) && kernel.TruncF32(t, o, o)
+}
+
 // clamps computes o = min(max(x, low), high); it reports whether t has a kernel, and o is not high.
 func clamps(t kernel.Tier, o, x, low, high []float32) bool {
 	if len(o) == 0 || &o[0] == &high[0] {

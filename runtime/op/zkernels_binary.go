@@ -785,19 +785,19 @@ var BitwiseLeftShiftI8 = Kernel{Def: &BitwiseLeftShift, DType: tensor.Char, Run:
 var BitwiseLeftShiftU8 = Kernel{Def: &BitwiseLeftShift, DType: tensor.Byte, Run: func(c *Call, _ State) error { return binary(c, rowShl[uint8]) }}
 
 // BitwiseLeftShiftScalarI64 runs BitwiseLeftShiftScalar in Long.
-var BitwiseLeftShiftScalarI64 = Kernel{Def: &BitwiseLeftShiftScalar, DType: tensor.Long, Run: func(c *Call, _ State) error { return binary(c, rowShl[int64]) }}
+var BitwiseLeftShiftScalarI64 = Kernel{Def: &BitwiseLeftShiftScalar, DType: tensor.Long, Run: func(c *Call, _ State) error { return shiftLeftScalar[int64](c) }}
 
 // BitwiseLeftShiftScalarI32 runs BitwiseLeftShiftScalar in Int.
-var BitwiseLeftShiftScalarI32 = Kernel{Def: &BitwiseLeftShiftScalar, DType: tensor.Int, Run: func(c *Call, _ State) error { return binary(c, rowShl[int32]) }}
+var BitwiseLeftShiftScalarI32 = Kernel{Def: &BitwiseLeftShiftScalar, DType: tensor.Int, Run: func(c *Call, _ State) error { return shiftLeftScalar[int32](c) }}
 
 // BitwiseLeftShiftScalarI16 runs BitwiseLeftShiftScalar in Short.
-var BitwiseLeftShiftScalarI16 = Kernel{Def: &BitwiseLeftShiftScalar, DType: tensor.Short, Run: func(c *Call, _ State) error { return binary(c, rowShl[int16]) }}
+var BitwiseLeftShiftScalarI16 = Kernel{Def: &BitwiseLeftShiftScalar, DType: tensor.Short, Run: func(c *Call, _ State) error { return shiftLeftScalar[int16](c) }}
 
 // BitwiseLeftShiftScalarI8 runs BitwiseLeftShiftScalar in Char.
-var BitwiseLeftShiftScalarI8 = Kernel{Def: &BitwiseLeftShiftScalar, DType: tensor.Char, Run: func(c *Call, _ State) error { return binary(c, rowShl[int8]) }}
+var BitwiseLeftShiftScalarI8 = Kernel{Def: &BitwiseLeftShiftScalar, DType: tensor.Char, Run: func(c *Call, _ State) error { return shiftLeftScalar[int8](c) }}
 
 // BitwiseLeftShiftScalarU8 runs BitwiseLeftShiftScalar in Byte.
-var BitwiseLeftShiftScalarU8 = Kernel{Def: &BitwiseLeftShiftScalar, DType: tensor.Byte, Run: func(c *Call, _ State) error { return binary(c, rowShl[uint8]) }}
+var BitwiseLeftShiftScalarU8 = Kernel{Def: &BitwiseLeftShiftScalar, DType: tensor.Byte, Run: func(c *Call, _ State) error { return shiftLeftScalar[uint8](c) }}
 
 // BitwiseRightShiftI64 runs BitwiseRightShift in Long.
 var BitwiseRightShiftI64 = Kernel{Def: &BitwiseRightShift, DType: tensor.Long, Run: func(c *Call, _ State) error { return binary(c, rowShr[int64]) }}

@@ -317,19 +317,19 @@ var AbsF16 = Kernel{Def: &Abs, DType: tensor.Half, Compute: tensor.Float, Cast: 
 var AbsBF16 = Kernel{Def: &Abs, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return unary(c, rowAbs[float32]) }}
 
 // AbsI64 runs Abs in Long.
-var AbsI64 = Kernel{Def: &Abs, DType: tensor.Long, Run: func(c *Call, _ State) error { return unary(c, rowAbs[int64]) }}
+var AbsI64 = Kernel{Def: &Abs, DType: tensor.Long, Run: func(c *Call, _ State) error { return unary(c, rowAbsInt[int64]) }}
 
 // AbsI32 runs Abs in Int.
-var AbsI32 = Kernel{Def: &Abs, DType: tensor.Int, Run: func(c *Call, _ State) error { return unary(c, rowAbs[int32]) }}
+var AbsI32 = Kernel{Def: &Abs, DType: tensor.Int, Run: func(c *Call, _ State) error { return unary(c, rowAbsInt[int32]) }}
 
 // AbsI16 runs Abs in Short.
-var AbsI16 = Kernel{Def: &Abs, DType: tensor.Short, Run: func(c *Call, _ State) error { return unary(c, rowAbs[int16]) }}
+var AbsI16 = Kernel{Def: &Abs, DType: tensor.Short, Run: func(c *Call, _ State) error { return unary(c, rowAbsInt[int16]) }}
 
 // AbsI8 runs Abs in Char.
-var AbsI8 = Kernel{Def: &Abs, DType: tensor.Char, Run: func(c *Call, _ State) error { return unary(c, rowAbs[int8]) }}
+var AbsI8 = Kernel{Def: &Abs, DType: tensor.Char, Run: func(c *Call, _ State) error { return unary(c, rowAbsInt[int8]) }}
 
 // AbsU8 runs Abs in Byte.
-var AbsU8 = Kernel{Def: &Abs, DType: tensor.Byte, Run: func(c *Call, _ State) error { return unary(c, rowAbs[uint8]) }}
+var AbsU8 = Kernel{Def: &Abs, DType: tensor.Byte, Run: func(c *Call, _ State) error { return unary(c, rowAbsInt[uint8]) }}
 
 // AbsBool runs Abs in Bool.
 var AbsBool = Kernel{Def: &Abs, DType: tensor.Bool, Run: func(c *Call, _ State) error { return unary(c, rowCopy[uint8]) }}

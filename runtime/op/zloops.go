@@ -263,6 +263,9 @@ func rowDiv[T float](o []T, a, b []T, p par) {
 
 func rowDivTrunc[T float](o []T, a, b []T, p par) {
 
+	if isFloat32[T]() && quotients(p.tier, floats(o), floats(a), floats(b)) {
+		return
+	}
 	switch {
 	case len(b) == 1:
 		y := b[0]
@@ -1425,7 +1428,7 @@ func rowCopy[T number](o []T, a []T, p par) {
 	}
 }
 
-func rowAbs[T number](o []T, a []T, p par) {
+func rowAbs[T float](o []T, a []T, p par) {
 
 	if isFloat32[T]() && kernel.AbsF32(p.tier, floats(o), floats(a)) {
 		return
@@ -1440,6 +1443,21 @@ func rowAbs[T number](o []T, a []T, p par) {
 	a = a[:len(o)]
 	for i, x := range a {
 		o[i] = absOf(x)
+	}
+}
+
+func rowAbsInt[T integer](o []T, a []T, p par) {
+
+	if len(a) == 1 {
+		x := a[0]
+		for i := range o {
+			o[i] = T((int64(x) ^ int64(x)>>63) - int64(x)>>63)
+		}
+		return
+	}
+	a = a[:len(o)]
+	for i, x := range a {
+		o[i] = T((int64(x) ^ int64(x)>>63) - int64(x)>>63)
 	}
 }
 

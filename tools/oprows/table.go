@@ -25,6 +25,7 @@ var vectors = map[string]string{
 	"Abs":       lines1("Abs"), "Neg": lines1("Neg"), "Sign": lines1("Sign"), "Ceil": lines1("Ceil"), "Floor": lines1("Floor"),
 	"Round": lines1("Round"), "Trunc": lines1("Trunc"), "Sqrt": lines1("Sqrt"), "Rsqrt": lines1("Rsqrt"), "Reciprocal": lines1("Reciprocal"),
 	"LogicalNot": "whereZero(p.tier, o, floats(a))",
+	"DivTrunc":   "quotients(p.tier, floats(o), floats(a), floats(b))",
 	"Logit":      "logits(p.tier, floats(o), floats(a), p.x)",
 	"Square":     "kernel.MulF32(p.tier, floats(o), floats(a), floats(a))",
 	"Exp":        lines1("Exp"), "Expm1": lines1("Expm1"), "Log": lines1("Log"), "Log2": lines1("Log2"), "Log10": lines1("Log10"), "Log1p": lines1("Log1p"),
@@ -96,7 +97,8 @@ var loops = []loop{
 	{"LogicalXor", 2, "number", "uint8", "", "toBool((x != 0) != (y != 0))"},
 
 	{"Copy", 1, "number", "T", "", "x"},
-	{"Abs", 1, "number", "T", "", "absOf(x)"},
+	{"Abs", 1, "float", "T", "", "absOf(x)"},
+	{"AbsInt", 1, "integer", "T", "", "T((int64(x) ^ int64(x)>>63) - int64(x)>>63)"}, // without a branch
 	{"Neg", 1, "number", "T", "", "-x"},
 	{"Relu", 1, "number", "T", "", "reluOf(x)"},
 	{"Ceil", 1, "float", "T", "", "T(math.Ceil(float64(x)))"},
