@@ -283,12 +283,7 @@ func anyOf[T number]() fold[T, int64] {
 			}
 		}
 		return 0
-	}, line: func(_ kernel.Tier, acc []int64, x []T) {
-		acc = acc[:len(x)]
-		for i, v := range x {
-			acc[i] |= truth(v)
-		}
-	}}
+	}, line: anyLine[T]}
 }
 
 func allOf[T number]() fold[T, int64] {
@@ -299,12 +294,23 @@ func allOf[T number]() fold[T, int64] {
 			}
 		}
 		return 1
-	}, line: func(_ kernel.Tier, acc []int64, x []T) {
-		acc = acc[:len(x)]
-		for i, v := range x {
-			acc[i] &= truth(v)
-		}
-	}}
+	}, line: allLine[T]}
+}
+
+// The lines are no function literals, in which nothing is inlined where a function with types of its own has them.
+
+func anyLine[T number](_ kernel.Tier, acc []int64, x []T) {
+	acc = acc[:len(x)]
+	for i, v := range x {
+		acc[i] |= int64(toBool(v != 0))
+	}
+}
+
+func allLine[T number](_ kernel.Tier, acc []int64, x []T) {
+	acc = acc[:len(x)]
+	for i, v := range x {
+		acc[i] &= int64(toBool(v != 0))
+	}
 }
 
 // truth is 1 of what is not 0, without a branch.
