@@ -322,10 +322,13 @@ func truth[T number](v T) int64 {
 	return int64((b | -b) >> 63)
 }
 
+// sumFew is up to how many elements a call of kernel.SumF32 costs more than it gains.
+const sumFew = 8
+
 // sumRow adds in float64, in lanes.
 func sumRow[T number](t kernel.Tier, row []T) float64 {
 	sum, n := 0.0, 0
-	if isFloat32[T]() {
+	if isFloat32[T]() && len(row) > sumFew {
 		sum, n = kernel.SumF32(t, floats(row))
 	}
 	var s0, s1, s2, s3 float64 // an array would lie in memory
@@ -570,14 +573,23 @@ type pickJob[T number] struct {
 
 // parts does the shares of workers lo to hi.
 func (j *pickJob[T]) parts(lo, hi int) {
+	if j.workers == 1 {
+		j.work(&j.reducer, 0)
+		return
+	}
 	for i := lo; i < hi; i++ {
 		r := j.of(i)
-		for p, until := j.share(i); p < until; p++ {
-			if j.lines > 0 {
-				j.pickLines(&r, p)
-			} else {
-				j.pick(&r, r.row(p))
-			}
+		j.work(&r, i)
+	}
+}
+
+// work does the share of a worker, which has r.
+func (j *pickJob[T]) work(r *reducer[T], worker int) {
+	for p, until := j.share(worker); p < until; p++ {
+		if j.lines > 0 {
+			j.pickLines(r, p)
+		} else {
+			j.pick(r, r.row(p))
 		}
 	}
 }
@@ -671,19 +683,28 @@ type varianceJob[T float] struct {
 
 // parts does the shares of workers lo to hi.
 func (j *varianceJob[T]) parts(lo, hi int) {
+	if j.workers == 1 {
+		j.work(&j.reducer, 0)
+		return
+	}
 	for i := lo; i < hi; i++ {
 		r := j.of(i)
-		for p, until := j.share(i); p < until; p++ {
-			row := r.row(p)
-			mean := sumRow(j.tier, row) / float64(len(row))
-			v := squaresRow(j.tier, row, mean) / j.n
-			if r.width == 0 {
-				v = math.NaN()
-			}
-			putFloat(j.out, r.at, v)
-			if j.means != nil {
-				putFloat(j.means, r.at, mean)
-			}
+		j.work(&r, i)
+	}
+}
+
+// work does the share of a worker, which has r.
+func (j *varianceJob[T]) work(r *reducer[T], worker int) {
+	for p, until := j.share(worker); p < until; p++ {
+		row := r.row(p)
+		mean := sumRow(j.tier, row) / float64(len(row))
+		v := squaresRow(j.tier, row, mean) / j.n
+		if r.width == 0 {
+			v = math.NaN()
+		}
+		putFloat(j.out, r.at, v)
+		if j.means != nil {
+			putFloat(j.means, r.at, mean)
 		}
 	}
 }

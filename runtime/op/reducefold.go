@@ -28,7 +28,10 @@ func runFold[T any, A int64 | float64](c *Call, of func() fold[T, A], mask uint3
 	if err := j.setup(c, mask, j.fold.line != nil); err != nil {
 		return err
 	}
-	j.out, j.groups, j.gathered = c.Out[0], 0, false
+	j.out, j.floats, j.groups, j.gathered = c.Out[0], nil, 0, false
+	if j.out.DType == tensor.Float {
+		j.floats = elems[float32](j.out)
+	}
 	if j.lines > 0 {
 		if err := j.layOutLines(c); err != nil {
 			return err
@@ -39,7 +42,7 @@ func runFold[T any, A int64 | float64](c *Call, of func() fold[T, A], mask uint3
 		j.gathered = true
 	}
 	j.divide(c, k.run)
-	j.acc, j.part = nil, nil
+	j.acc, j.part, j.floats = nil, nil, nil
 	return nil
 }
 
@@ -68,11 +71,12 @@ func (j *foldJob[T, A]) layOutLines(c *Call) (err error) {
 // foldJob is a fold with its data.
 type foldJob[T any, A int64 | float64] struct {
 	reduction[T]
-	fold fold[T, A]
-	out  *tensor.Tensor
-	acc  []A       // of every worker: what it reduces side by side
-	part []float32 // of every worker, or of every group: the sums of some lines of float32; nil if lines are added one by one
-	rows int       // how many rows of those are one line
+	fold   fold[T, A]
+	out    *tensor.Tensor
+	floats []float32 // the elements of out if it is Float, else nil
+	acc    []A       // of every worker: what it reduces side by side
+	part   []float32 // of every worker, or of every group: the sums of some lines of float32; nil if lines are added one by one
+	rows   int       // how many rows of those are one line
 	// groups is how many groups of lines the threads divide, whose sums gathered says are there; 0 if they divide the outs.
 	groups   int
 	gathered bool
@@ -121,16 +125,25 @@ func (j *foldJob[T, A]) parts(lo, hi int) {
 		j.gatherSums(lo, hi)
 		return
 	}
+	if j.workers == 1 {
+		j.work(&j.reducer, 0)
+		return
+	}
 	for i := lo; i < hi; i++ {
-		r, f := j.of(i), &j.fold
-		for p, until := j.share(i); p < until; p++ {
-			if j.lines > 0 {
-				j.foldLines(&r, i, p)
-				continue
-			}
-			v := f.row(j.tier, r.row(p))
-			f.put(j.out, r.at, v, r.width)
+		r := j.of(i)
+		j.work(&r, i)
+	}
+}
+
+// work does the share of a worker, which has r.
+func (j *foldJob[T, A]) work(r *reducer[T], worker int) {
+	for p, until := j.share(worker); p < until; p++ {
+		if j.lines > 0 {
+			j.foldLines(r, worker, p)
+			continue
 		}
+		v := j.fold.row(j.tier, r.row(p))
+		j.put(r.at, v)
 	}
 }
 
@@ -159,7 +172,7 @@ func (j *foldJob[T, A]) foldLines(r *reducer[T], worker, piece int) {
 	for more := acc[n:]; len(more) > 0; more = more[n:] {
 		f.add(acc[:n], more[:n])
 	}
-	f.putLine(j.out, r.at+lo, acc[:n], r.width)
+	j.putLine(r.at+lo, acc[:n])
 }
 
 // sums reports whether a kernel adds lines of n elements.
@@ -218,33 +231,37 @@ func addLine(sum, x []float32, first bool) {
 	}
 }
 
-// putLine stores the results of n elements each as elements of t from i on.
-func (f *fold[T, A]) putLine(t *tensor.Tensor, i int, acc []A, n int) {
-	if t.DType != tensor.Float {
+// putLine stores the results of lines as elements of the out from i on.
+func (j *foldJob[T, A]) putLine(i int, acc []A) {
+	if j.floats == nil {
 		for k, v := range acc {
-			f.put(t, i+k, v, n)
+			j.put(i+k, v)
 		}
 		return
 	}
 	by := 1.0
-	if f.mean {
-		by = float64(n)
+	if j.fold.mean {
+		by = float64(j.width)
 	}
-	o := elems[float32](t)[i:][:len(acc)]
+	o := j.floats[i:][:len(acc)]
 	for k, v := range acc {
 		o[k] = float32(float64(v) / by)
 	}
 }
 
-// put stores the result of n elements as element i of t.
-func (f *fold[T, A]) put(t *tensor.Tensor, i int, v A, n int) {
-	if f.mean {
-		v /= A(n)
+// put stores a result as element i of the out.
+func (j *foldJob[T, A]) put(i int, v A) {
+	if j.fold.mean {
+		v /= A(j.width)
+	}
+	if j.floats != nil {
+		j.floats[i] = float32(float64(v))
+		return
 	}
 	switch v := any(v).(type) {
 	case float64:
-		putFloat(t, i, v)
+		putFloat(j.out, i, v)
 	case int64:
-		putInt(t, i, v)
+		putInt(j.out, i, v)
 	}
 }

@@ -15,7 +15,7 @@ type reduction[T any] struct {
 	block   int  // how many of them are reduced together
 	pieces  int
 	workers int
-	room    []T // of every worker, for the elements of an out that are gathered
+	room    []T // of every worker, if there are several, for the elements of an out that are gathered
 }
 
 // lineLeast is how many outs beside each other make it worth reducing them at once, and lineGain how many times faster that is. Lines
@@ -57,7 +57,7 @@ func (j *reduction[T]) makeRoom(c *Call) (err error) {
 		}
 	}
 	j.workers = 1
-	j.room, err = tempOf[T](c, j.width)
+	j.buf, err = tempOf[T](c, j.width)
 	return err
 }
 
@@ -79,7 +79,7 @@ func (j *reduction[T]) share(worker int) (lo, hi int) {
 	return j.pieces * worker / j.workers, j.pieces * (worker + 1) / j.workers
 }
 
-// of is the reducer for a worker, with room of its own.
+// of is the reducer for one of several workers, with room of its own: a copy, for which one that is alone does not wait.
 func (j *reduction[T]) of(worker int) reducer[T] {
 	r := j.reducer
 	if j.room != nil {
