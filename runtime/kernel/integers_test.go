@@ -10,7 +10,7 @@ import (
 )
 
 // guardedOf is n elements between 17 guards on each side, at an odd place.
-func guardedOf[T int8 | uint8 | uint16 | int32 | float32 | float64](n int, of func(i int) T) (x []T, intact func() bool) {
+func guardedOf[T int8 | uint8 | uint16 | int32 | int64 | float32 | float64](n int, of func(i int) T) (x []T, intact func() bool) {
 	const side = 17
 	b := make([]T, n+2*side)
 	for i := range b {

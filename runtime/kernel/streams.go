@@ -113,6 +113,25 @@ func WordsS64(t Tier, o []uint32, x []int64) int {
 	return s.run(t, streamWordsS64, len(o), streamVectors*lanesOf(t)/2, [2]int{8, 4})
 }
 
+// LongsF32 makes int64 of float32 without what is behind the point, as many as it gives; see WidenF16. From 2⁶³ to below 2⁶⁴ it wraps
+// around; what else does not fit becomes the least one.
+func LongsF32(t Tier, o []int64, x []float32) int {
+	if t.float() != AVX512 {
+		return 0
+	}
+	s := stream{x: first(x, len(o)), out: first(o, len(o)), numbers: [4]uint32{math.Float32bits(0x1p63), math.Float32bits(0x1p64)}}
+	return s.run(t, streamLongsF32, len(o), streamVectors/2*lanesOf(t), [2]int{4, 8})
+}
+
+// FloatsS64 makes float32 of int64, ties to even, as many as it gives; see WidenF16.
+func FloatsS64(t Tier, o []float32, x []int64) int {
+	if t.float() != AVX512 {
+		return 0
+	}
+	s := stream{x: first(x, len(o)), out: first(o, len(o))}
+	return s.run(t, streamFloatsS64, len(o), streamVectors*lanesOf(t)/2, [2]int{8, 4})
+}
+
 // SumF32 adds elements of x in float64, as many as it says, from the first on: none in a tier without a kernel, else all
 // but the last few.
 func SumF32(t Tier, x []float32) (sum float64, n int) { return sums(t, x, [4]uint32{}, streamSumF32) }

@@ -175,6 +175,47 @@ func TestZeros(t *testing.T) {
 	}
 }
 
+// TestLongs holds conversions between float32 and int64 against those of Go.
+func TestLongs(t *testing.T) {
+	floats := []float32{0, -0.75, 1.999, -3.5, 0x1p31, -0x1p40, 0x1.fffffep62, 0x1p63, 0x1.8p63, 0x1.fffffep63, 0x1p64, -0x1p63, -0x1.000002p63, -0x1p64,
+		float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN())}
+	for _, tier := range tiers() {
+		for _, n := range []int{0, 31, 32, 67, streamMost + 70} {
+			x, ints := make([]float32, n), make([]int64, n)
+			for i := range x {
+				x[i] = floats[i%len(floats)] + float32(i/len(floats)%300)
+				ints[i] = int64(uint64(i+1)*0x9e3779b97f4a7c15) >> (i % 64)
+			}
+			o, intact := guardedOf(n+1, func(int) int64 { return 0 })
+			m := LongsF32(tier, o[:n], x)
+			for i, got := range o[:m] {
+				want := int64(math.MinInt64)
+				if v := x[i]; v >= 0 && v < 0x1p64 {
+					want = int64(uint64(v))
+				} else if v < 0 && v >= -0x1p63 {
+					want = int64(v)
+				}
+				if got != want {
+					t.Fatalf("%v: %v is %d, want %d", tier, x[i], got, want)
+				}
+			}
+			if o[n] != 0 || !intact() || tier.float() == AVX512 && n-m >= 32 {
+				t.Errorf("%v: %d of %d, intact: %v", tier, m, n, intact())
+			}
+			back, intactBack := guardedOf(n+1, func(int) float32 { return 0 })
+			m = FloatsS64(tier, back[:n], ints)
+			for i, got := range back[:m] {
+				if got != float32(ints[i]) {
+					t.Fatalf("%v: %d is %v, want %v", tier, ints[i], got, float32(ints[i]))
+				}
+			}
+			if back[n] != 0 || !intactBack() || tier.float() == AVX512 && n-m >= 32 {
+				t.Errorf("%v: %d of %d, intact: %v", tier, m, n, intactBack())
+			}
+		}
+	}
+}
+
 // TestLowBits holds what takes the lowest bits of numbers against conversions of Go.
 func TestLowBits(t *testing.T) {
 	floats := []float64{0, -0.75, 1.999, -3.5, 127, 128.5, 255, 256, -129, 70000, -70001.5, 0x1p31 - 128, 0x1p31, -0x1p31, 0x1p32, 0x1p40, math.Inf(1), math.Inf(-1), math.NaN()}

@@ -686,6 +686,12 @@ func bytesF32AVX512(a *stream)
 func wordsS64AVX512(a *stream)
 
 //go:noescape
+func longsF32AVX512(a *stream)
+
+//go:noescape
+func floatsS64AVX512(a *stream)
+
+//go:noescape
 func sumF32AVX512(a *stream)
 
 //go:noescape

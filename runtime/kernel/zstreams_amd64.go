@@ -14,9 +14,11 @@ const (
 	streamZeroF32       = 5
 	streamBytesF32      = 6
 	streamWordsS64      = 7
-	streamSumF32        = 8
-	streamSquaresF32    = 9
-	streamAccumulateF64 = 10
+	streamLongsF32      = 8
+	streamFloatsS64     = 9
+	streamSumF32        = 10
+	streamSquaresF32    = 11
+	streamAccumulateF64 = 12
 )
 
 // hasHalves says that tiers but Scalar have streams of float16.
@@ -82,6 +84,16 @@ func (s *stream) call(t Tier, kind int) {
 			wordsS64AVX512(s)
 		case AVX2:
 			wordsS64AVX2(s)
+		}
+	case streamLongsF32:
+		switch t.float() {
+		case AVX512:
+			longsF32AVX512(s)
+		}
+	case streamFloatsS64:
+		switch t.float() {
+		case AVX512:
+			floatsS64AVX512(s)
 		}
 	case streamSumF32:
 		switch t.float() {

@@ -14,9 +14,11 @@ const (
 	streamZeroF32       = 5
 	streamBytesF32      = 6
 	streamWordsS64      = 7
-	streamSumF32        = 8
-	streamSquaresF32    = 9
-	streamAccumulateF64 = 10
+	streamLongsF32      = 8
+	streamFloatsS64     = 9
+	streamSumF32        = 10
+	streamSquaresF32    = 11
+	streamAccumulateF64 = 12
 )
 
 // hasHalves says that tiers but Scalar have streams of float16.

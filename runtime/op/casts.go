@@ -85,8 +85,11 @@ func castDirect(dst []byte, dt tensor.ScalarType, src []byte, st tensor.ScalarTy
 		return castFrom(dst, dt, sliceOf[int32](src, n))
 	case tensor.Long:
 		x, done := sliceOf[int64](src, n), 0
-		if dt == tensor.Int {
+		switch dt {
+		case tensor.Int:
 			done = kernel.WordsS64(castTier(), sliceOf[uint32](dst, n), x)
+		case tensor.Float:
+			done = kernel.FloatsS64(castTier(), sliceOf[float32](dst, n), x)
 		}
 		return castFrom(dst[done*dt.Size():], dt, x[done:])
 	case tensor.Float:
@@ -98,6 +101,8 @@ func castDirect(dst []byte, dt tensor.ScalarType, src []byte, st tensor.ScalarTy
 			done = kernel.ZeroF32(castTier(), dst[:n], x, true)
 		case tensor.Byte, tensor.Char:
 			done = kernel.BytesF32(castTier(), dst[:n], x)
+		case tensor.Long:
+			done = kernel.LongsF32(castTier(), sliceOf[int64](dst, n), x)
 		}
 		return castFromFloat(dst[done*dt.Size():], dt, x[done:])
 	case tensor.Double:

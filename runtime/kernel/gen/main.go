@@ -134,12 +134,17 @@ func goFile(arch string) *bytes.Buffer {
 // callTier writes the call of a kernel of the tier t with arg.
 func callTier(b *bytes.Buffer, arch, kernel, arg string) {
 	if arch != "" {
-		b.WriteString("switch t.float() {\n")
-		for _, m := range machinesOf(arch) {
-			fmt.Fprintf(b, "case %s:\n%[2]s%[1]s(%[3]s)\n", m.tier(), kernel, arg)
-		}
-		b.WriteString("}\n")
+		callMachines(b, machinesOf(arch), kernel, arg)
 	}
+}
+
+// callMachines is callTier for machines that have the kernel.
+func callMachines(b *bytes.Buffer, ms []machine, kernel, arg string) {
+	b.WriteString("switch t.float() {\n")
+	for _, m := range ms {
+		fmt.Fprintf(b, "case %s:\n%[2]s%[1]s(%[3]s)\n", m.tier(), kernel, arg)
+	}
+	b.WriteString("}\n")
 }
 
 // runsGo adds a method of a type that calls the kernel of the tier t with it, in a frame of its own; doc says what it does.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +16,8 @@ type flow struct {
 	unroll int
 	// half says that it needs a machine with halves.
 	half bool
+	// long says that it needs a machine with longs.
+	long bool
 	// start sets registers before the first block; finish stores them after the last; nil for none.
 	start, finish func(g *streamer)
 	emit          func(g *streamer, j int)
@@ -92,6 +95,23 @@ var streams = []flow{
 		g.load(g.v(j), streamX, g.at(8, j))
 		g.storeLow(streamOut, g.at(4, j), g.v(j))
 	}},
+	{name: "longsF32", x: 4, out: 8, unroll: 2, long: true, start: func(g *streamer) { // 2⁶³ and 2⁶⁴: what lies between them wraps around
+		g.broadcast(0, args, streamNumbers)
+		g.broadcast(1, args, streamNumbers+float32Size)
+	}, emit: func(g *streamer, j int) {
+		v, t, u := g.v(j), g.v(j+2), g.v(j+4)
+		g.load(v, streamX, g.at(4, j))
+		g.compare('l', t, 0, v)
+		g.compare('<', u, v, 1)
+		g.bitwise('&', t, t, u)
+		g.bitwise('&', t, t, 1)
+		g.arith('-', v, v, t)
+		g.machine.(longs).storeLongs(streamOut, g.at(8, j), v, t)
+	}},
+	{name: "floatsS64", x: 8, out: 4, short: true, unroll: 4, long: true, emit: func(g *streamer, j int) {
+		g.load(g.v(j), streamX, g.at(8, j))
+		g.machine.(longs).storeFloats(streamOut, g.at(4, j), g.v(j))
+	}},
 	{name: "sumF32", x: 4, short: true, unroll: 4, start: zeroSums, finish: storeSums, emit: func(g *streamer, j int) {
 		g.loadWide(g.v(4+j), streamX, g.at(4, j))
 		g.arithWide('+', g.v(j), g.v(j), g.v(4+j))
@@ -166,7 +186,8 @@ func (g *streamer) at(size, j int) int { return j * g.elements() * size }
 // has says whether m has a kernel of f.
 func (f *flow) has(m machine) bool {
 	_, half := m.(halves)
-	return half || !f.half
+	x, ok := m.(*x86)
+	return (half || !f.half) && (ok && x.wide || !f.long)
 }
 
 // streamsF32 writes the streams that m has.
@@ -208,7 +229,7 @@ func streamsGo(arch string) []byte {
 	half := arch != ""
 	for i := range streams {
 		fmt.Fprintf(b, "stream%s = %d\n", streams[i].title(), i)
-		half = half && streams[i].has(machinesOf(arch)[0])
+		half = half && (!streams[i].half || streams[i].has(machinesOf(arch)[0]))
 	}
 	fmt.Fprintf(b, ")\n\n// hasHalves says that tiers but Scalar have streams of float16.\nconst hasHalves = %v\n", half)
 	b.WriteString("\n// call computes blocks of a stream.\n//\n//go:noinline\nfunc (s *stream) call(t Tier, kind int) {\n")
@@ -217,7 +238,7 @@ func streamsGo(arch string) []byte {
 		for i := range streams {
 			if s := &streams[i]; s.has(machinesOf(arch)[0]) {
 				fmt.Fprintf(b, "case stream%s:\n", s.title())
-				callTier(b, arch, s.name, "s")
+				callMachines(b, slices.DeleteFunc(machinesOf(arch), func(m machine) bool { return !s.has(m) }), s.name, "s")
 			}
 		}
 		b.WriteString("}\n")

@@ -21,6 +21,14 @@ type halves interface {
 	storeHalf(p ptr, off int, v vec)
 }
 
+// longs are machines with instructions between float32 and int64, as AVX-512 is.
+type longs interface {
+	// storeLongs stores int64 of float32 without what is behind the point, the least one for what does not fit; it changes v and t.
+	storeLongs(p ptr, off int, v, t vec)
+	// storeFloats stores float32 of int64, and may change v.
+	storeFloats(p ptr, off int, v vec)
+}
+
 func (m *x86) half(v vec) string {
 	if m.wide {
 		return "Y" + m.v(v)[1:]
@@ -65,6 +73,19 @@ func (m *x86) storeNarrowed(p ptr, off int, v vec, narrow, pack string) {
 	}
 	m.line(pack, m.v(v))
 	m.line("VPERMQ $0x08, %s, %[1]s", m.v(v))
+	m.line("VMOVUPS %s, %d(%s)", m.half(v), off, m.p(p))
+}
+
+func (m *x86) storeLongs(p ptr, off int, v, t vec) {
+	m.line("VCVTTPS2QQ %s, %s", m.half(v), m.v(t))
+	m.store(p, off, t)
+	m.line("VSHUFF64X2 $0x4e, %s, %[1]s, %[1]s", m.v(v))
+	m.line("VCVTTPS2QQ %s, %s", m.half(v), m.v(t))
+	m.store(p, off+m.lanes()*float32Size, t)
+}
+
+func (m *x86) storeFloats(p ptr, off int, v vec) {
+	m.line("VCVTQQ2PS %s, %s", m.v(v), m.half(v))
 	m.line("VMOVUPS %s, %d(%s)", m.half(v), off, m.p(p))
 }
 

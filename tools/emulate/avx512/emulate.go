@@ -89,7 +89,7 @@ var pointers = []string{"AX", "BX", "CX", "DX", "SI", "DI", "R8", "R9", "R10", "
 
 // operand is an operand of an instruction: a register, a constant, or a place in memory.
 type operand struct {
-	kind   byte // 'r' an integer register, 'z' a vector, 'x' its first four words, 'k' a mask, '$' a number, 'm' memory, 'b' a number there for all words, 'a' the argument
+	kind   byte // 'r' an integer register, 'z' a vector, 'y' its first eight words, 'x' its first four, 'k' a mask, '$' a number, 'm' memory, 'b' a number there for all words, 'a' the argument
 	n      int  // the number of the register, or the number
 	base   int  // of memory
 	index  int  // of memory, or -1
@@ -102,7 +102,7 @@ func register(name string) (operand, bool) {
 			return operand{kind: 'r', n: i}, true
 		}
 	}
-	if len(name) > 1 && strings.Contains("ZXK", name[:1]) {
+	if len(name) > 1 && strings.Contains("ZYXK", name[:1]) {
 		if n, err := strconv.Atoi(name[1:]); err == nil {
 			return operand{kind: name[0] | 0x20, n: n}, true
 		}

@@ -404,6 +404,8 @@ func memoryStep(op string, is func(form string) bool, number int, o []operand) f
 		return nil
 	case is("zm"):
 		return func(c *cpu) { *pointerTo[vec](c.address(&o[1])) = c.z[o[0].n] }
+	case is("ym"):
+		return func(c *cpu) { *pointerTo[[8]uint32](c.address(&o[1])) = [8]uint32(c.z[o[0].n][:8]) }
 	case is("xm"):
 		return func(c *cpu) { *pointerTo[[4]uint32](c.address(&o[1])) = [4]uint32(c.z[o[0].n][:4]) }
 	case is("mx"):
@@ -487,6 +489,25 @@ func doublesStep(op string, is func(form string) bool, _ int, o []operand) func(
 			x := *pointerTo[float64](c.address(&o[0]))
 			for i := range 8 {
 				set(&c.z[o[1].n], i, x)
+			}
+		}
+	case op == "VCVTTPS2QQ" && is("yz"):
+		return func(c *cpu) {
+			x, z := c.z[o[0].n], &c.z[o[1].n]
+			for i := range 8 {
+				n := uint64(1 << 63)
+				if v := math.Float32frombits(x[i]); v >= -0x1p63 && v < 0x1p63 {
+					n = uint64(int64(v))
+				}
+				z[2*i], z[2*i+1] = uint32(n), uint32(n>>32)
+			}
+		}
+	case op == "VCVTQQ2PS" && is("zy"):
+		return func(c *cpu) {
+			x := c.z[o[0].n]
+			c.z[o[1].n] = vec{}
+			for i := range 8 {
+				c.z[o[1].n][i] = math.Float32bits(float32(int64(uint64(x[2*i]) | uint64(x[2*i+1])<<32)))
 			}
 		}
 	case op == "VCVTPS2PD" && is("mz"):
