@@ -86,30 +86,47 @@ func runArange(c *Call, _ State) error {
 
 func runArangeStart(c *Call, _ State) error { return arange(c, &c.Args[0], &c.Args[2]) }
 
+// arange counts in integers where no number has a fraction and float64 holds all: each gives the same bits then.
 func arange(c *Call, start, step *Value) error {
 	out := c.Out[0]
-	n := out.Numel()
-	if !out.DType.IsFloat() && start.Kind != Float && step.Kind != Float {
-		ints, err := tempOf[int64](c, n)
-		if err != nil {
-			return err
+	n, size := out.Numel(), out.DType.Size()
+	if out.DType.IsFloat() || start.Kind == Float || step.Kind == Float {
+		a, d := start.Scalar(), step.Scalar()
+		whole := a == math.Trunc(a) && d == math.Trunc(d) && math.Abs(a)+math.Abs(d)*float64(n) <= 1<<53
+		if !whole || a == 0 && math.Signbit(a) { // which may be the first number
+			return arangeFloats(c, a, d)
 		}
-		for i := range ints {
-			ints[i] = start.Int + int64(i)*step.Int
+	}
+	at, by := scalarAs[int64](start), scalarAs[int64](step)
+	block, err := tempOf[int64](c, min(rowTile, n))
+	for lo := 0; lo < n && err == nil; lo += rowTile {
+		part, to := block[:min(rowTile, n-lo)], out.Data[lo*size:]
+		if out.DType == tensor.Long {
+			part = sliceOf[int64](to, len(part))
 		}
-		CastBytes(out.Data, out.DType, bytesOf(ints), tensor.Long, n)
-		return nil
+		for i := range part {
+			part[i] = at
+			at += by
+		}
+		if out.DType != tensor.Long {
+			CastBytes(to, out.DType, bytesOf(part), tensor.Long, len(part))
+		}
 	}
-	floats, err := tempOf[float64](c, n)
-	if err != nil {
-		return err
+	return err
+}
+
+func arangeFloats(c *Call, start, step float64) error {
+	out := c.Out[0]
+	n, size := out.Numel(), out.DType.Size()
+	block, err := tempOf[float64](c, min(rowTile, n))
+	for lo := 0; lo < n && err == nil; lo += rowTile {
+		part := block[:min(rowTile, n-lo)]
+		for i := range part {
+			part[i] = start + float64(float64(lo+i)*step)
+		}
+		CastBytes(out.Data[lo*size:], out.DType, bytesOf(part), tensor.Double, len(part))
 	}
-	a, d := start.Scalar(), step.Scalar()
-	for i := range floats {
-		floats[i] = a + float64(float64(i)*d)
-	}
-	CastBytes(out.Data, out.DType, bytesOf(floats), tensor.Double, n)
-	return nil
+	return err
 }
 
 // fillWith sets every element of Out[0] to the Scalar v.

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"slices"
@@ -56,6 +57,28 @@ func TestMaxDim(t *testing.T) {
 	checkValues(t, outs[1], []float64{1, 0})
 	if _, err := testRun(t, &MaxUnary, tensor.Undefined, f32()); err != errEmptyReduce {
 		t.Errorf("got %v, want %v", err, errEmptyReduce)
+	}
+}
+
+// TestArange holds numbers that are counted in integers, and others, against products in float64.
+func TestArange(t *testing.T) {
+	for _, dtype := range []tensor.ScalarType{tensor.Float, tensor.Double, tensor.Half, tensor.Long, tensor.Int, tensor.Byte} {
+		for _, c := range [][3]float64{{0, 3000, 1}, {2, -3000, -1}, {math.Copysign(0, -1), -3, -1}, {0, -3, -1}, {0.5, 2000, 1}, {0, 700, 0.25}, {-7, 9000, 4},
+			{1 << 30, 1<<30 + 1500, 1}, {0x1p53 - 2, 0x1p53 + 20, 2}, {1e300, 1e301, 1e300}, {0, 0, 1}} {
+			outs, err := testRun(t, &ArangeStart, dtype, c[0], c[1], c[2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := make([]float64, outs[0].Numel())
+			for i := range x {
+				x[i] = c[0] + float64(float64(i)*c[2])
+			}
+			want := make([]byte, outs[0].Nbytes())
+			CastBytes(want, dtype, bytesOf(x), tensor.Double, len(x))
+			if n := int(math.Ceil((c[1] - c[0]) / c[2])); len(x) != n || !bytes.Equal(outs[0].Data[:len(want)], want) {
+				t.Errorf("%v of %v: other bits than products have, or %d numbers, want %d", c, dtype, len(x), n)
+			}
+		}
 	}
 }
 
