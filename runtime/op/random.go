@@ -26,7 +26,7 @@ func (r *Generator) Next() uint64 {
 
 // Uniform is a number in [0, 1) of this many bits.
 func (r *Generator) Uniform(bits int) float64 {
-	return float64(float64(r.Next()>>(64-bits)) / float64(uint64(1)<<bits))
+	return float64(float64(int64(r.Next()>>(64-bits))) * math.Float64frombits(uint64(1023-bits)<<52))
 }
 
 // Normal is a number of the standard normal distribution, by Box and Muller's method.
@@ -63,6 +63,13 @@ func precision(t tensor.ScalarType) int {
 func runRand(c *Call, _ State) error {
 	out := c.Out[0]
 	bits := precision(out.DType)
+	if out.DType == tensor.Float {
+		o := elems[float32](out)
+		for i := range o {
+			o[i] = float32(c.Rand.Uniform(bits))
+		}
+		return nil
+	}
 	for i := range out.Numel() {
 		putFloat(out, i, c.Rand.Uniform(bits))
 	}

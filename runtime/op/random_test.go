@@ -17,6 +17,18 @@ func TestGenerator(t *testing.T) {
 	}
 }
 
+// TestUniform holds uniform numbers against quotients.
+func TestUniform(t *testing.T) {
+	for _, bits := range []int{8, 11, 24, 53} {
+		a, b := NewGenerator(7), NewGenerator(7)
+		for range 1000 {
+			if got, want := a.Uniform(bits), float64(b.Next()>>(64-bits))/float64(uint64(1)<<bits); got != want {
+				t.Fatalf("%d bits: got %v, want %v", bits, got, want)
+			}
+		}
+	}
+}
+
 func TestDistributions(t *testing.T) {
 	const n = 10000
 	for _, test := range []struct {
