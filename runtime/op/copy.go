@@ -1,6 +1,10 @@
 package op
 
-import "github.com/rules-pte/rules_pte/runtime/tensor"
+import (
+	"slices"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
 
 // memory formats as c10 numbers them.
 const (
@@ -107,6 +111,10 @@ func runCopySrc(c *Call, _ State) error { return Convert(c, c.Out[0], c.Args[1].
 
 // Convert fills dst with src, broadcast, in dst's type and order. It uses c.Alloc only.
 func Convert(c *Call, dst, src *tensor.Tensor) error {
+	if slices.Equal(dst.Sizes, src.Sizes) && sameOrder(src, dst.DimOrder) {
+		CastBytes(dst.Data, dst.DType, src.Data, src.DType, dst.Numel())
+		return nil
+	}
 	var n nest
 	if err := n.setup(&dst.Meta, &src.Meta); err != nil {
 		return err
