@@ -185,6 +185,11 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 		"picks":   picksLoop(tier),
 		"blend":   blendLoop(tier),
 		"largest": largestLoop(tier, n),
+		"distances": func(stop *atomic.Bool) {
+			for sums, row := make([]float64, 64), make([]float64, n/64); !stop.Load(); {
+				DistancesF32(tier, sums, row, x, true)
+			}
+		},
 		"quantize": func(stop *atomic.Bool) {
 			for !stop.Load() {
 				QuantizeS8(tier, ints, x, 3, RowsS8{Low: -128, High: 127})

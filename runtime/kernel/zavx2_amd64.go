@@ -554,6 +554,12 @@ func lstmF32AVX2(a *cell)
 func gruF32AVX2(a *cell)
 
 //go:noescape
+func squaresOfF32AVX2(a *distances)
+
+//go:noescape
+func magnitudesF32AVX2(a *distances)
+
+//go:noescape
 func widenF16AVX2(a *stream)
 
 //go:noescape

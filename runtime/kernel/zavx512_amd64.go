@@ -662,6 +662,12 @@ func lstmF32AVX512(a *cell)
 func gruF32AVX512(a *cell)
 
 //go:noescape
+func squaresOfF32AVX512(a *distances)
+
+//go:noescape
+func magnitudesF32AVX512(a *distances)
+
+//go:noescape
 func widenF16AVX512(a *stream)
 
 //go:noescape

@@ -584,6 +584,12 @@ func lstmF32NEON(a *cell)
 func gruF32NEON(a *cell)
 
 //go:noescape
+func squaresOfF32NEON(a *distances)
+
+//go:noescape
+func magnitudesF32NEON(a *distances)
+
+//go:noescape
 func widenF16NEON(a *stream)
 
 //go:noescape

@@ -300,3 +300,24 @@ func (c *cell) runGRU(t Tier) {
 		gruF32AVX2(c)
 	}
 }
+
+// run adds squares, or magnitudes.
+//
+//go:noinline
+func (d *distances) run(t Tier, squares bool) {
+	if !squares {
+		switch t.float() {
+		case AVX512:
+			magnitudesF32AVX512(d)
+		case AVX2:
+			magnitudesF32AVX2(d)
+		}
+		return
+	}
+	switch t.float() {
+	case AVX512:
+		squaresOfF32AVX512(d)
+	case AVX2:
+		squaresOfF32AVX2(d)
+	}
+}

@@ -244,3 +244,20 @@ func (c *cell) runGRU(t Tier) {
 		gruF32NEON(c)
 	}
 }
+
+// run adds squares, or magnitudes.
+//
+//go:noinline
+func (d *distances) run(t Tier, squares bool) {
+	if !squares {
+		switch t.float() {
+		case NEON:
+			magnitudesF32NEON(d)
+		}
+		return
+	}
+	switch t.float() {
+	case NEON:
+		squaresOfF32NEON(d)
+	}
+}

@@ -108,3 +108,9 @@ func (c *cell) runLSTM(t Tier) {
 //go:noinline
 func (c *cell) runGRU(t Tier) {
 }
+
+// run adds squares, or magnitudes.
+//
+//go:noinline
+func (d *distances) run(t Tier, squares bool) {
+}

@@ -244,3 +244,20 @@ func (c *cell) runGRU(t Tier) {
 		gruF32WASM(c)
 	}
 }
+
+// run adds squares, or magnitudes.
+//
+//go:noinline
+func (d *distances) run(t Tier, squares bool) {
+	if !squares {
+		switch t.float() {
+		case WASM:
+			magnitudesF32WASM(d)
+		}
+		return
+	}
+	switch t.float() {
+	case WASM:
+		squaresOfF32WASM(d)
+	}
+}

@@ -924,6 +924,18 @@ func gruF32WASMImport(a unsafe.Pointer)
 
 func gruF32WASM(a *cell) { gruF32WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte squaresOfF32WASM
+//go:noescape
+func squaresOfF32WASMImport(a unsafe.Pointer)
+
+func squaresOfF32WASM(a *distances) { squaresOfF32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte magnitudesF32WASM
+//go:noescape
+func magnitudesF32WASMImport(a unsafe.Pointer)
+
+func magnitudesF32WASM(a *distances) { magnitudesF32WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte widenBF16WASM
 //go:noescape
 func widenBF16WASMImport(a unsafe.Pointer)

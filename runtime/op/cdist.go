@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/kernel/scalarmath"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -58,6 +59,11 @@ func runCdist[T float](c *Call, _ State) error {
 	o, k := elems[T](out), out.Rank()
 	rows, cols, width := int(out.Sizes[k-2]), int(out.Sizes[k-1]), int(a.Sizes[a.Rank()-1])
 	p := c.Args[2].Scalar()
+	if isFloat32[T]() && len(o) > 0 {
+		if d := (lineDistances{tier: c.Tier, squares: p == 2, rows: rows, cols: cols, width: width}); (p == 1 || p == 2) && d.fits() && d.run(c, floats(x), floats(y)) {
+			return nil
+		}
+	}
 	for i := 0; i < len(o); i += cols {
 		batch, row := i/cols/rows, i/cols%rows
 		r := (batchOf(out.Sizes, a.Sizes, batch)*rows + row) * width
@@ -67,6 +73,58 @@ func runCdist[T float](c *Call, _ State) error {
 		}
 	}
 	return nil
+}
+
+// lineDistances computes distances of a row from all rows of the other matrix at once, which are columns for that.
+type lineDistances struct {
+	tier              kernel.Tier
+	squares           bool
+	rows, cols, width int
+}
+
+// distanceRows is how many rows make it worth turning the other matrix.
+const distanceRows = 4
+
+func (d *lineDistances) fits() bool {
+	block := kernel.DistancesBlock(d.tier)
+	return block > 0 && d.cols >= block/2 && d.rows >= distanceRows && d.width > 0
+}
+
+// run is false where there is no memory for it.
+func (d *lineDistances) run(c *Call, x, y []float32) bool {
+	out, block := c.Out[0], kernel.DistancesBlock(d.tier)
+	line := (d.cols + block - 1) / block * block
+	turned, err := tempOf[float32](c, d.width*line)
+	if err != nil {
+		return false
+	}
+	wide, err := tempOf[float64](c, d.width+line)
+	if err != nil {
+		return false
+	}
+	row, sums := wide[:d.width], wide[d.width:]
+	clear(turned)
+	o := elems[float32](out)
+	for i := 0; i*d.cols < len(o); i++ {
+		batch := i / d.rows
+		if i%d.rows == 0 {
+			kernel.Transpose(turned, y[batchOf(out.Sizes, c.Args[1].Tensor.Sizes, batch)*d.cols*d.width:], d.width, d.cols, line, d.width)
+		}
+		for k, v := range x[(batchOf(out.Sizes, c.Args[0].Tensor.Sizes, batch)*d.rows+i%d.rows)*d.width:][:d.width] {
+			row[k] = float64(v)
+		}
+		clear(sums)
+		kernel.DistancesF32(d.tier, sums, row, turned, d.squares)
+		to := o[i*d.cols:][:d.cols]
+		for j := range to {
+			v := sums[j]
+			if d.squares {
+				v = math.Sqrt(v)
+			}
+			to[j] = float32(v)
+		}
+	}
+	return true
 }
 
 // batchOf is the matrix of a tensor of sizes in that broadcasts to matrix number i of one of sizes out.

@@ -63,4 +63,10 @@ func TestCdist(t *testing.T) {
 	} {
 		wantOut(t, mustCall(t, &CdistForwardF32, x, y, test.p, nil), dims{2, 1, 2}, test.want...)
 	}
+	for _, p := range []float64{1, 2, 3} { // by lines in most tiers, but for the last one
+		for _, width := range []int64{0, 1, 33, 600} {
+			mustCall(t, &CdistForwardF32, wave(2, 1, 5, width), wave(3, 37, width), p, nil)
+			mustCall(t, &CdistForwardF32, mixed(tensor.Float, 1, 6, width), mixed(tensor.Float, 2, 300, width), p, nil)
+		}
+	}
 }

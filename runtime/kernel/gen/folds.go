@@ -203,5 +203,6 @@ func rowsGo(arch string) []byte {
 	winogradGo(b, arch)
 	runsGo(b, arch, "norm", "run", "normalizes rows", "normF32")
 	cellsGo(b, arch)
+	distancesGo(b, arch)
 	return formatted(b.Bytes())
 }

@@ -79,6 +79,7 @@ func floatsF32(m machine) {
 	winogradF32(m)
 	normsF32(m)
 	cellsF32(m)
+	distancesF32(m)
 	streamsF32(m)
 }
 
