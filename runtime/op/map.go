@@ -15,7 +15,8 @@ const (
 	parallelGrain = 1 << 12
 )
 
-// par are the numbers that a row function gets beside its operands.
+// par are the numbers that a row function gets beside its operands. Where they find no place in registers beside these, they are not copied on
+// the way there: what copies numbers that have just been written one by one waits for them.
 type par struct {
 	x, y, z float64
 	i, j    int64
@@ -112,7 +113,7 @@ func fills[T any](t kernel.Tier) bool {
 }
 
 // map2 computes Out[0] from a and b, broadcast.
-func map2[T, U any](c *Call, a, b *tensor.Tensor, row rowFunc2[T, U], p par) error {
+func map2[T, U any](c *Call, a, b *tensor.Tensor, row rowFunc2[T, U], p *par) error {
 	return map2of(c, &a.Meta, elems[T](a), &b.Meta, elems[T](b), row, p)
 }
 
@@ -120,7 +121,7 @@ func map2[T, U any](c *Call, a, b *tensor.Tensor, row rowFunc2[T, U], p par) err
 var oneElement tensor.Meta
 
 // map2scalar computes Out[0] from a and the number s.
-func map2scalar[T, U any](c *Call, a *tensor.Tensor, s T, row rowFunc2[T, U], p par) error {
+func map2scalar[T, U any](c *Call, a *tensor.Tensor, s T, row rowFunc2[T, U], p *par) error {
 	one, err := tempOf[T](c, 1)
 	if err != nil {
 		return err
@@ -130,7 +131,7 @@ func map2scalar[T, U any](c *Call, a *tensor.Tensor, s T, row rowFunc2[T, U], p 
 }
 
 // scalarMap2 is map2scalar with the number first.
-func scalarMap2[T, U any](c *Call, s T, b *tensor.Tensor, row rowFunc2[T, U], p par) error {
+func scalarMap2[T, U any](c *Call, s T, b *tensor.Tensor, row rowFunc2[T, U], p *par) error {
 	one, err := tempOf[T](c, 1)
 	if err != nil {
 		return err
@@ -139,13 +140,13 @@ func scalarMap2[T, U any](c *Call, s T, b *tensor.Tensor, row rowFunc2[T, U], p 
 	return map2of(c, &oneElement, one, &b.Meta, elems[T](b), row, p)
 }
 
-func map2of[T, U any](c *Call, am *tensor.Meta, x []T, bm *tensor.Meta, y []T, row rowFunc2[T, U], p par) error {
+func map2of[T, U any](c *Call, am *tensor.Meta, x []T, bm *tensor.Meta, y []T, row rowFunc2[T, U], p *par) error {
 	p.tier = c.Tier
 	out := c.Out[0]
 	o := elems[U](out)
 	if !parallel(c, len(o)) && flat(&out.Meta, am, len(x)) && flat(&out.Meta, bm, len(y)) {
 		if len(o) > 0 {
-			row(o, x, y, p)
+			row(o, x, y, *p)
 		}
 		return nil
 	}
@@ -163,7 +164,7 @@ func map2of[T, U any](c *Call, am *tensor.Meta, x []T, bm *tensor.Meta, y []T, r
 		n.repeat(k, times)
 		*operands[k] = line
 	}
-	j := job2[T, U]{n: n, o: o, x: x, y: y, row: row, p: p, short: n.short(fills[T](p.tier)), slots: Slots{Count: 1, Items: n.rows()}}
+	j := job2[T, U]{n: n, o: o, x: x, y: y, row: row, p: *p, short: n.short(fills[T](p.tier)), slots: Slots{Count: 1, Items: n.rows()}}
 	gathers := n.gathers(1) || n.gathers(2)
 	shares := parallel(c, len(o)) && (n.rank > 1 || !gathers)
 	if shares {
@@ -245,13 +246,13 @@ func halves[T any](tile []T) (first, second []T) {
 }
 
 // map3 computes Out[0] from a, b and d, broadcast.
-func map3[S, T, U any](c *Call, a, b, d *tensor.Tensor, row rowFunc3[S, T, U], p par) error {
+func map3[S, T, U any](c *Call, a, b, d *tensor.Tensor, row rowFunc3[S, T, U], p *par) error {
 	p.tier = c.Tier
 	out := c.Out[0]
 	o, x, y, z := elems[U](out), elems[S](a), elems[T](b), elems[T](d)
 	if !parallel(c, len(o)) && flat(&out.Meta, &a.Meta, len(x)) && flat(&out.Meta, &b.Meta, len(y)) && flat(&out.Meta, &d.Meta, len(z)) {
 		if len(o) > 0 {
-			row(o, x, y, z, p)
+			row(o, x, y, z, *p)
 		}
 		return nil
 	}
@@ -260,7 +261,7 @@ func map3[S, T, U any](c *Call, a, b, d *tensor.Tensor, row rowFunc3[S, T, U], p
 		return err
 	}
 	if parallel(c, len(o)) && !n.gathers(1) && !n.gathers(2) && !n.gathers(3) && !n.short(false) {
-		shareRows(c, &job3[S, T, U]{n, o, x, y, z, row, p}, &n)
+		shareRows(c, &job3[S, T, U]{n, o, x, y, z, row, *p}, &n)
 		return nil
 	}
 	return walk3(c, &n, o, x, y, z, row, p)
@@ -291,7 +292,7 @@ func (j *job3[S, T, U]) parts(lo, hi int) {
 	}
 }
 
-func walk3[S, T, U any](c *Call, n *nest, o []U, x []S, y, z []T, row rowFunc3[S, T, U], p par) error {
+func walk3[S, T, U any](c *Call, n *nest, o []U, x []S, y, z []T, row rowFunc3[S, T, U], p *par) error {
 	w := n.walk(p.tier, n.short(false))
 	xt, err := tileOf[S](c, &w, 1)
 	if err != nil {
@@ -303,7 +304,7 @@ func walk3[S, T, U any](c *Call, n *nest, o []U, x []S, y, z []T, row rowFunc3[S
 	}
 	first, second := halves(tile)
 	for w.next() {
-		row(outOf(&w, o), piece(&w, 1, x, xt), piece(&w, 2, y, first), piece(&w, 3, z, second), p)
+		row(outOf(&w, o), piece(&w, 1, x, xt), piece(&w, 2, y, first), piece(&w, 3, z, second), *p)
 	}
 	return nil
 }

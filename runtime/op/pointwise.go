@@ -21,9 +21,9 @@ func unary[T, U any](c *Call, row rowFunc1[T, U]) error {
 }
 
 // binary runs an operator of two tensors, or of a tensor and a Scalar.
-func binary[T number, U any](c *Call, row rowFunc2[T, U]) error { return binaryWith(c, row, par{}) }
+func binary[T number, U any](c *Call, row rowFunc2[T, U]) error { return binaryWith(c, row, &par{}) }
 
-func binaryWith[T number, U any](c *Call, row rowFunc2[T, U], p par) error {
+func binaryWith[T number, U any](c *Call, row rowFunc2[T, U], p *par) error {
 	a, b := &c.Args[0], &c.Args[1]
 	switch {
 	case b.Tensor == nil:
@@ -38,9 +38,9 @@ func binaryWith[T number, U any](c *Call, row rowFunc2[T, U], p par) error {
 func binaryAlpha[T number](c *Call, row, scaled rowFunc2[T, T]) error {
 	alpha := &c.Args[2]
 	if alpha.Kind == None || alpha.Scalar() == 1 {
-		return binaryWith(c, row, par{x: 1, i: 1})
+		return binaryWith(c, row, &par{x: 1, i: 1})
 	}
-	return binaryWith(c, scaled, par{x: alpha.Scalar(), i: alpha.Int})
+	return binaryWith(c, scaled, &par{x: alpha.Scalar(), i: alpha.Int})
 }
 
 // parAs is the number x or i of p in T.
@@ -108,7 +108,7 @@ func inferDivMode(c *Infer) error {
 
 // shiftLeftScalar multiplies by a power of two, which takes less time.
 func shiftLeftScalar[T integer](c *Call) error {
-	return map2scalar(c, c.Args[0].Tensor, shiftLeft(1, scalarAs[T](&c.Args[1])), rowMul[T], par{})
+	return map2scalar(c, c.Args[0].Tensor, shiftLeft(1, scalarAs[T](&c.Args[1])), rowMul[T], &par{})
 }
 
 // powRows are the row functions of x to a constant power.
@@ -191,11 +191,11 @@ func clampTensors[T number](c *Call, row rowFunc3[T, T, T]) error {
 	case low == nil && high == nil:
 		return errBounds
 	case low == nil:
-		return map2(c, x, high, rowMinimum[T], par{})
+		return map2(c, x, high, rowMinimum[T], &par{})
 	case high == nil:
-		return map2(c, x, low, rowMaximum[T], par{})
+		return map2(c, x, low, rowMaximum[T], &par{})
 	}
-	return map3(c, x, low, high, row, par{})
+	return map3(c, x, low, high, row, &par{})
 }
 
 func rowClampTensor[T number](o, x, low, high []T, p par) {
@@ -217,7 +217,7 @@ func stepOf(n int) int {
 }
 
 func where[T any](c *Call, row rowFunc3[uint8, T, T]) error {
-	return map3(c, c.Args[0].Tensor, c.Args[1].Tensor, c.Args[2].Tensor, row, par{})
+	return map3(c, c.Args[0].Tensor, c.Args[1].Tensor, c.Args[2].Tensor, row, &par{})
 }
 
 // rowWhere chooses words of the elements' size, which takes no branch.
