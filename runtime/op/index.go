@@ -366,6 +366,9 @@ func runIndex[T word](c *Call, _ State) error {
 	if out.Numel() == 0 && !anyMask(c.Args[1].Tensors) {
 		return nil // PyTorch does not look at the indices either
 	}
+	if dim := onlyIndex(c.Args[1].Tensors); dim >= 0 && self.Contiguous() {
+		return takeSlices[T](c, dim, c.Args[1].Tensors[dim], true)
+	}
 	p, err := planIndex(c)
 	if err != nil {
 		return err
@@ -392,6 +395,21 @@ func runIndex[T word](c *Call, _ State) error {
 		moveReady(o, x, &v, rows)
 	}
 	return nil
+}
+
+// onlyIndex is the place of the only index in list if that is no mask, else -1.
+func onlyIndex(list []*tensor.Tensor) int {
+	dim := -1
+	for i, t := range list {
+		if t == nil {
+			continue
+		}
+		if dim >= 0 || isMask(t) {
+			return -1
+		}
+		dim = i
+	}
+	return dim
 }
 
 // join makes indices that lie one after another, equally far apart, a dimension of v, a move of what one of them reads to places that are

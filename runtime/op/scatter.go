@@ -188,16 +188,19 @@ func runIndexSelect[T word](c *Call, _ State) error {
 	if err != nil {
 		return err
 	}
-	return takeSlices[T](c, dim, c.Args[2].Tensor)
+	return takeSlices[T](c, dim, c.Args[2].Tensor, false)
 }
 
-func runEmbedding[T word](c *Call, _ State) error { return takeSlices[T](c, 0, c.Args[1].Tensor) }
+func runEmbedding[T word](c *Call, _ State) error {
+	return takeSlices[T](c, 0, c.Args[1].Tensor, false)
+}
 
-// takeSlices puts into Out[0], which is contiguous, the slices of argument 0 along dim that index names.
-func takeSlices[T word](c *Call, dim int, index *tensor.Tensor) error {
+// takeSlices puts into Out[0], which is contiguous, the slices of argument 0 along dim that index names; wrap says that
+// indices below 0 count from the end.
+func takeSlices[T word](c *Call, dim int, index *tensor.Tensor, wrap bool) error {
 	self := c.Args[0].Tensor
 	size := sizeAt(&self.Meta, dim)
-	list, err := indexInts(c, index, size, false)
+	list, err := indexInts(c, index, size, wrap)
 	if err != nil {
 		return err
 	}
@@ -210,6 +213,13 @@ func takeSlices[T word](c *Call, dim int, index *tensor.Tensor) error {
 	if len(o) == 0 {
 		return nil
 	}
+	if rise(list) {
+		width, from := len(list)*inner, list[0]*inner
+		for i := range outer {
+			tensor.Copy(o[i*width:(i+1)*width], x[i*int(size)*inner+from:])
+		}
+		return nil
+	}
 	if inner == 1 {
 		takeElems(o, x, list, outer, int(size))
 		return nil
@@ -217,11 +227,23 @@ func takeSlices[T word](c *Call, dim int, index *tensor.Tensor) error {
 	for i := range outer {
 		from := i * int(size) * inner
 		for _, at := range list {
-			copy(o[:inner], x[from+at*inner:from+(at+1)*inner])
-			o = o[inner:]
+			o = o[copy(o, x[from+at*inner:from+(at+1)*inner]):]
 		}
 	}
 	return nil
+}
+
+// rise reports whether each of list is by 1 more than the one before.
+func rise(list []int) bool {
+	if n := len(list); list[n-1]-list[0] != n-1 {
+		return false
+	}
+	for i, at := range list {
+		if at != list[0]+i {
+			return false
+		}
+	}
+	return true
 }
 
 func takeElems[T word](o, x []T, list []int, outer, size int) {
