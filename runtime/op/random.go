@@ -29,10 +29,10 @@ func (r *Generator) Uniform(bits int) float64 {
 	return float64(float64(int64(r.Next()>>(64-bits))) * math.Float64frombits(uint64(1023-bits)<<52))
 }
 
-// Normal is a number of the standard normal distribution, by Box and Muller's method.
+// Normal is a number of the standard normal distribution.
 func (r *Generator) Normal() float64 {
-	radius := math.Sqrt(-2 * scalarmath.Log(1-r.Uniform(53)))
-	return float64(radius * scalarmath.Cos(2*math.Pi*r.Uniform(53)))
+	u := r.Uniform(53)
+	return scalarmath.Normal(u, r.Uniform(53))
 }
 
 // Rand is aten::rand.out: uniform numbers in [0, 1).
@@ -78,6 +78,14 @@ func runRand(c *Call, _ State) error {
 
 func runRandn(c *Call, _ State) error {
 	out := c.Out[0]
+	if out.DType == tensor.Float {
+		o := elems[float32](out)
+		for i := range o {
+			u := c.Rand.Uniform(53)
+			o[i] = scalarmath.Normal32(u, c.Rand.Uniform(53))
+		}
+		return nil
+	}
 	for i := range out.Numel() {
 		putFloat(out, i, c.Rand.Normal())
 	}
