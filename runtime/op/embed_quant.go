@@ -104,8 +104,8 @@ func unpackBytes[T float, S int8 | uint8](o []T, row []byte, lo int, zero, scale
 // unpack4bits dequantizes elements of a row of half bytes, of which the high one comes first.
 func unpack4bits[T float](o []T, row []byte, lo int, zero, scale float32) {
 	for i := range o {
-		at := lo + i
-		q := int32(row[at/2]>>(4*(1-at%2)))&15 - 8
+		at := uint(lo + i)
+		q := int32(row[at/2]>>(4*(^at&1)))&15 - 8
 		o[i] = T((float32(q) - zero) * scale)
 	}
 }
