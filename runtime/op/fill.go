@@ -181,7 +181,7 @@ func fillAll(all []byte, size int) {
 
 // fillRun sets all elements of o to x: the first ones one by one, as copies of what has just been written in parts wait.
 func fillRun[T any](o []T, x T) {
-	first := o[:min(len(o), fillLeast)]
+	first := o[:min(len(o), fillLeast, fillBytes/int(unsafe.Sizeof(x)))]
 	for i := range first {
 		first[i] = x
 	}
@@ -190,8 +190,11 @@ func fillRun[T any](o []T, x T) {
 	}
 }
 
-// fillLeast is how many elements make copies worth it.
-const fillLeast = 32
+// fillLeast is how many elements make copies worth it, and fillBytes how many bytes: the fewer elements count.
+const (
+	fillLeast = 32
+	fillBytes = 128
+)
 
 func runFull(c *Call, _ State) error   { fillWith(c, &c.Args[1]); return nil }
 func runScalar(c *Call, _ State) error { fillWith(c, &c.Args[0]); return nil }
