@@ -21,7 +21,7 @@ func (m *method) updateBuffers() {
 	if m.prog.tracesIntermediates() || !slices.ContainsFunc(m.steps, copies) || !m.inLine() {
 		return
 	}
-	f := &fuser{method: m, views: m.findViews(), steps: m.steps, gone: make([]bool, len(m.steps))}
+	f := &fuser{method: m, views: m.findViews(), steps: m.steps, gone: make([]bool, len(m.steps)), known: make(map[area]bool)}
 	f.findAreas()
 	for c := range f.steps {
 		if copies(f.steps[c]) {
@@ -75,10 +75,15 @@ func (f *fuser) mayWrite(i int, buffer int32) bool {
 }
 
 // updatable reports whether step i can write a buffer instead of the tensor `from`, which step c copies there: nobody else writes the
-// buffer, nobody reads between the two what it held, and what is read of the tensor is read by its name, or a view's.
+// buffer, nobody reads between the two what it held, and what is read where the tensor lies is read by its name, or a view's.
 func (f *fuser) updatable(i, c int, buffer, from int32) bool {
-	if !f.internal(buffer) || !f.internal(from) || slices.Contains(f.plan.Inputs, buffer) || !f.alike(buffer, from) || f.overlap(buffer, from) {
+	if !f.internal(buffer) || !f.internal(from) || !f.alike(buffer, from) || f.any(f.plan.Outputs, buffer) || f.sharedArena[f.areas[from].memory] || f.kept(from) {
 		return false
+	}
+	for _, v := range f.steps[i].outs { // from among them
+		if f.overlap(v, buffer) {
+			return false
+		}
 	}
 	last := c
 	for j := c + 1; j < len(f.steps); j++ {
@@ -103,10 +108,16 @@ func (f *fuser) updatable(i, c int, buffer, from int32) bool {
 		case !f.named(s.args, from) || j <= last && f.any(writes, from):
 			return false
 		default:
-			there = !f.any(writes, from)
+			there = !slices.ContainsFunc(writes, func(v int32) bool { return f.covers(v, from) })
 		}
 	}
-	return true
+	return !there || !f.any(f.plan.Outputs, from)
+}
+
+// covers reports whether v lies wherever w does.
+func (f *fuser) covers(v, w int32) bool {
+	a, b := &f.areas[v], &f.areas[w]
+	return a.memory == b.memory && a.from <= b.from && a.to >= b.to
 }
 
 // named reports whether all of a step's arguments that lie where the tensor v does are v, or views of it.
@@ -119,8 +130,7 @@ func (f *fuser) named(args []int32, v int32) bool {
 	return true
 }
 
-// internal reports whether v has a place in memory that is planned, and sizes that stay, is no view, and is no output, nor is a view of it.
+// internal reports whether v has a place in memory that is planned, and sizes that stay, and is neither a view nor an input.
 func (f *fuser) internal(v int32) bool {
-	return f.vals[v].Kind == op.Tensor && f.place[v] == planned && f.static(v) && f.base(v) == v &&
-		!slices.ContainsFunc(f.plan.Outputs, func(w int32) bool { return f.base(w) == v })
+	return f.vals[v].Kind == op.Tensor && f.place[v] == planned && f.static(v) && f.base(v) == v && !slices.Contains(f.plan.Inputs, v)
 }

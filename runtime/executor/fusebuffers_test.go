@@ -117,35 +117,130 @@ func TestUpdateBuffers(t *testing.T) {
 	}
 }
 
-// TestSharedBuffers has a method copy to a buffer what it has no other use for, which another method reads.
-func TestSharedBuffers(t *testing.T) {
-	neg, cp := pte.Operator{Name: "aten::neg", Overload: "out"}, pte.Operator{Name: "aten::copy_"}
-	call := func(op int32, args ...int32) pte.Instruction {
-		return pte.Instruction{Type: pte.KernelCall, A: op, Args: args}
+// lines is a program on tensors of four elements that lie at these places; the value behind them is False. Calls name their operator by its place in
+// lineOperators.
+func lines(places []pte.Allocation, ins, outs []int32, more []pte.EValue, calls ...[]int32) *pte.Program {
+	var values []pte.EValue
+	sizes := []int64{0, 0, 0}
+	for _, at := range places {
+		v := tensorValue(4)
+		v.Tensor.Allocation = &at
+		values, sizes[at.MemoryID] = append(values, v), max(sizes[at.MemoryID], int64(at.Offset)+16)
 	}
-	// x, -x, the buffer, -(-x) or -buffer, False
-	values := func() []pte.EValue {
-		list := []pte.EValue{tensorValue(4), tensorValue(4), tensorValue(4), tensorValue(4), {Type: pte.Bool}}
-		for i, at := range []pte.Allocation{{MemoryID: 1}, {MemoryID: 1, Offset: 16}, {MemoryID: 2}, {MemoryID: 1, Offset: 32}} {
-			list[i].Tensor.Allocation = &at
+	if sizes[2] == 0 {
+		sizes = sizes[:2]
+	}
+	var list []pte.Instruction
+	for _, c := range calls {
+		list = append(list, pte.Instruction{Type: pte.KernelCall, A: c[0], Args: c[1:]})
+	}
+	p := plan(append(append(values, pte.EValue{Type: pte.Bool}), more...), sizes, list...)
+	p.Plans[0].Operators, p.Plans[0].Inputs, p.Plans[0].Outputs = lineOperators, ins, outs
+	return p
+}
+
+var lineOperators = []pte.Operator{
+	{Name: "aten::neg", Overload: "out"}, {Name: "aten::copy_"}, {Name: "aten::split_with_sizes_copy", Overload: "out"}, {Name: "aten::scatter", Overload: "src_out"},
+}
+
+// at are places of an arena, at these multiples of a tensor's size.
+func at(offsets ...uint64) (list []pte.Allocation) {
+	for _, o := range offsets {
+		list = append(list, pte.Allocation{MemoryID: 1, Offset: 16 * o})
+	}
+	return list
+}
+
+// lineRuns are what three Runs of each method give, and what they leave in their inputs.
+func lineRuns(t *testing.T, p *pte.Program, o LoadOptions, names ...string) (all [][]float32) {
+	t.Helper()
+	o.Kernels = op.Kernels
+	in := instanceOf(t, loadOf(t, p, o))
+	for round := range 3 {
+		for _, name := range names {
+			m := in.Method(name)
+			var ins []Value
+			for k, info := range m.Info().Inputs {
+				x := float32(round + 10*k + 1)
+				ins = append(ins, TensorOf(tensor.Of([]float32{x, x + 1, x + 2, x + 3, x + 4, x + 5, x + 6, x + 7}[:info.Meta.Numel()], info.Meta.Sizes...)))
+			}
+			outs, err := m.Run(context.Background(), ins)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range append(outs, ins...) {
+				for _, x := range append(v.Tensors, v.Tensor) {
+					if x != nil {
+						all = append(all, slices.Clone(tensor.Elements[float32](x)))
+					}
+				}
+			}
 		}
-		return list
 	}
-	p := plan(values(), []int64{0, 48, 16}, call(0, 0, 1, 1), call(0, 1, 3, 3), call(1, 2, 1, 4, 2))
-	other := plan(values(), []int64{0, 48, 16}, call(0, 2, 3, 3))
-	p.Plans = append(p.Plans, other.Plans[0])
-	for i, name := range []string{"write", "read"} {
-		p.Plans[i].Name, p.Plans[i].Operators, p.Plans[i].Inputs, p.Plans[i].Outputs = name, []pte.Operator{neg, cp}, []int32{0}, []int32{3}
+	return all
+}
+
+// TestKeptTensors copies to a buffer what somebody else sees in other ways than by its name, so that it has to be there. The results are those of
+// the instructions one by one.
+func TestKeptTensors(t *testing.T) {
+	const neg, cp = 0, 1
+	two := func(a, b *pte.Program) *pte.Program {
+		a.Plans[0].Name, b.Plans[0].Name = "forward", "read"
+		a.Plans = append(a.Plans, b.Plans[0])
+		return a
 	}
-	in := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels}))
-	x := Values(tensor.Of([]float32{1, 2, 3, 4}, 4))
-	for _, name := range []string{"write", "read"} {
-		outs, err := in.Method(name).Run(context.Background(), x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := floatsOf(outs)[0]; !slices.Equal(got, []float32{1, 2, 3, 4}) {
-			t.Errorf("%s: got %v", name, got)
-		}
+	shared := append(at(0, 1, 2), pte.Allocation{MemoryID: 2})
+	for name, c := range map[string]struct {
+		program *pte.Program
+		names   []string
+	}{
+		// x, y, buffer, out; out = -buffer, y = -x, buffer = y
+		"in a list of outputs": {lines(at(0, 1, 2, 3), []int32{0}, []int32{5}, []pte.EValue{{Type: pte.TensorList, Items: []int64{1, 3}}},
+			[]int32{neg, 2, 3, 3}, []int32{neg, 0, 1, 1}, []int32{cp, 2, 1, 4, 2}), nil},
+		"an output by another name": {lines(at(0, 1, 2, 3, 1), []int32{0}, []int32{3, 4}, nil,
+			[]int32{neg, 2, 3, 3}, []int32{neg, 0, 1, 1}, []int32{cp, 2, 1, 5, 2}), nil},
+		"an input": {lines(at(0, 1, 2, 3), []int32{0, 1}, []int32{3}, nil, []int32{neg, 2, 3, 3}, []int32{neg, 0, 1, 1}, []int32{cp, 2, 1, 4, 2}), nil},
+		// x, y, buffer, out, y by another name; out = -y of the Run before
+		"read in the next Run": {lines(at(0, 1, 2, 3, 1), []int32{0}, []int32{3}, nil, []int32{neg, 4, 3, 3}, []int32{neg, 0, 1, 1}, []int32{cp, 2, 1, 5, 2}), nil},
+		// x, buffer, out, state of both methods; state = x, buffer = state, out = -buffer, and out = -state
+		"read by another method": {two(lines(shared, []int32{0}, []int32{2}, nil, []int32{cp, 3, 0, 4, 3}, []int32{cp, 1, 3, 4, 1}, []int32{neg, 1, 2, 2}),
+			lines(shared, []int32{0}, []int32{2}, nil, []int32{neg, 3, 2, 2})), []string{"forward", "read"}},
+		"a buffer that another method reads": {two(lines(shared, []int32{0}, []int32{2}, nil, []int32{neg, 0, 1, 1}, []int32{neg, 1, 2, 2}, []int32{cp, 3, 1, 4, 3}),
+			lines(shared, []int32{0}, []int32{2}, nil, []int32{neg, 3, 2, 2})), []string{"forward", "read"}},
+		// x, both its halves, the buffer in the place of the second, out
+		"beside another result in the buffer's place": {halves(), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			names := c.names
+			if names == nil {
+				names = []string{"forward"}
+			}
+			got, want := lineRuns(t, c.program, LoadOptions{}, names...), lineRuns(t, c.program, LoadOptions{Tracer: values{&scribe{}}}, names...)
+			checkNear(t, name, got, want, 0)
+		})
 	}
+}
+
+// halves splits x, of eight elements, and copies the first half to a buffer where the second one lies.
+func halves() *pte.Program {
+	p := lines(at(0, 2, 3, 3, 4), []int32{0}, []int32{4}, []pte.EValue{
+		{Type: pte.TensorList, Items: []int64{1, 2}}, {Type: pte.Int, Int: 4}, {Type: pte.IntList, Items: []int64{7, 7}}, {Type: pte.Int},
+	}, []int32{2, 0, 8, 9, 6, 6}, []int32{1, 3, 1, 5, 3}, []int32{0, 3, 4, 4})
+	p.Plans[0].Values[0].Tensor.Sizes[0] = 8
+	return p
+}
+
+// TestScatterBuffer replaces elements of a buffer by scatter.
+func TestScatterBuffer(t *testing.T) {
+	// x, indices, buffer, result, out
+	p := lines(at(0, 1, 3, 4, 5), []int32{0}, []int32{4}, []pte.EValue{{Type: pte.Int}, {Type: pte.IntList, Items: []int64{6, 6}}},
+		[]int32{3, 2, 6, 1, 0, 3, 3}, []int32{1, 2, 3, 5, 2}, []int32{0, 3, 4, 4})
+	indices := p.Plans[0].Values[1].Tensor
+	indices.ScalarType, indices.Sizes[0], indices.Allocation, indices.DataBufferIdx = tensor.Long, 2, nil, 1
+	p.ConstantBuffers = [][]byte{nil, tensor.Of([]int64{3, 0}, 2).Data}
+	m := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels})).Method("forward")
+	if copiesOf(m) != 0 {
+		t.Error("the buffer is copied")
+	}
+	checkNear(t, "scatter", lineRuns(t, p, LoadOptions{}, "forward"), lineRuns(t, p, LoadOptions{Tracer: values{&scribe{}}}, "forward"), 0)
 }
