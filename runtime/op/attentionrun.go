@@ -106,7 +106,7 @@ func (j *attention) setup(c *Call, a *Attention) (err error) {
 func (j *attention) direct() {
 	j.k.direct, j.v.direct = directOf(j.tier, j.rows*j.k.group, j.k.matrix), directOf(j.tier, j.rows*j.v.group, j.v.matrix)
 	j.v.direct.on = j.v.direct.on && !j.v.direct.byRows // which cannot add to a sum
-	near := j.k.group > 1 || j.k.next < j.k.cs // heads read the same, or what lies side by side
+	near := j.k.group > 1 || j.k.next < j.k.cs          // heads read the same, or what lies side by side
 	if j.step, j.streams = attentionColumns, near && j.k.direct.on && j.v.direct.on && j.blocks() == 1; j.streams {
 		j.step = streamColumns
 	}

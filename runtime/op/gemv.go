@@ -2,6 +2,12 @@ package op
 
 import "github.com/rules-pte/rules_pte/runtime/kernel"
 
+const (
+	// directBlock is how many elements of the right factor all rows read before they go on, so that these are in a cache; as many of its rows or
+	// columns as directLeast are at least.
+	directBlock, directLeast = 1 << 16, 64
+)
+
 // directRows is how many rows are multiplied with a right factor as it lies; for more it pays to make panels of that.
 const directRows = 8
 
@@ -45,7 +51,7 @@ func (d *direct) row(o, x, start []float32, at int) {
 	d.Columns(o, d.right.data[at:], d.right.rs, x)
 }
 
-// product computes rows lo to hi of the columns from to until of g.
+// product computes rows lo to hi of the columns from to until of g, block by block of the right factor.
 func (d *direct) product(g *gemm[float32], lo, hi, from, until int) {
 	if g.n == 1 { // the rows are those of the left factor
 		o := g.c[lo:hi]
@@ -56,9 +62,30 @@ func (d *direct) product(g *gemm[float32], lo, hi, from, until int) {
 		clampTo(o, g.bounds)
 		return
 	}
+	n := until - from
+	if d.byRows {
+		step := max(directLeast, directBlock/g.k)
+		for at := from; at < until; at += step {
+			n := min(step, until-at)
+			for r := lo; r < hi; r++ {
+				d.row(g.c[r*g.rs+at:][:n], g.a[r*g.lda:][:g.k], part32(g.bias, at, n), at)
+			}
+		}
+	} else {
+		step := max(directLeast, directBlock/n)
+		for at := 0; at < g.k; at += step {
+			rest := d.from(at * d.right.rs)
+			for r := lo; r < hi; r++ {
+				o := g.c[r*g.rs+from:][:n]
+				start := o
+				if at == 0 {
+					start = part32(g.bias, from, n)
+				}
+				rest.row(o, g.a[r*g.lda:][at:min(at+step, g.k)], start, from)
+			}
+		}
+	}
 	for r := lo; r < hi; r++ {
-		o := g.c[r*g.rs+from : r*g.rs+until]
-		d.row(o, g.a[r*g.lda:][:g.k], part32(g.bias, from, until-from), from)
-		clampTo(o, g.bounds)
+		clampTo(g.c[r*g.rs+from:][:n], g.bounds)
 	}
 }

@@ -92,7 +92,7 @@ func TestDirectOf(t *testing.T) {
 
 // BenchmarkDirect multiplies rows with factors that change, in both orders.
 func BenchmarkDirect(b *testing.B) {
-	for _, s := range [][3]tensor.Dim{{1, 64, 2048}, {1, 2048, 64}, {4, 256, 256}, {8, 512, 512}, {1024, 1024, 1}} {
+	for _, s := range [][3]tensor.Dim{{1, 64, 2048}, {1, 2048, 64}, {4, 256, 256}, {8, 512, 512}, {4, 2048, 2048}, {8, 2048, 2048}, {1024, 1024, 1}} {
 		for _, order := range [][]uint8{{0, 1}, {1, 0}} {
 			b.Run(fmt.Sprint(s, order), func(b *testing.B) {
 				x, y := wave(s[0], s[1]), ordered(wave(s[1], s[2]), order...)
