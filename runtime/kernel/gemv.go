@@ -22,7 +22,7 @@ const (
 	gemvHeight = 8  // the generator's
 	gemvWidth  = 64 // the generator's
 	// gemvMost is how many elements of a matrix one call of a kernel reads, so that the garbage collector need not wait for long.
-	gemvMost = 1 << 16
+	gemvMost = 1 << 15
 	// GemvDepth is how many elements the vector of Rows has at most.
 	GemvDepth = gemvMost / gemvHeight
 )

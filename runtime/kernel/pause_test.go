@@ -118,7 +118,7 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 		},
 		"a vector times rows": func(stop *atomic.Bool) {
 			for g := GemvF32(tier); !stop.Load(); {
-				g.Columns(o[:64], x, 64, x[:n/64])
+				g.Columns(o[:64], x, 128, x[:n/128])
 			}
 		},
 		"rows of one number": func(stop *atomic.Bool) {

@@ -185,17 +185,20 @@ func TestAttentionEmptyRows(t *testing.T) {
 
 // TestAttentionGroups lets heads share keys that have a row for each column, and values: by panels, and as they lie.
 func TestAttentionGroups(t *testing.T) {
-	checkAttentionGroups(t, 25, 8, 20)
-	checkAttentionGroups(t, 1, 16, 32)
+	checkAttentionGroups(t, 25, 8, 20, 33)
+	for _, columns := range []int{33, 128, 300, 1100} {
+		checkAttentionGroups(t, 1, 16, 32, columns)
+		checkAttentionGroups(t, 4, 16, 32, columns)
+	}
 }
 
-func checkAttentionGroups(t *testing.T, rows, depth, width int) {
+func checkAttentionGroups(t *testing.T, rows, depth, width, columns int) {
 	t.Helper()
-	const batch, shared, group, columns = 2, 3, 2, 33
+	const batch, shared, group = 2, 3, 2
 	const n = batch * shared * group
 	dim := func(n int) tensor.Dim { return tensor.Dim(n) }
 	q := wave(batch, shared*group, dim(rows), dim(depth))
-	k, v := wave(batch, shared, columns, dim(depth)), wave(batch, shared, columns, dim(width))
+	k, v := wave(batch, shared, dim(columns), dim(depth)), wave(batch, shared, dim(columns), dim(width))
 	keys, values := make([]float32, n*depth*columns), make([]float32, n*columns*width)
 	for i := range n {
 		for c := range columns {
@@ -209,7 +212,7 @@ func checkAttentionGroups(t *testing.T, rows, depth, width int) {
 	for _, tier := range kernel.Tiers()[1:] {
 		a := Attention{Scale: 1, KeyRows: true, KeyGroups: true, ValueGroups: true, Lists: []AttentionSizes{KeyRowSizes}}
 		plan := planOfAttention(t, tier, a)
-		for sizes, ok := range map[[2]int64]bool{{columns, int64(depth)}: true, {-1, int64(depth)}: true, {int64(depth), columns}: false} {
+		for sizes, ok := range map[[2]int64]bool{{int64(columns), int64(depth)}: true, {-1, int64(depth)}: true, {int64(depth), int64(columns)}: false} {
 			out := testTensor(tensor.Float, []int64{n, int64(rows), int64(width)})
 			call := plan.Bind(append(vals(q, k, v), Value{Kind: Ints, Ints: sizes[:]}), []*tensor.Tensor{out}, &Env{Temp: new(Temp)})
 			if err := call.Call(); (err == nil) != ok {

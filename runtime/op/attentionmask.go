@@ -172,7 +172,7 @@ func (h *heads) squares(t kernel.Tier, row, col int) (sum float32) {
 		return 0
 	}
 	for i := range h.count {
-		m.data = h.data[i*h.next+row*m.rs+col*m.cs:]
+		m.data = h.data[h.at(i)+row*m.rs+col*m.cs:]
 		sum += squares(t, m)
 	}
 	return sum

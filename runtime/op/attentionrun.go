@@ -37,7 +37,13 @@ type attention struct {
 }
 
 // place is how far heads are apart, and the rows of a head.
-type place struct{ head, row int }
+type place struct {
+	head, row    int
+	batch, heads int // from a batch to the next, and how many heads it has
+}
+
+// of is where a head begins.
+func (p *place) of(head int) int { return head/p.heads*p.batch + head%p.heads*p.head }
 
 // runAttention computes an attention by blocks of rows and columns: scores are never there as a whole.
 func runAttention(c *Call, s State) error {
@@ -65,9 +71,7 @@ func (j *attention) run(c *Call) error {
 		j.packing = false
 		share(c, j, blocks, max(1, gemmParallelMin/4*j.blocks()/max(1, work)))
 	}
-	if &j.to[0] != &j.out[0] {
-		copy(j.to, j.out)
-	}
+	j.giveOut()
 	return nil
 }
 
@@ -82,7 +86,7 @@ func (j *attention) setup(c *Call, a *Attention) (err error) {
 		return err
 	}
 	j.to = elems[float32](c.Out[0])
-	j.left, j.result = place{j.rows * j.depth, j.depth}, place{j.rows * j.width, j.width}
+	j.left, j.result = place{head: j.rows * j.depth, row: j.depth, heads: size.n}, place{head: j.rows * j.width, row: j.width, heads: size.n}
 	j.k.setup(k, a.KeyRows, size.n)
 	j.v.setup(v, false, size.n)
 	lists := a.Lists
@@ -106,7 +110,7 @@ func (j *attention) setup(c *Call, a *Attention) (err error) {
 func (j *attention) direct() {
 	j.k.direct, j.v.direct = directOf(j.tier, j.rows*j.k.group, j.k.matrix), directOf(j.tier, j.rows*j.v.group, j.v.matrix)
 	j.v.direct.on = j.v.direct.on && !j.v.direct.byRows // which cannot add to a sum
-	near := j.k.group > 1 || j.k.next < j.k.cs          // heads read the same, or what lies side by side
+	near := j.k.group > 1 || j.k.steps.head < j.k.cs    // heads read the same, or what lies side by side
 	if j.step, j.streams = attentionColumns, near && j.k.direct.on && j.v.direct.on && j.blocks() == 1; j.streams {
 		j.step = streamColumns
 	}
@@ -114,9 +118,9 @@ func (j *attention) direct() {
 
 // heads are the matrices of an operand, which panels are made of.
 type heads struct {
-	matrix[float32]     // the first one
-	next            int // from a matrix to the next
-	count, group    int // how many there are, and how many heads read the same one
+	matrix[float32]       // the first one
+	steps           place // of the matrices, which have no rows there
+	count, group    int   // how many there are, and how many heads read the same one
 	direct          direct
 	panels          []float32
 	size            int // of the panels of a matrix
@@ -131,8 +135,12 @@ func (h *heads) setup(t *tensor.Tensor, transposed bool, readers int) {
 	if transposed {
 		h.matrix = matrix[float32]{h.data, size.columns, size.rows, s[r+1], s[r]}
 	}
-	h.next, h.count, h.group = s[r-1], size.n, readers/max(1, size.n)
+	h.steps = place{head: s[r-1], heads: size.n}
+	h.count, h.group = size.n, readers/max(1, size.n)
 }
+
+// at is where matrix i begins.
+func (h *heads) at(i int) int { return h.steps.of(i) }
 
 // packed is how many matrices panels are made of.
 func (h *heads) packed() int {
@@ -153,7 +161,7 @@ func (h *heads) allocate(c *Call, t tiling) (err error) {
 func (h *heads) pack(i int, t tiling) {
 	if h.rows > 0 && h.cols > 0 {
 		m := h.matrix
-		m.data = m.data[i*h.next:]
+		m.data = m.data[h.at(i):]
 		pack(h.panels[i*h.size:(i+1)*h.size], m, t)
 	}
 }
@@ -202,14 +210,26 @@ func (j *attention) allocate(c *Call, blocks int) (err error) {
 	if j.scratch, err = tempOf[float32](c, j.slots.Count*j.room); err != nil {
 		return err
 	}
+	return j.placeOut(c)
+}
+
+// placeOut sets out, which must not lie where operands are read that are still needed.
+func (j *attention) placeOut(c *Call) (err error) {
 	j.out = j.to
-	for i := range c.Args { // results must not lie where operands are read that are still needed
+	for i := range c.Args {
 		if t := c.Args[i].Tensor; t != nil && tensor.Overlap(c.Out[0].Data, t.Data) {
 			j.out, err = tempOf[float32](c, len(j.out))
-			return err
+			break
 		}
 	}
-	return nil
+	return err
+}
+
+// giveOut copies out to where it belongs.
+func (j *attention) giveOut() {
+	if &j.to[0] != &j.out[0] {
+		copy(j.to, j.out)
+	}
 }
 
 // parts packs matrices lo to hi, those of k before those of v, or computes blocks.
@@ -243,7 +263,7 @@ type scores struct {
 }
 
 // row is where row r of these lies.
-func (s *scores) row(p place, r int) int { return s.head*p.head + (s.from+r)*p.row }
+func (s *scores) row(p *place, r int) int { return p.of(s.head) + (s.from+r)*p.row }
 
 // scores are those of block i of the rows of a head, none of which are there yet.
 func (j *attention) scores(room []float32, head, i int) (s scores) {
@@ -302,16 +322,16 @@ func (s *scores) take(at, n int) {
 func (s *scores) multiply(at, n int) {
 	j := s.j
 	if j.k.direct.on {
-		keys := j.k.direct.from(s.head / j.k.group * j.k.next)
+		keys := j.k.direct.from(j.k.at(s.head / j.k.group))
 		for r := range s.rows {
-			keys.row(s.x[r*j.stride():][:n], j.q[s.row(j.left, r):][:j.depth], nil, at)
+			keys.row(s.x[r*j.stride():][:n], j.q[s.row(&j.left, r):][:j.depth], nil, at)
 		}
 		return
 	}
 	keys := j.k.of(s.head)
 	stride := uintptr(j.stride() * f32Size)
 	for p := 0; p < n; p += j.cols {
-		t := kernel.Tile{Left: at32(j.q, s.row(j.left, 0)), Stride: uintptr(j.left.row * f32Size), Depth: uintptr(j.depth),
+		t := kernel.Tile{Left: at32(j.q, s.row(&j.left, 0)), Stride: uintptr(j.left.row * f32Size), Depth: uintptr(j.depth),
 			Panel: at32(keys, (at+p)*j.depth), Out: &s.x[p], OutStride: stride, Start: &zeros[0]}
 		s.tiles(&t, j.tiling.width(min(j.cols, n-p)))
 	}
@@ -360,7 +380,7 @@ func (s *scores) add(at, n int) {
 		}
 	}
 	if j.v.direct.on {
-		values := j.v.direct.from(s.head/j.v.group*j.v.next + at*j.v.rs)
+		values := j.v.direct.from(j.v.at(s.head/j.v.group) + at*j.v.rs)
 		for r := range s.rows {
 			row, start := s.sums[r*across:][:j.width], []float32(nil)
 			if at > 0 {
@@ -392,7 +412,7 @@ func (s *scores) stateOf(r, k int) []float32 {
 func (s *scores) finish() {
 	j := s.j
 	for r := range s.rows {
-		to := j.out[s.row(j.result, r):][:j.width]
+		to := j.out[s.row(&j.result, r):][:j.width]
 		if j.columns == 0 {
 			clear(to)
 			continue

@@ -32,7 +32,7 @@ var (
 )
 
 var (
-	errCacheStart = errors.New("check start_pos: the rows end behind those of the cache")
+	errCacheStart = errors.New("check start_pos: the rows do not lie within those of the cache")
 	errCacheIndex = errors.New("check indices: one is outside of the cache")
 	errCacheHeads = errors.New("check heads: those of the query must be a multiple of those of keys and values")
 	errTwoMasks   = errors.New("check attn_mask: not together with is_causal")
@@ -165,61 +165,11 @@ func runCustomSdpa(c *Call, _ State) error {
 		return nil
 	}
 	var j attention
-	var x [3][]float32
-	for i := range x {
-		var err error
-		if x[i], err = contiguousOf[float32](c, c.Args[i].Tensor); err != nil {
-			return err
-		}
-	}
-	batches := int(c.Out[0].Sizes[0])
-	part := func(x []float32, b int) []float32 { return x[len(x)/batches*b:][:len(x)/batches] }
-	for b := range batches {
-		if err := j.setupCached(c, part(x[0], b), part(x[1], b), part(x[2], b)); err != nil {
-			return err
-		}
-		j.to = part(elems[float32](c.Out[0]), b)
-		if err := j.runCached(c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// setupCached makes the job of a batch, whose query, keys and values these are.
-func (j *attention) setupCached(c *Call, q, k, v []float32) error {
-	sizes, cache, mask, start := c.Args[0].Tensor.Sizes, c.Args[1].Tensor.Sizes, c.Args[4].Tensor, c.Args[3].Int
-	queries, shared, depth := int(sizes[2]), int(cache[2]), int(sizes[3])
-	*j = attention{tiling: tilingOf[float32](c.Tier), tier: c.Tier, rows: int(sizes[1]), depth: depth, columns: int(cache[1]), width: depth, q: q}
-	if j.Scale = float32(1 / math.Sqrt(float64(depth))); c.Args[7].Kind == Float {
-		j.Scale = float32(c.Args[7].Float)
-	}
-	if mask == nil {
-		if start < 0 || start > int64(j.columns-j.rows) {
-			return errCacheStart
-		}
-		j.columns = int(start) + j.rows
-		j.mask.causal, j.mask.start = c.Args[6].Int != 0, int(start)
-	} else if err := j.mask.setup(c, mask, [3]int{queries, j.rows, j.columns}); err != nil {
+	if err := j.setupCached(c); err != nil {
 		return err
 	}
-	j.left = place{depth, queries * depth}
-	j.result = j.left
-	j.k = heads{matrix: matrix[float32]{k, depth, j.columns, 1, shared * depth}, next: depth, count: shared, group: queries / shared}
-	j.v = heads{matrix: matrix[float32]{v, j.columns, depth, shared * depth, 1}, next: depth, count: shared, group: queries / shared}
-	return nil
-}
-
-// runCached computes the attention that is set up.
-func (j *attention) runCached(c *Call) error {
 	if c.Tier == kernel.Scalar || !(j.Scale > 0) {
-		x, err := tempOf[float32](c, j.columns)
-		if err == nil {
-			for i := range j.k.count * j.k.group * j.rows {
-				j.plain(x, i/j.rows, i%j.rows)
-			}
-		}
-		return err
+		return j.plainly(c)
 	}
 	if err := j.cut(c); err != nil {
 		return err
@@ -228,10 +178,59 @@ func (j *attention) runCached(c *Call) error {
 	return j.run(c)
 }
 
+// setupCached makes the job of a call without its memory.
+func (j *attention) setupCached(c *Call) error {
+	sizes, cache, mask, start := c.Args[0].Tensor.Sizes, c.Args[1].Tensor.Sizes, c.Args[4].Tensor, c.Args[3].Int
+	batch, rows, queries, shared, depth := int(sizes[0]), int(sizes[1]), int(sizes[2]), int(cache[2]), int(sizes[3])
+	most := int(cache[1])
+	*j = attention{tiling: tilingOf[float32](c.Tier), tier: c.Tier, rows: rows, depth: depth, columns: most, width: depth, to: elems[float32](c.Out[0])}
+	var x [3][]float32
+	for i := range x {
+		var err error
+		if x[i], err = contiguousOf[float32](c, c.Args[i].Tensor); err != nil {
+			return err
+		}
+	}
+	if j.Scale = float32(1 / math.Sqrt(float64(depth))); c.Args[7].Kind == Float {
+		j.Scale = float32(c.Args[7].Float)
+	}
+	if mask == nil {
+		if start < 0 || start > int64(most-rows) {
+			return errCacheStart
+		}
+		j.columns = int(start) + rows
+		j.mask.causal, j.mask.start = c.Args[6].Int != 0, int(start)
+	} else if err := j.mask.setup(c, mask, [3]int{batch * queries, rows, most}); err != nil {
+		return err
+	}
+	j.q, j.left = x[0], place{head: depth, row: queries * depth, batch: rows * queries * depth, heads: queries}
+	j.result = j.left
+	steps := place{head: depth, batch: most * shared * depth, heads: shared}
+	j.k = heads{matrix: matrix[float32]{x[1], depth, j.columns, 1, shared * depth}, steps: steps, count: batch * shared, group: queries / shared}
+	j.v = heads{matrix: matrix[float32]{x[2], j.columns, depth, shared * depth, 1}, steps: steps, count: batch * shared, group: queries / shared}
+	return nil
+}
+
+// plainly computes the attention in portable Go.
+func (j *attention) plainly(c *Call) error {
+	scores, err := tempOf[float32](c, j.columns)
+	if err == nil {
+		err = j.placeOut(c)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range j.k.count * j.k.group * j.rows {
+		j.plain(scores, i/j.rows, i%j.rows)
+	}
+	j.giveOut()
+	return nil
+}
+
 // plain computes a row of a head in portable Go; x has room for its scores.
 func (j *attention) plain(x []float32, head, row int) {
-	q, o := j.q[head*j.left.head+row*j.left.row:][:j.depth], j.to[head*j.result.head+row*j.result.row:][:j.width]
-	keys, values := j.k.data[head/j.k.group*j.k.next:], j.v.data[head/j.v.group*j.v.next:]
+	q, o := j.q[j.left.of(head)+row*j.left.row:][:j.depth], j.out[j.result.of(head)+row*j.result.row:][:j.width]
+	keys, values := j.k.data[j.k.at(head/j.k.group):], j.v.data[j.v.at(head/j.v.group):]
 	for i := range x {
 		x[i] = 0
 		for d, y := range q {

@@ -100,6 +100,29 @@ func TestCustomSdpa(t *testing.T) {
 	}
 }
 
+// TestCustomSdpaAlias writes the result where an operand lies.
+func TestCustomSdpaAlias(t *testing.T) {
+	for _, tier := range kernel.Tiers() {
+		for at := range 3 {
+			q, k, v := wave(2, 3, 4, 16), wave(2, 3, 4, 16), wave(2, 3, 4, 16)
+			args := []any{q, k, v, 0, nil, 0.0, true, nil}
+			want := slices.Clone(elems[float32](planned(t, &CustomSdpaF32, tier, false, args...)))
+			sig := ParseSignature(CustomSdpa.Schema)
+			plan, err := Prepare(&CustomSdpaF32, &sig, vals(args...), []tensor.Meta{q.Meta}, Options{Tier: tier})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := []*tensor.Tensor{q, k, v}[at]
+			if err := plan.Bind(vals(args...), []*tensor.Tensor{out}, &Env{Temp: new(Temp)}).Call(); err != nil {
+				t.Fatal(err)
+			}
+			if got := elems[float32](out); !slices.Equal(got, want) {
+				t.Errorf("%v, in the place of operand %d: got %v, want %v", tier, at, got[:8], want[:8])
+			}
+		}
+	}
+}
+
 // TestUpdateCache writes rows into a cache, from a place on and where indices say.
 func TestUpdateCache(t *testing.T) {
 	for _, k := range []*Kernel{&UpdateCacheF32, &UpdateCacheWithIndicesF32} {

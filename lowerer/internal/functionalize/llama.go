@@ -6,7 +6,7 @@ import (
 )
 
 // updateCache writes the rows of a value into a cache, from a place on or where indices say, as llama::update_cache and
-// update_cache_with_indices do: by index_put, which every runtime has and which ours does in the cache itself.
+// update_cache_with_indices do: by index_put, which every runtime has and which ours does in the cache itself. A place that is negative counts from the end there.
 func updateCache(s *state, n *exir.Node) error {
 	val, cache := s.arg(n.Args[0]).Value, n.Args[1].Value
 	long := func(sizes ...tensor.Dim) tensor.Meta { return tensor.Meta{DType: tensor.Long, Sizes: sizes} }
