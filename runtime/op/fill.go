@@ -92,7 +92,7 @@ func arange(c *Call, start, step *Value) error {
 	n, size := out.Numel(), out.DType.Size()
 	if out.DType.IsFloat() || start.Kind == Float || step.Kind == Float {
 		a, d := start.Scalar(), step.Scalar()
-		whole := a == math.Trunc(a) && d == math.Trunc(d) && math.Abs(a)+math.Abs(d)*float64(n) <= 1<<53
+		whole := a == math.Trunc(a) && d == math.Trunc(d) && math.Abs(a)+float64(math.Abs(d)*float64(n)) <= 1<<53
 		if !whole || a == 0 && math.Signbit(a) { // which may be the first number
 			return arangeFloats(c, a, d)
 		}
