@@ -25,8 +25,9 @@ func Normal32(u, v float64) float32 {
 
 // turn32 is cos(2πv) for v of [0, 1). It takes no branch, of which a random v would take now this, now that.
 func turn32(v float64) float64 {
-	k, n := nearest(4 * v)
-	r := float64((4*v - k) * halfPi1)
+	quarters := float64(4 * v)
+	k, n := nearest(quarters)
+	r := float64((quarters - k) * halfPi1)
 	s, c := sinPart32(r), cosPart32(r)
 	return [4]float64{c, -s, -c, s}[n&3]
 }

@@ -65,6 +65,7 @@ func TestInstructions(t *testing.T) {
 		{"VCVTTPS2QQ Y0, Z2", f(2.75, -1), vec{}, vec{2, 0, math.MaxUint32, math.MaxUint32, 5: 0, 15: 0}},
 		{"VCVTQQ2PS Z0, Y2", vec{3, 0, math.MaxUint32, math.MaxUint32}, vec{}, f(3, -1)},
 		{"VMOVUPS Y0, 128(DI)\n\tVMOVUPS 128(DI), Z2", vec{7: 7, 8: 8}, vec{}, vec{7: 7}},
+		{"VMOVSS X0, 132(DI)\n\tVMOVUPS 128(DI), Z2", vec{7, 8}, vec{}, vec{1: 7}},
 		{"VPMAXSB Z1, Z0, Z2", vec{0x0180_ff7f}, vec{0x0081_0101}, vec{0x0181_017f}},
 		{"KMOVW 0(DI), K1\n\tKNOTW K1, K1\n\tVMOVUPS.Z 64(DI), K1, Z2", vec{0xfff5}, vec{1, 2, 3, 4}, vec{1: 2, 3: 4}},
 		{"KMOVW 0(DI), K1\n\tVMOVUPS Z1, K1, 0(DI)\n\tVMOVUPS 0(DI), Z2", vec{0x6, 5, 5, 5}, vec{1, 2, 3, 4}, vec{0x6, 2, 3, 5}},

@@ -400,6 +400,8 @@ func memoryStep(op string, is func(form string) bool, number int, o []operand) f
 		}
 	case op == "VBROADCASTSS" && is("mz"):
 		return func(c *cpu) { c.z[o[1].n].fill(*pointerTo[uint32](c.address(&o[0]))) }
+	case op == "VMOVSS" && is("xm"):
+		return func(c *cpu) { *pointerTo[uint32](c.address(&o[1])) = c.z[o[0].n][0] }
 	case op != "VMOVUPS":
 		return nil
 	case is("zm"):
