@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rules-pte/rules_pte/runtime/backend"
@@ -97,16 +98,26 @@ func workOf(name string, v *op.Invoker) (w backend.Work) {
 			w.Bytes += int64(t.Nbytes())
 		}
 	}
+	place := placeOf(name, v)
 	for i := range v.Args {
-		count(v.Args[i].Tensor)
+		if t := v.Args[i].Tensor; t != place || t == nil {
+			count(t)
+		}
 		for _, t := range v.Args[i].Tensors {
 			count(t)
 		}
 	}
 	for _, t := range v.Outs {
-		count(t)
+		if t != place {
+			count(t)
+		}
 	}
-	if len(v.Outs) > 0 {
+	switch {
+	case place != nil:
+		w.Bytes *= 2 // as much is written
+	case name == op.CachedName:
+		w.MACs, w.Bytes = op.CachedWork(v.Args)
+	case len(v.Outs) > 0:
 		sizes := func(i int) []tensor.Dim {
 			if i < len(v.Args) && v.Args[i].Tensor != nil {
 				return v.Args[i].Tensor.Sizes
@@ -118,6 +129,19 @@ func workOf(name string, v *op.Invoker) (w backend.Work) {
 		w.Window = windowOf(name, v.Args)
 	}
 	return w
+}
+
+// placeOf is the tensor that a call of the kernel name writes parts of, or all, without reading it; nil if it does not.
+func placeOf(name string, v *op.Invoker) *tensor.Tensor {
+	if name != copyName && !strings.HasPrefix(name, "llama::update_cache") && !slices.Contains(scatters, name) {
+		return nil
+	}
+	for i := range v.Args {
+		if t := v.Args[i].Tensor; t != nil && t == v.Outs[0] {
+			return t
+		}
+	}
+	return nil
 }
 
 // windowArgs are the arguments of operators that say how their windows go: those of the window's sizes (of a convolution the weight),

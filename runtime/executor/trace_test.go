@@ -130,3 +130,24 @@ func TestWindowOf(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkOfCaches counts what steps read and write of caches, not the caches.
+func TestWorkOfCaches(t *testing.T) {
+	m := instanceOf(t, loadTest(t, "kv_cache", LoadOptions{})).Method("forward")
+	ins := Values(tensor.Of(make([]float32, 3*4*16), 1, 3, 4, 16), tensor.Of(make([]float32, 3*2*16), 1, 3, 2, 16), tensor.Of(make([]float32, 3*2*16), 1, 3, 2, 16), tensor.Of([]int64{5}, 1))
+	if _, err := m.Run(context.Background(), ins); err != nil {
+		t.Fatal(err)
+	}
+	rows, columns := int64(3*2*16*4), int64(8*2*16*4)
+	want := []backend.Work{{Bytes: 2 * (rows + 4)}, {Bytes: 2 * (rows + 4)}, {MACs: 2 * 3 * 4 * 16 * 8, Bytes: 2 * (3*4*16*4 + columns)}}
+	for i, s := range m.m.steps[1:] {
+		if got := workOf(s.name, m.calls[i+1].invoker); got != want[i] {
+			t.Errorf("%s: got %+v, want %+v", s.name, got, want[i])
+		}
+	}
+	m = instanceOf(t, loadTest(t, "cache_put", LoadOptions{})).Method("forward")
+	cacheRuns(t, m)
+	if got, want := workOf(m.m.steps[0].name, m.calls[0].invoker), (backend.Work{Bytes: 2 * (2*2*8*4 + 2*8)}); got != want {
+		t.Errorf("%s: got %+v, want %+v", m.m.steps[0].name, got, want)
+	}
+}

@@ -37,6 +37,22 @@ func MACs(name string, arg func(i int) []tensor.Dim, out []tensor.Dim, transpose
 	return 0
 }
 
+// CachedName is the operator whose work CachedWork gives, since it follows from more than sizes.
+const CachedName = "llama::custom_sdpa.out"
+
+// CachedWork are the multiply-accumulates of a call of it, and the bytes that it reads and writes: of the caches the rows that count.
+func CachedWork(args []Value) (macs, bytes int64) {
+	q, k, mask := args[0].Tensor, args[1].Tensor, args[4].Tensor
+	rows, columns := q.Sizes[1], k.Sizes[1]
+	if mask == nil {
+		columns = min(columns, args[3].Int+rows)
+	} else {
+		bytes = int64(mask.Nbytes())
+	}
+	cached := k.Sizes[0] * columns * k.Sizes[2] * k.Sizes[3]
+	return 2 * numel(q.Sizes) * columns, bytes + 2*(numel(q.Sizes)+cached)*int64(q.DType.Size())
+}
+
 func numel(sizes []tensor.Dim) int64 {
 	n := int64(1)
 	for _, d := range sizes {
