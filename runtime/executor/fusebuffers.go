@@ -35,7 +35,7 @@ func (m *method) updateBuffers() {
 func (f *fuser) updateBuffer(c int) {
 	buffer, from := f.steps[c].args[0], f.steps[c].args[1]
 	i := slices.IndexFunc(f.steps[:c], func(s step) bool { return slices.Contains(s.outs, from) })
-	if i < 0 || !f.mayWrite(i, buffer) || !f.updatable(i, c, buffer, from) {
+	if i < 0 || !f.internal(buffer) || !f.internal(from) || !f.mayWrite(i, buffer) || !f.updatable(i, c, buffer, from) {
 		return
 	}
 	f.gone[c] = true
@@ -77,7 +77,7 @@ func (f *fuser) mayWrite(i int, buffer int32) bool {
 // updatable reports whether step i can write a buffer instead of the tensor `from`, which step c copies there: nobody else writes the
 // buffer, nobody reads between the two what it held, and what is read where the tensor lies is read by its name, or a view's.
 func (f *fuser) updatable(i, c int, buffer, from int32) bool {
-	if !f.internal(buffer) || !f.internal(from) || !f.alike(buffer, from) || f.any(f.plan.Outputs, buffer) || f.sharedArena[f.areas[from].memory] || f.kept(from) {
+	if !f.alike(buffer, from) || f.any(f.plan.Outputs, buffer) || f.sharedArena[f.areas[from].memory] || f.kept(from) {
 		return false
 	}
 	for _, v := range f.steps[i].outs { // from among them

@@ -221,6 +221,15 @@ func TestKeptTensors(t *testing.T) {
 	}
 }
 
+// TestUpdateInput copies to an input that has no place of its own.
+func TestUpdateInput(t *testing.T) {
+	p := lines(at(0, 1, 2), []int32{0, 1}, []int32{2}, nil, []int32{0, 0, 2, 2}, []int32{1, 1, 2, 3, 1})
+	p.Plans[0].Values[1].Tensor.Allocation = nil
+	checkNear(t, "input", lineRuns(t, p, LoadOptions{}, "forward"), lineRuns(t, p, LoadOptions{Tracer: values{&scribe{}}}, "forward"), 0)
+	p.Plans[0].Outputs = []int32{0}
+	checkNear(t, "input alone", lineRuns(t, p, LoadOptions{}, "forward"), lineRuns(t, p, LoadOptions{Tracer: values{&scribe{}}}, "forward"), 0)
+}
+
 // halves splits x, of eight elements, and copies the first half to a buffer where the second one lies.
 func halves() *pte.Program {
 	p := lines(at(0, 2, 3, 3, 4), []int32{0}, []int32{4}, []pte.EValue{
