@@ -34,9 +34,7 @@ func (f *fuser) findFlow() []op.FlowCall {
 			return nil
 		}
 	}
-	for _, v := range f.plan.Outputs {
-		d.open(&f.areas[v])
-	}
+	f.each(f.plan.Outputs, func(v int32) { d.open(&f.areas[v]) })
 	for i := range d.early {
 		d.open(&d.early[i])
 	}

@@ -183,10 +183,8 @@ func (f *fuser) readers(i int, x int32) (list []int, ok bool) {
 			return list, len(list) > 0
 		}
 	}
-	for _, v := range f.plan.Outputs {
-		if f.overlap(v, x) {
-			return nil, false
-		}
+	if f.any(f.plan.Outputs, x) {
+		return nil, false
 	}
 	return list, len(list) > 0
 }

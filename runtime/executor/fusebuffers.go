@@ -77,7 +77,7 @@ func (f *fuser) mayWrite(i int, buffer int32) bool {
 // updatable reports whether step i can write a buffer instead of the tensor `from`, which step c copies there: nobody else writes the
 // buffer, nobody reads between the two what it held, and what is read where the tensor lies is read by its name, or a view's.
 func (f *fuser) updatable(i, c int, buffer, from int32) bool {
-	if !f.alike(buffer, from) || f.any(f.plan.Outputs, buffer) || f.sharedArena[f.areas[from].memory] || f.kept(from) {
+	if !f.alike(buffer, from) || f.any(f.steps[i].args, from) || f.any(f.plan.Outputs, buffer) || f.sharedArena[f.areas[from].memory] || f.kept(from) {
 		return false
 	}
 	for _, v := range f.steps[i].outs { // from among them
@@ -85,9 +85,14 @@ func (f *fuser) updatable(i, c int, buffer, from int32) bool {
 			return false
 		}
 	}
+	for k, v := range f.plan.Inputs { // the caller gets what lies there at last
+		if f.writesBack[k] && (f.overlap(v, buffer) || f.overlap(v, from)) {
+			return false
+		}
+	}
 	last := c
 	for j := c + 1; j < len(f.steps); j++ {
-		if f.any(f.steps[j].args, from) && f.named(f.steps[j].args, from) {
+		if slices.ContainsFunc(f.steps[j].args, func(v int32) bool { return f.base(v) == from }) {
 			last = j
 		}
 	}
@@ -102,7 +107,7 @@ func (f *fuser) updatable(i, c int, buffer, from int32) bool {
 			writes = s.args
 		}
 		switch {
-		case f.any(writes, buffer) || j > i && j < c && f.any(s.args, buffer) || j < i && slices.Contains(s.args, from):
+		case f.any(writes, buffer) || j > i && j < c && f.any(s.args, buffer) || j < i && slices.Contains(s.args, from) || slices.Contains(s.outs, from):
 			return false
 		case j < i || !there:
 		case !f.named(s.args, from) || j <= last && f.any(writes, from):

@@ -221,12 +221,19 @@ func TestKeptTensors(t *testing.T) {
 	}
 }
 
-// TestUpdateInput copies to an input that has no place of its own.
+// TestUpdateInput writes inputs: by a copy, one without a place of its own too, and by an operator; and a member of an output.
 func TestUpdateInput(t *testing.T) {
 	p := lines(at(0, 1, 2), []int32{0, 1}, []int32{2}, nil, []int32{0, 0, 2, 2}, []int32{1, 1, 2, 3, 1})
 	p.Plans[0].Values[1].Tensor.Allocation = nil
 	checkNear(t, "input", lineRuns(t, p, LoadOptions{}, "forward"), lineRuns(t, p, LoadOptions{Tracer: values{&scribe{}}}, "forward"), 0)
-	p.Plans[0].Outputs = []int32{0}
+	// y is written, not copied, and read by what y is fused with elsewhere
+	p = lines(at(0, 1, 2), []int32{0, 1}, []int32{2}, nil, []int32{0, 0, 1, 1}, []int32{0, 1, 2, 2})
+	checkNear(t, "written input", lineRuns(t, p, LoadOptions{}, "forward"), lineRuns(t, p, LoadOptions{Tracer: values{&scribe{}}}, "forward"), 0)
+	// y and out are members of an output
+	p = lines(at(0, 1, 2), []int32{0}, []int32{4}, []pte.EValue{{Type: pte.TensorList, Items: []int64{1, 2}}}, []int32{0, 0, 1, 1}, []int32{0, 1, 2, 2})
+	checkNear(t, "list", lineRuns(t, p, LoadOptions{}, "forward"), lineRuns(t, p, LoadOptions{Tracer: values{&scribe{}}}, "forward"), 0)
+	p = lines(at(0, 1, 2), []int32{0, 1}, []int32{0}, nil, []int32{0, 0, 2, 2}, []int32{1, 1, 2, 3, 1})
+	p.Plans[0].Values[1].Tensor.Allocation = nil
 	checkNear(t, "input alone", lineRuns(t, p, LoadOptions{}, "forward"), lineRuns(t, p, LoadOptions{Tracer: values{&scribe{}}}, "forward"), 0)
 }
 

@@ -89,7 +89,7 @@ func (p *pairs) putInPlace(steps []step) (found bool) {
 
 // apart reports whether v, which is neither an input nor an output, has a place that is planned anew and that nobody shares meanwhile.
 func (p *pairs) apart(v int32) bool {
-	return p.vals[v].Kind == op.Tensor && p.alone(v) && p.moves(v) && p.static(v) && p.base(v) == v && !p.isInput[v] && !slices.Contains(p.plan.Outputs, v)
+	return p.vals[v].Kind == op.Tensor && p.alone(v) && p.moves(v) && p.static(v) && p.base(v) == v && !p.given(v)
 }
 
 // seen reports whether s reads a view of v.
@@ -104,7 +104,7 @@ func clamps(s step) bool { return s.plan != nil && s.plan.Kernel.Def.Tags&op.Cla
 // onlyReader is the step that alone reads what step i writes, its first result.
 func (p *pairs) onlyReader(i int) (int, bool) {
 	s := &p.steps[i]
-	if !p.alone(s.outs[0]) || p.of[s.outs[0]].reads != 1 || slices.Contains(p.plan.Outputs, s.outs[0]) || slices.ContainsFunc(s.outs[1:], p.isRead) {
+	if !p.alone(s.outs[0]) || p.of[s.outs[0]].reads != 1 || p.given(s.outs[0]) || slices.ContainsFunc(s.outs[1:], p.isRead) {
 		return 0, false
 	}
 	j := int(p.of[s.outs[0]].reader)
@@ -112,7 +112,7 @@ func (p *pairs) onlyReader(i int) (int, bool) {
 }
 
 // isRead reports whether somebody reads v, or sees it.
-func (p *pairs) isRead(v int32) bool { return p.of[v].reads > 0 || slices.Contains(p.plan.Outputs, v) }
+func (p *pairs) isRead(v int32) bool { return p.of[v].reads > 0 || p.given(v) }
 
 // bound lets step i bound its results, if its reader is a bound.
 func (p *pairs) bound(i int) {

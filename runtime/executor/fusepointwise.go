@@ -80,7 +80,7 @@ func (f *pointwise) linked(j int) []int {
 // joins reports whether step i, which gives v to steps of list alone, can run where the first of these does.
 func (f *pointwise) joins(i int, v int32, list []int) bool {
 	j := list[0]
-	if i < 0 || i >= j || j-i > farthest || f.gone[i] || f.links[i].Plan == nil || slices.Contains(list, i) || !f.alone(v) || slices.Contains(f.plan.Outputs, v) {
+	if i < 0 || i >= j || j-i > farthest || f.gone[i] || f.links[i].Plan == nil || slices.Contains(list, i) || !f.alone(v) || f.given(v) {
 		return false
 	}
 	reads := 0

@@ -83,7 +83,7 @@ func (m *method) findWriters() writers {
 // writer is the step that alone writes v before anybody reads it, if nothing shares bytes with v.
 func (q *writers) writer(v int32) (int, bool) {
 	i := int(q.of[v].first)
-	if q.vals[v].Kind != op.Tensor || i == never || i < 0 || q.writes[v] != 1 || !q.alone(v) || slices.Contains(q.plan.Outputs, v) {
+	if q.vals[v].Kind != op.Tensor || i == never || i < 0 || q.writes[v] != 1 || !q.alone(v) || q.given(v) {
 		return 0, false
 	}
 	s := &q.steps[i]

@@ -78,6 +78,11 @@ func (p *spans) measure(steps []step) {
 	}
 	end := int32(len(steps))
 	p.each(p.plan.Outputs, func(v int32) { p.use(v, end) })
+	for k, v := range p.plan.Inputs {
+		if p.writesBack[k] {
+			p.use(v, end)
+		}
+	}
 	for v := range p.of {
 		if p.of[v].stays {
 			p.use(int32(v), end)
@@ -93,6 +98,12 @@ func (p *spans) step(s *step, i int32) {
 		p.use(v, i)
 	})
 	p.each(s.outs, func(v int32) { p.use(v, i) })
+}
+
+// given reports whether the caller sees v behind the last step: as an output, or a member of one, or as an input, which may be written back.
+func (m *method) given(v int32) (yes bool) {
+	m.each(m.plan.Outputs, func(w int32) { yes = yes || w == v })
+	return yes || m.isInput[v]
 }
 
 // alike reports whether two tensors have the same type, sizes and order.
