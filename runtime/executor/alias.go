@@ -84,6 +84,14 @@ func (s *step) writes() []int32 {
 	return s.outs
 }
 
+// touches are the tensors that a step may write: all of its arguments, where only a backend or a built-in operator knows which.
+func (s *step) touches() []int32 {
+	if s.plan == nil && s.name != etViewName {
+		return s.args
+	}
+	return s.outs
+}
+
 // static reports whether the sizes of value v never change.
 func (m *method) static(v int32) bool {
 	t := m.plan.Values[v].Tensor

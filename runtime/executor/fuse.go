@@ -253,11 +253,7 @@ func (f *fuser) intact(v int32, from, to int, gone []int) bool {
 		if slices.Contains(gone, i) || f.gone[i] {
 			continue
 		}
-		list := s.outs
-		if s.plan == nil && s.name != etViewName {
-			list = s.args
-		}
-		f.each(list, func(w int32) { whole = whole && (!f.overlap(v, w) || f.parts(v, w)) })
+		f.each(s.touches(), func(w int32) { whole = whole && (!f.overlap(v, w) || f.parts(v, w)) })
 	}
 	return whole
 }

@@ -102,10 +102,7 @@ func (f *fuser) updatable(i, c int, buffer, from int32) bool {
 		if j == i || j == c || f.gone[j] {
 			continue
 		}
-		writes := s.outs
-		if s.plan == nil && s.name != etViewName {
-			writes = s.args
-		}
+		writes := s.touches()
 		switch {
 		case f.any(writes, buffer) || j > i && j < c && f.any(s.args, buffer) || j < i && slices.Contains(s.args, from) || slices.Contains(s.outs, from):
 			return false
@@ -137,5 +134,5 @@ func (f *fuser) named(args []int32, v int32) bool {
 
 // internal reports whether v has a place in memory that is planned, and sizes that stay, and is neither a view nor an input.
 func (f *fuser) internal(v int32) bool {
-	return f.vals[v].Kind == op.Tensor && f.place[v] == planned && f.static(v) && f.base(v) == v && !slices.Contains(f.plan.Inputs, v)
+	return f.vals[v].Kind == op.Tensor && f.place[v] == planned && f.static(v) && f.base(v) == v && !f.isInput[v]
 }

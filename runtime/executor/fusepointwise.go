@@ -116,7 +116,7 @@ func (f *pointwise) lasts(v int32, i, j int, list []int) bool {
 		if f.gone[k] || slices.Contains(list, k) {
 			continue
 		}
-		if slices.ContainsFunc(s.outs, same) || s.plan == nil && s.name != etViewName && slices.ContainsFunc(s.args, same) {
+		if slices.ContainsFunc(s.touches(), same) {
 			return false
 		}
 	}

@@ -93,24 +93,20 @@ func (m *Method) profile(tr EventTracer, s *step, pc int) (int, error) {
 
 // workOf is the work of a call of the kernel name.
 func workOf(name string, v *op.Invoker) (w backend.Work) {
+	place := placeOf(name, v)
 	count := func(t *tensor.Tensor) {
-		if t != nil {
+		if t != nil && t != place {
 			w.Bytes += int64(t.Nbytes())
 		}
 	}
-	place := placeOf(name, v)
 	for i := range v.Args {
-		if t := v.Args[i].Tensor; t != place || t == nil {
-			count(t)
-		}
+		count(v.Args[i].Tensor)
 		for _, t := range v.Args[i].Tensors {
 			count(t)
 		}
 	}
 	for _, t := range v.Outs {
-		if t != place {
-			count(t)
-		}
+		count(t)
 	}
 	switch {
 	case place != nil:

@@ -89,6 +89,16 @@ func sameSizes(s *tensor.Shapes, a, b []tensor.Dim) bool {
 	return true
 }
 
+// mayBe reports whether two lists of as many sizes may be the same.
+func mayBe(s *tensor.Shapes, a, b []tensor.Dim) bool {
+	for i := range a {
+		if s.Equal(a[i], b[i]) == tensor.No {
+			return false
+		}
+	}
+	return true
+}
+
 // setOrder copies a dim order, leaving it empty where it is the contiguous one.
 func setOrder(m *tensor.Meta, order []uint8) {
 	m.DimOrder = m.DimOrder[:0]

@@ -38,16 +38,6 @@ var (
 	errTwoMasks   = errors.New("check attn_mask: not together with is_causal")
 )
 
-// mayBe reports whether two lists of as many sizes may be the same.
-func mayBe(s *tensor.Shapes, a, b []tensor.Dim) bool {
-	for i := range a {
-		if s.Equal(a[i], b[i]) == tensor.No {
-			return false
-		}
-	}
-	return true
-}
-
 func inferUpdateCache(c *Infer) error {
 	value, err := argTensor(c.Args, 0)
 	if err != nil {

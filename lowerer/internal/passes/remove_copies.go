@@ -35,7 +35,7 @@ func isPlainCopy(n *exir.Node) bool {
 		return in.DType == out.DType && slices.Equal(in.DimOrder, out.DimOrder)
 	case permuteName:
 		for i, d := range n.Args[1].List {
-			if !isDim(&d, i, len(n.Args[1].List)) {
+			if wrapped(d.Int, len(n.Args[1].List)) != i {
 				return false
 			}
 		}
@@ -59,9 +59,7 @@ func joinPermutes(n *exir.Node) {
 	n.Args = []exir.Arg{first.Args[0], {Kind: exir.ArgList, List: dims}}
 }
 
-// isDim reports whether d is dimension i of so many.
-func isDim(d *exir.Arg, i, rank int) bool { return wrapped(d.Int, rank) == i }
-
+// wrapped is dimension d of so many, which counts from the end if it is negative.
 func wrapped(d int64, rank int) int {
 	if d < 0 {
 		d += int64(rank)
