@@ -14,17 +14,20 @@ const (
 	dequantizeName        = "quantized_decomposed::dequantize_per_tensor.out"
 	dequantizeTensorName  = "quantized_decomposed::dequantize_per_tensor.Tensor_out"
 	dequantizeChannelName = "quantized_decomposed::dequantize_per_channel.out"
+	dequantizeTokenName   = "quantized_decomposed::dequantize_per_token.out"
 	convolutionName       = "aten::convolution.out"
 	linearName            = "aten::linear.out"
 	addmmName             = "aten::addmm.out"
 	permuteName           = "aten::permute_copy.out"
+	castName              = "dim_order_ops::_to_dim_order_copy.out"
 )
 
 // products are the operators that integers compute.
 var products = map[string]bool{convolutionName: true, linearName: true, addmmName: true}
 
-// dequantizes are the operators that make Float of int8.
-var dequantizes = map[string]bool{dequantizeName: true, dequantizeTensorName: true, dequantizeChannelName: true}
+// beforeProducts are the operators that make a product's operands, and what they are made of.
+var beforeProducts = map[string]bool{dequantizeName: true, dequantizeTensorName: true, dequantizeChannelName: true, dequantizeTokenName: true,
+	permuteName: true, castName: true}
 
 // affine is how int8 stands for numbers: (q - zero)·scale, of q from low to high.
 type affine struct {
@@ -41,7 +44,10 @@ type writers struct {
 
 // quantizer finds what is computed in Float between an operator that dequantizes and one that quantizes, and can be
 // computed in integers.
-type quantizer struct{ writers }
+type quantizer struct {
+	writers
+	names map[int32][]int32 // of planned values, by what stands for their group
+}
 
 // fuseIntegers lets products and convolutions of dequantized numbers, whose results are quantized, compute in integers. Such a step
 // runs where its last instruction was, and has its handle; memory is planned anew, in an arena that is not larger.
@@ -50,7 +56,12 @@ func (m *method) fuseIntegers() {
 	if m.prog.tracesIntermediates() || !slices.ContainsFunc(m.steps, integers) || !m.inLine() {
 		return
 	}
-	q := quantizer{m.findWriters()}
+	q := quantizer{m.findWriters(), make(map[int32][]int32)}
+	for i := range q.vals {
+		if v := int32(i); q.place[v] == planned && q.of[v].first != never {
+			q.names[q.root(v)] = append(q.names[q.root(v)], v)
+		}
+	}
 	for j := len(q.steps) - 1; j >= 0; j-- { // what quantizes twice comes before what it reads
 		if q.steps[j].name == quantizeName && q.steps[j].plan != nil && !q.gone[j] {
 			q.static(j)
@@ -88,6 +99,35 @@ func (q *writers) writer(v int32) (int, bool) {
 	}
 	s := &q.steps[i]
 	return i, s.plan != nil && slices.Contains(s.outs, v) && !q.gone[i]
+}
+
+// maker is writer, also where v is a second name of all that the step has written.
+func (q *quantizer) maker(v int32) (int, bool) {
+	if i, ok := q.writer(v); ok {
+		return i, true
+	}
+	u, ok := q.otherName(v)
+	if !ok || q.writes[v] != 0 || q.writes[u] != 1 || !q.method.static(v) || q.given(v) || q.given(u) {
+		return 0, false
+	}
+	x, y := q.vals[u].Tensor, q.vals[v].Tensor
+	if q.offset(u) != q.offset(v) || x.DType != y.DType || x.Numel() != y.Numel() || !x.Contiguous() || !y.Contiguous() {
+		return 0, false
+	}
+	i := int(q.of[u].first)
+	return i, i >= 0 && q.steps[i].plan != nil && slices.Contains(q.steps[i].outs, u) && !q.gone[i]
+}
+
+// otherName is the only value beside v that shares bytes with it while one of them is in use.
+func (q *quantizer) otherName(v int32) (int32, bool) {
+	if q.vals[v].Kind != op.Tensor || q.place[v] != planned {
+		return 0, false
+	}
+	names := q.names[q.root(v)]
+	if len(names) != 2 || q.of[names[0]].stays || q.of[names[1]].stays {
+		return 0, false
+	}
+	return names[0] + names[1] - v, true
 }
 
 // affineOf is how step i, which quantizes or dequantizes by numbers, does that; false unless numbers are int8.
@@ -177,8 +217,9 @@ func (q *quantizer) dynamic(i int) bool {
 	if !ok || q.vals[s.outs[0]].Tensor.DType != tensor.Float {
 		return false
 	}
+	rows := q.steps[x].name == dequantizeTokenName
 	for _, v := range q.steps[x].args[1:3] {
-		if t := q.vals[v].Tensor; q.varies[v] || t != nil && (t.Numel() != 1 || !q.stable(v)) || t == nil && !isNumber(&q.vals[v]) {
+		if t := q.vals[v].Tensor; q.varies[v] || t != nil && (t.Numel() != 1 && !rows || !q.stable(v)) || t == nil && !isNumber(&q.vals[v]) {
 			return false
 		}
 		s.args = append(s.args, v)
@@ -202,11 +243,11 @@ func (q *quantizer) factors(i int, c *op.Quantized) (s step, x int, ok bool) {
 	if !ok || q.steps[x].plan.Kernel.Integers == nil || !q.stable(q.steps[x].args[0]) {
 		return s, 0, false
 	}
-	w, scales := q.weights(s.args[1])
+	c.Convolution = s.name == convolutionName
+	w := q.weights(s.args[1], c)
 	if bias := s.args[2]; w < 0 || q.vals[bias].Kind != op.None && q.place[bias] != constant {
 		return s, 0, false
 	}
-	c.Scales, c.Convolution = scales, s.name == convolutionName
 	s.args[0], s.args[1] = q.steps[x].args[0], w
 	return s, x, !c.Convolution || q.vals[s.args[transposedArg]].Int == 0
 }
@@ -259,48 +300,66 @@ func (q *quantizer) stable(v int32) bool {
 	return ok && q.moves(v)
 }
 
-// weights are the int8 constant that v is dequantized from, and its scales along the first dimension; -1 if it is none.
-func (q *quantizer) weights(v int32) (w int32, scales []float32) {
-	i, ok := q.writer(v)
+// weights are the int8 constant that v is dequantized from, or -1. It sets the scales of c, which go along the first dimension of the
+// constant: that of v, or blocks of its rows.
+func (q *quantizer) weights(v int32, c *op.Quantized) int32 {
+	i, ok := q.maker(v)
 	if !ok {
-		return -1, nil
+		return -1
 	}
 	s := &q.steps[i]
-	t := q.vals[s.args[0]].Tensor
-	if s.name != dequantizeName && s.name != dequantizeChannelName || q.place[s.args[0]] != constant || t.DType != tensor.Char || t.Data == nil {
-		return -1, nil
+	w := s.args[0]
+	t := q.vals[w].Tensor
+	if s.name != dequantizeName && s.name != dequantizeChannelName || q.place[w] != constant || t.DType != tensor.Char || t.Data == nil {
+		return -1
+	}
+	if s.outs[0] != v {
+		rows := q.vals[v].Tensor.Sizes[0]
+		if c.Convolution || rows == 0 || t.Rank() != 2 || t.Sizes[0]%rows != 0 {
+			return -1
+		}
+		c.WeightRows = int(rows)
 	}
 	if s.name == dequantizeName {
 		a, ok := q.affineOf(i)
+		c.Scales = []float32{float32(a.scale)}
 		if !ok || a.zero != 0 {
-			return -1, nil
+			return -1
 		}
-		return s.args[0], []float32{float32(a.scale)}
+		return w
 	}
-	axis, zeros := &q.vals[s.args[3]], q.vals[s.args[2]].Tensor
-	scales = q.numbers(s.args[1])
-	if q.varies[s.args[3]] || axis.Int != 0 || len(scales) != int(t.Sizes[0]) {
-		return -1, nil
+	axis := &q.vals[s.args[3]]
+	c.Scales = q.numbers(s.args[1])
+	if q.varies[s.args[3]] || axis.Int != 0 || len(c.Scales) != int(t.Sizes[0]) || !q.zeros(s.args[2], len(c.Scales)) {
+		return -1
 	}
-	if zeros != nil {
-		list := q.numbers(s.args[2])
-		if len(list) != len(scales) || slices.ContainsFunc(list, func(z float32) bool { return z != 0 }) {
-			return -1, nil
+	return w
+}
+
+// zeros reports whether v is None, or a constant or integers that are made of one, all n of which are 0.
+func (q *quantizer) zeros(v int32, n int) bool {
+	if q.vals[v].Kind == op.None {
+		return true
+	}
+	if i, ok := q.maker(v); ok && q.steps[i].name == castName {
+		if v = q.steps[i].args[0]; q.vals[v].Tensor.DType.IsFloat() {
+			return false
 		}
 	}
-	return s.args[0], scales
+	list := q.numbers(v)
+	return len(list) == n && !slices.ContainsFunc(list, func(z float32) bool { return z != 0 })
 }
 
 // numbers are those of a constant tensor; nil of another one.
 func (q *quantizer) numbers(v int32) []float32 {
 	t := q.vals[v].Tensor
-	if t == nil || q.place[v] != constant || t.Data == nil || t.Rank() != 1 {
+	if t == nil || q.place[v] != constant || t.Data == nil || !t.Contiguous() {
 		return nil
 	}
 	return op.Numbers(t)
 }
 
-// dropUnread drops steps that dequantize, or turn, what nobody reads any more.
+// dropUnread drops steps that make what products have read, and nobody reads any more.
 func (q *quantizer) dropUnread() {
 	reads := make([]int, len(q.vals))
 	for i := range q.steps {
@@ -310,10 +369,16 @@ func (q *quantizer) dropUnread() {
 	}
 	for i := len(q.steps) - 1; i >= 0; i-- {
 		s := &q.steps[i]
-		if q.gone[i] || s.plan == nil || len(s.outs) != 1 || !dequantizes[s.name] && s.name != permuteName {
+		if q.gone[i] || s.plan == nil || len(s.outs) != 1 || !beforeProducts[s.name] {
 			continue
 		}
-		if w, ok := q.writer(s.outs[0]); ok && w == i && reads[s.outs[0]] == 0 {
+		v := s.outs[0]
+		w, ok := q.maker(v)
+		if other, two := q.otherName(v); !ok && two {
+			w, ok = q.maker(other)
+			ok = ok && reads[other] == 0
+		}
+		if ok && w == i && reads[v] == 0 {
 			q.gone[i] = true
 			q.each(s.args, func(v int32) { reads[v]-- })
 		}

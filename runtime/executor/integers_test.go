@@ -2,8 +2,10 @@ package executor
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -78,4 +80,47 @@ func TestFuseRows(t *testing.T) {
 		t.Errorf("the steps are %v, want %v", got, want)
 	}
 	checkPlaces(t, m)
+}
+
+// TestFuseTokens counts the steps of testdata/quantized_tokens that still dequantize: none, but those that there are no tiles for, or
+// whose weights somebody else writes or sees.
+func TestFuseTokens(t *testing.T) {
+	const firstWeights, blocks, matrix = 16, 54, 63
+	groups := 0 // of 32 weights
+	if kernel.NibblesOf(kernel.Best()) == nil {
+		groups = 1 // row, for what is constant becomes Float at load
+	}
+	for name, c := range map[string]struct {
+		tracer EventTracer
+		change func(plan *pte.ExecutionPlan)
+		want   int
+	}{
+		"as it is":          {nil, func(*pte.ExecutionPlan) {}, groups},
+		"values are traced": {values{&scribe{}}, func(*pte.ExecutionPlan) {}, 4},
+		"written again": {nil, func(plan *pte.ExecutionPlan) {
+			chain := &plan.Chains[0]
+			chain.Instructions = slices.Insert(chain.Instructions, firstWeights, chain.Instructions[firstWeights])
+		}, 3},
+		"an output": {nil, func(plan *pte.ExecutionPlan) {
+			plan.Outputs = append([]int32{matrix}, plan.Outputs...)
+			for _, v := range [2]int32{blocks, matrix} {
+				plan.Values[v].Tensor.Allocation.Offset = uint64(plan.NonConstBufferSizes[1])
+			}
+			plan.NonConstBufferSizes[1] *= 2
+		}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := loadChanged(t, "quantized_tokens", LoadOptions{Tracer: c.tracer}, c.change).methods[0]
+			got := 0
+			for i := range m.steps {
+				if strings.HasPrefix(m.steps[i].name, "quantized_decomposed::dequantize_") {
+					got++
+				}
+			}
+			if got != c.want {
+				t.Errorf("%d steps dequantize, want %d", got, c.want)
+			}
+			checkPlaces(t, m)
+		})
+	}
 }

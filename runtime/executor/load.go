@@ -101,13 +101,14 @@ type sharedEntry struct {
 	err   error
 }
 
-// packKey is a packed constant: where its bytes lie, the tensor that they are, and the layout. Constants of the same bytes
+// packKey is a packed constant: where its bytes lie, the tensor that they are, the layout, and what else is packed with it. Constants of the same bytes
 // lie in one place, whatever their sizes are.
 type packKey struct {
 	data         *byte
 	dtype        tensor.ScalarType
 	sizes, order string
 	layout       string
+	from         *byte
 }
 
 // mapping is the bytes of a file; release and unmap are nil unless they are mapped.
@@ -390,7 +391,7 @@ func (p *Program) packOf(t *tensor.Tensor, how op.Packing) []byte {
 		how.Fill(b)
 		return b
 	}
-	key := packKey{&t.Data[0], t.DType, op.SizesText(t.Sizes), string(t.DimOrder), how.Layout}
+	key := packKey{&t.Data[0], t.DType, op.SizesText(t.Sizes), string(t.DimOrder), how.Layout, unsafe.SliceData(how.From)}
 	if b, ok := p.packs[key]; ok {
 		return b
 	}
@@ -402,7 +403,11 @@ func (p *Program) packOf(t *tensor.Tensor, how op.Packing) []byte {
 		name = ""
 		c.users.Add(1)
 	}
-	b, packed := p.take(how.Bytes, name, [][]byte{t.Data})
+	from := [][]byte{t.Data}
+	if len(how.From) > 0 {
+		from = append(from, how.From)
+	}
+	b, packed := p.take(how.Bytes, name, from)
 	p.packs[key] = b
 	fill := func() {
 		if c == nil {

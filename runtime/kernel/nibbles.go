@@ -8,10 +8,12 @@ import (
 // TileS4 is one block of a product of int8 rows with weights of 4 bits: some rows times one panel. Weights have scales by block of
 // a row, by column, or both. Its layout is known to the generator.
 //
-//	total[r][c] = Σ over blocks b: (Σ over k in b: (left[r][k] - zero[r]) · w[k][c]) · scale[b][c]
-//	out[r][c] = clamp(total[r][c] · ColumnScales[c] · scale[r] + Bias[c], Low, High)
+//	total[r][c] = Σ over blocks b: (Σ over k in b: left[r][k] · w[k][c]) · scale[b][c]
+//	sums[c]     = Σ over blocks b: (Σ over k in b: w[k][c]) · scale[b][c]
+//	out[r][c]   = clamp((total[r][c] - zero[r] · sums[c]) · ColumnScales[c] · scale[r] + Bias[c], Low, High)
 //
-// Sums of a block are exact, and each other operation is rounded, one block after the other.
+// Elements of the left factor are 128 more where tiles flip, and so are zero points. Sums of a block are exact; what is added to total
+// is rounded once.
 type TileS4 struct {
 	Left         *byte // the first row, as GemmS4.Load made it
 	Stride       uintptr
@@ -25,7 +27,6 @@ type TileS4 struct {
 	Bias         *float32    // Cols numbers
 	Low, High    float32
 	masks        [3]uint32
-	highs        uint32 // the high half of a word, where a scale is
 }
 
 // GemmS4 are the tiles of products with weights of 4 bits in one tier.
@@ -65,32 +66,14 @@ func (g *GemmS4) RowBytes(n int) int { return pairs(n) * pairS4 }
 func pairs(n int) int { return (n + pairS4 - 1) / pairS4 }
 
 // PanelBytes is the size of a panel of this many blocks of n elements.
-func (g *GemmS4) PanelBytes(n, blocks int) int { return blocks * (pairs(n) + 1) * 4 * g.Cols }
+func (g *GemmS4) PanelBytes(n, blocks int) int { return (blocks*(pairs(n)+1) + 1) * 4 * g.Cols }
 
 // Zero is what TileS4.Params holds for a zero point, an int8.
 func (g *GemmS4) Zero(zero int32) int32 {
 	if g.flips {
 		zero += 128
 	}
-	if g.sixteen {
-		zero *= 16
-	}
-	if g.flips { // x86 multiplies the low halves only
-		return int32(uint16(-zero))
-	}
-	return -zero
-}
-
-// Scale is a block's scale as a panel has it; ok is false if there is no such number.
-func (g *GemmS4) Scale(scale float32) (bits uint32, ok bool) {
-	if g.sixteen {
-		small := scale / 16
-		ok, scale = small*16 == scale, small
-	} else {
-		ok = true
-	}
-	bits = math.Float32bits(scale)
-	return bits, ok && bits&0xffff == 0
+	return int32(math.Float32bits(float32(-zero)))
 }
 
 // Direct reports that rows of n elements of the left factor are as they are given.
@@ -115,35 +98,44 @@ func (g *GemmS4) Load(dst []byte, x []int8) {
 	}
 }
 
-// BlockS4 is a block of weights of at most Cols columns: halves of bytes, each 8 more than the weight, the low one first.
-type BlockS4 struct {
-	Weights []byte   // of the first column, from the block on
-	Stride  int      // bytes from a column to the next
-	Depth   int      // weights of a column; a multiple of 8 but for a last block
-	Scales  []uint32 // of columns, as GemmS4.Scale makes them
+// PanelS4 are the weights of at most Cols columns: halves of bytes, each 8 more than the weight, the low one first.
+type PanelS4 struct {
+	Weights []byte // of the first column
+	Stride  int    // bytes from a column to the next
+	Depth   int    // weights of a column
+	Blocks  int
+	Scales  []float32 // of the blocks of each column
 }
 
-// Pack writes one block of a panel of blocks of n elements, PanelBytes(n, 1) bytes, and gives what follows.
-func (g *GemmS4) Pack(panel []byte, b *BlockS4, n int) []byte {
-	words := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(panel))), g.PanelBytes(n, 1)/4)
-	flip := uint32(0)
+// Pack writes a panel, PanelBytes(n, p.Blocks) bytes, whose blocks have n weights, a multiple of 8 where there are several, but for the
+// last one. It gives what follows.
+func (g *GemmS4) Pack(panel []byte, p *PanelS4, n int) []byte {
+	words := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(panel))), g.PanelBytes(n, p.Blocks)/4)
+	flip, factor := uint32(0), float32(1)
 	if g.sixteen {
-		flip = 0x88888888
+		flip, factor = 0x88888888, 1.0/16
 	}
-	last := pairs(n) * g.Cols
-	for i := range words[:last] {
+	size := (pairs(n) + 1) * g.Cols
+	sums := words[p.Blocks*size:]
+	for i := range words {
 		words[i] = 0x88888888 ^ flip
 	}
-	clear(words[last:])
-	for c, scale := range b.Scales {
-		column, sum := b.Weights[c*b.Stride:], int32(0)
-		for k := 0; k < b.Depth; k += pairS4 {
-			w := eightAt(column[k/2:], b.Depth-k)
-			low, high := w&0x0f0f0f0f, w>>4&0x0f0f0f0f
-			sum += int32((low+high)*0x01010101>>24) - 8*pairS4
-			words[k/pairS4*g.Cols+c] = spread(low) | spread(high)<<8 ^ flip
+	clear(sums)
+	for b := range p.Blocks {
+		block, depth := words[b*size:(b+1)*size], min(n, p.Depth-b*n)
+		scales := block[size-g.Cols:]
+		clear(scales)
+		for c := range len(p.Scales) / p.Blocks {
+			column, sum, scale := p.Weights[c*p.Stride+b*n/2:], int32(0), p.Scales[c*p.Blocks+b]
+			for k := 0; k < depth; k += pairS4 {
+				w := eightAt(column[k/2:], depth-k)
+				low, high := w&0x0f0f0f0f, w>>4&0x0f0f0f0f
+				sum += int32((low+high)*0x01010101>>24) - 8*pairS4
+				block[k/pairS4*g.Cols+c] = spread(low) | spread(high)<<8 ^ flip
+			}
+			scales[c] = math.Float32bits(scale * factor)
+			sums[c] = math.Float32bits(math.Float32frombits(sums[c]) + float32(float32(sum)*scale))
 		}
-		words[last+c] = scale | uint32(uint16(sum))
 	}
 	return panel[4*len(words):]
 }
@@ -169,7 +161,7 @@ func eightAt(b []byte, n int) uint32 {
 
 // Run computes t, of 1 to Rows rows.
 func (g *GemmS4) Run(t *TileS4, rows int) {
-	t.masks, t.highs = [3]uint32{0x0f0f0f0f, 0x08080808, 0x00010001}, 0xffff0000
+	t.masks = [3]uint32{0x0f0f0f0f, 0x08080808, 0x00010001}
 	if g.sixteen {
 		t.masks[0] = 0xf0f0f0f0
 	}

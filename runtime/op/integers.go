@@ -21,6 +21,8 @@ type Quantized struct {
 	Scales []float32
 	// Convolution tells the two operators apart.
 	Convolution bool
+	// WeightRows, if it is not 0, is how many rows the weights of a linear operator have that lie as a matrix of blocks.
+	WeightRows int
 }
 
 // PrepareIntegers makes a plan that computes in integers what two operators do: that of p, which dequantizes the input, and the
@@ -46,11 +48,16 @@ func PrepareIntegers(p *Plan, q Quantized, args []Value, pack PackFunc) *Plan {
 
 // infer is the rule of the operator, with results in the order that integers have them.
 func (q *Quantized) infer(c *Infer) error {
-	rule := inferLinear
-	if q.Convolution {
-		rule = inferConvolution
+	var err error
+	switch {
+	case q.Convolution:
+		err = inferConvolution(c)
+	case q.WeightRows > 0:
+		err = inferLinearOf(c, [2]tensor.Dim{tensor.Dim(q.WeightRows), tensor.Dim(c.Args[1].Tensor.Numel() / q.WeightRows)})
+	default:
+		err = inferLinear(c)
 	}
-	if err := rule(c); err != nil {
+	if err != nil {
 		return err
 	}
 	if !q.Static {
@@ -81,6 +88,9 @@ type IntegerKernels struct {
 // integerKernels are those of int8.
 var integerKernels = IntegerKernels{prepareIntegers, runIntegers}
 
+// leastBlock is how long blocks of weights of 8 bits are, of which each has a pass over the results, where that is faster than Float.
+const leastBlock = 128
+
 // mostDepth is how many products of int8 a sum has at most.
 const mostDepth = 1 << 15
 
@@ -100,10 +110,16 @@ type integers struct {
 func prepareIntegers(q Quantized, args []Value, o Options) State {
 	w := args[1].Tensor
 	s := &integers{Quantized: q, groups: 1, segments: 1, spatial: w.Rank() - 2}
+	if o.Pack == nil {
+		o.Pack = packNew
+	}
 	if q.Convolution {
 		s.groups = int(args[convGroups].Int)
 	}
 	rows := int(w.Sizes[0])
+	if q.WeightRows > 0 {
+		rows = q.WeightRows
+	}
 	if rows == 0 || w.Numel() == 0 || s.groups < 1 || rows%s.groups != 0 || w.Numel()/rows > mostDepth || !w.Contiguous() {
 		return nil
 	}
@@ -112,6 +128,12 @@ func prepareIntegers(q Quantized, args []Value, o Options) State {
 		return nil
 	}
 	if !q.Convolution {
+		if s.packNibbles(w, o.Pack) {
+			return s
+		}
+		if s.Blocks > 1 && s.Depth/s.Blocks < leastBlock {
+			return nil
+		}
 		s.pack(w, o.Pack)
 		return s
 	}
@@ -171,11 +193,23 @@ func (s *integers) factors() quant.Factors {
 	return quant.Factors{Tier: s.Tier, Count: s.groups, Rows: s.Rows / s.groups, Depth: s.Depth, Segments: s.segments}
 }
 
+// packNibbles packs weights that fit 4 bits so; false where there are others, or no tiles for them.
+func (s *integers) packNibbles(w *tensor.Tensor, keep PackFunc) bool {
+	made := quant.NibblesOf(s.Tier, s.Scales, s.Rows, s.Depth)
+	if s.Quantized.Static || made == nil || !quant.AreNibbles(elems[int8](w)) {
+		return false
+	}
+	s.Nibbles = made
+	s.Bias = append(s.Bias, make([]float32, made.Columns()-s.Rows)...)
+	layout := "nibbles of bytes " + strconv.Itoa(s.Rows) + "x" + strconv.Itoa(s.Depth)
+	s.data = keep(w, Packing{Layout: layout, Bytes: made.PackedBytes(), From: bytesOf(s.Scales), Fill: func(dst []byte) {
+		made.PackBytes(dst, elems[int8](w), s.Scales)
+	}})
+	return true
+}
+
 // pack packs the weights.
 func (s *integers) pack(w *tensor.Tensor, keep PackFunc) {
-	if keep == nil {
-		keep = packNew
-	}
 	f := s.factors()
 	layout := "integers " + strconv.Itoa(f.Count) + "x" + strconv.Itoa(f.Rows) + "x" + strconv.Itoa(f.Segments)
 	s.data = keep(w, Packing{Layout: layout, Bytes: f.Bytes(), Fill: func(dst []byte) {
@@ -218,6 +252,10 @@ func (s *integers) factor(x []int8, i int) []int8 {
 
 // ready makes what follows from packed weights, which are there when the first call comes.
 func (s *integers) ready() {
+	if s.Nibbles != nil {
+		s.Nibbles.Use(s.data, s.Scales)
+		return
+	}
 	if s.Depthwise == nil {
 		s.Weights = s.factors().Weights(s.data)
 	}
@@ -314,6 +352,9 @@ func (k *integerCall) setParams(c *Call) error {
 	n := 1
 	if scale.Tensor != nil {
 		n = scale.Tensor.Numel()
+	}
+	if zero.Tensor != nil && zero.Tensor.Numel() != n || n == 0 || k.Geometry.OutHeight*k.Geometry.OutWidth*k.images%n != 0 {
+		return errIntegers
 	}
 	p, err := tempOf[float32](c, 2*n)
 	if err != nil {

@@ -74,25 +74,33 @@ func inferAddmm(c *Infer) error {
 }
 
 func inferLinear(c *Infer) error {
-	t, out, err := startOut(c)
-	if err != nil {
-		return err
-	}
 	w, err := argTensor(c.Args, 1)
 	if err != nil {
 		return err
 	}
-	n := t.Rank() - 1
-	if n < 0 || w.Rank() != 2 {
+	if w.Rank() != 2 {
 		return errDims
 	}
-	if c.Shapes.Equal(t.Sizes[n], w.Sizes[1]) == tensor.No {
+	return inferLinearOf(c, [2]tensor.Dim(w.Sizes))
+}
+
+// inferLinearOf is inferLinear for weights of these sizes.
+func inferLinearOf(c *Infer, weights [2]tensor.Dim) error {
+	t, out, err := startOut(c)
+	if err != nil {
+		return err
+	}
+	n := t.Rank() - 1
+	if n < 0 {
+		return errDims
+	}
+	if c.Shapes.Equal(t.Sizes[n], weights[1]) == tensor.No {
 		return errSizes
 	}
-	if b := c.Args[2].Tensor; b != nil && (b.Rank() != 1 || c.Shapes.Equal(b.Sizes[0], w.Sizes[0]) == tensor.No) {
+	if b := c.Args[2].Tensor; b != nil && (b.Rank() != 1 || c.Shapes.Equal(b.Sizes[0], weights[0]) == tensor.No) {
 		return errSizes
 	}
-	out.Sizes = append(append(out.Sizes, t.Sizes[:n]...), w.Sizes[0])
+	out.Sizes = append(append(out.Sizes, t.Sizes[:n]...), weights[0])
 	return nil
 }
 

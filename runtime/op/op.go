@@ -205,8 +205,10 @@ type PackFunc func(t *tensor.Tensor, p Packing) []byte
 
 // Packing is how a constant is packed.
 type Packing struct {
-	// Layout names the result; together with the constant it says what the bytes are.
+	// Layout names the result; together with the constant, and From, it says what the bytes are.
 	Layout string
+	// From is what is packed with the constant, or nil.
+	From []byte
 	// Bytes is how many there are.
 	Bytes int
 	// Fill writes them; dst is zero. It may run on any goroutine until the first Run.

@@ -29,6 +29,32 @@ func inferChooseQparams(c *Infer) error {
 	return nil
 }
 
+func inferQuantizeToken(c *Infer) error { return inferToken(c, dtypeArg(&c.Args[5], tensor.Char)) }
+
+func inferDequantizeToken(c *Infer) error { return inferToken(c, dtypeArg(&c.Args[6], tensor.Float)) }
+
+// inferToken is the rule of operators on rows of the last dimension, which have a scale each. Results are contiguous.
+func inferToken(c *Infer, dtype tensor.ScalarType) error {
+	t, err := argTensor(c.Args, 0)
+	if err != nil {
+		return err
+	}
+	if t.Rank() == 0 {
+		return errDims
+	}
+	c.Set(0, dtype, t.Sizes...)
+	return nil
+}
+
+func inferChooseQparamsToken(c *Infer) error {
+	if err := inferToken(c, tensor.Double); err != nil {
+		return err
+	}
+	c.Out[0].Sizes[c.Out[0].Rank()-1] = 1
+	c.Set(1, tensor.Long, c.Out[0].Sizes...)
+	return nil
+}
+
 // NumberAt is element i of t, as a number; one element stands for all.
 func NumberAt(t *tensor.Tensor, i int) float64 {
 	if t.Numel() == 1 {
@@ -245,6 +271,120 @@ func chooseQparams[T float](c *Call) error {
 	putFloat(c.Out[0], 0, float64(scale))
 	putInt(c.Out[1], 0, int64(zero))
 	return nil
+}
+
+// tokenGrain is how many elements are worth another thread.
+const tokenGrain = 1 << 13
+
+// tokens are the rows of the last dimension of a contiguous input, which have a scale and a zero point each.
+type tokens struct {
+	c    *Call
+	x    *tensor.Tensor // the input as it was given
+	rows int
+	n    int // the length of a row
+}
+
+// tokensOf are those of argument 0, which it puts into the order of its sizes until restore. Arguments 1 and 2, if there are so
+// many, are scales and zero points.
+func tokensOf(c *Call) (t tokens, err error) {
+	x := c.Args[0].Tensor
+	t = tokens{c: c, x: x, n: int(x.Sizes[x.Rank()-1])}
+	switch {
+	case c.Out[0].Numel() == 0:
+		return t, nil
+	case t.n == 0: // of which there is no range
+		return t, errDims
+	}
+	t.rows = x.Numel() / t.n
+	for i := 1; i < min(len(c.Args), 3); i++ {
+		if s := c.Args[i].Tensor; s != nil && (s.Numel() != t.rows || !s.Contiguous()) {
+			return t, errBroadcast
+		}
+	}
+	if !x.Contiguous() {
+		b, err := c.Alloc(x.Nbytes())
+		if err != nil {
+			return t, err
+		}
+		c.Args[0].Tensor = &tensor.Tensor{Meta: tensor.Meta{DType: x.DType, Sizes: x.Sizes}, Data: b}
+		Reorder(c.Args[0].Tensor, x)
+	}
+	return t, nil
+}
+
+func (t *tokens) restore() { t.c.Args[0].Tensor = t.x }
+
+// grain is how many rows are worth another thread.
+func (t *tokens) grain() int { return max(1, tokenGrain/max(1, t.n)) }
+
+// affine is a with the scale and the zero point of row i.
+func (t *tokens) affine(a affine, i int) affine {
+	a.set(&t.c.Args[1], &t.c.Args[2], i)
+	return a
+}
+
+// Jobs on tokens.
+type (
+	quantizing[T float]     struct{ tokens }
+	dequantizing[T integer] struct{ tokens }
+	choosing[T float]       struct{ tokens }
+)
+
+func quantizeTokens[T float](c *Call) error {
+	t, err := tokensOf(c)
+	if err == nil {
+		share(c, &quantizing[T]{t}, t.rows, t.grain())
+	}
+	t.restore()
+	return err
+}
+
+func (t *quantizing[T]) parts(lo, hi int) {
+	a := affine{low: t.c.Args[3].Scalar(), high: t.c.Args[4].Scalar()}
+	for i := lo; i < hi; i++ {
+		quantizeRun[T](t.c, i*t.n, (i+1)*t.n, t.affine(a, i))
+	}
+}
+
+func dequantizeTokens[T integer](c *Call) error {
+	t, err := tokensOf(c)
+	if err == nil {
+		share(c, &dequantizing[T]{t}, t.rows, t.grain())
+	}
+	t.restore()
+	return err
+}
+
+func (t *dequantizing[T]) parts(lo, hi int) {
+	for i := lo; i < hi; i++ {
+		dequantizeRun[T](t.c, i*t.n, (i+1)*t.n, t.affine(affine{}, i))
+	}
+}
+
+// chooseTokens gives the scale and the zero point by which the range of each row fits int8, as torch.ao computes them: of the zero
+// points that the least number gives, and the largest, the one with the smaller error.
+func chooseTokens[T float](c *Call) error {
+	t, err := tokensOf(c)
+	if err == nil {
+		share(c, &choosing[T]{t}, t.rows, t.grain())
+	}
+	t.restore()
+	return err
+}
+
+func (t *choosing[T]) parts(lo, hi int) {
+	x := elems[T](t.c.Args[0].Tensor)
+	for i := lo; i < hi; i++ {
+		low, high := rangeOf(t.c.Tier, x[i*t.n:(i+1)*t.n])
+		scale := maxOf((float32(high)-float32(low))/(math.MaxInt8-math.MinInt8), 0x1p-23)
+		least, most := float32(low)/scale, float32(high)/scale
+		zero := math.MaxInt8 - most
+		if (math.MinInt8+least)+(math.MaxInt8+most) > 0 {
+			zero = math.MinInt8 - least
+		}
+		putFloat(t.c.Out[0], i, float64(scale))
+		putInt(t.c.Out[1], i, int64(math.RoundToEven(float64(clampOf(zero, math.MinInt8, math.MaxInt8)))))
+	}
 }
 
 // rangeOf are the least and the largest of x and 0, NaN if one is.

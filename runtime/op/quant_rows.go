@@ -48,3 +48,24 @@ var ChooseQparams = Def{
 	Functional: "quantized_decomposed::choose_qparams.tensor",
 	Infer:      inferChooseQparams,
 }
+
+// QuantizePerToken is quantized_decomposed::quantize_per_token.out.
+var QuantizePerToken = Def{
+	Schema:     "quantized_decomposed::quantize_per_token.out(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)",
+	Functional: "quantized_decomposed::quantize_per_token",
+	Infer:      inferQuantizeToken,
+}
+
+// DequantizePerToken is quantized_decomposed::dequantize_per_token.out.
+var DequantizePerToken = Def{
+	Schema:     "quantized_decomposed::dequantize_per_token.out(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype, *, Tensor(a!) out) -> Tensor(a!)",
+	Functional: "quantized_decomposed::dequantize_per_token",
+	Infer:      inferDequantizeToken,
+}
+
+// ChooseQparamsPerToken is quantized_decomposed::choose_qparams_per_token_asymmetric.out.
+var ChooseQparamsPerToken = Def{
+	Schema:     "quantized_decomposed::choose_qparams_per_token_asymmetric.out(Tensor input, ScalarType dtype, *, Tensor(a!) scale_out, Tensor(b!) zero_point_out) -> (Tensor(a!), Tensor(b!))",
+	Functional: "quantized_decomposed::choose_qparams_per_token_asymmetric",
+	Infer:      inferChooseQparamsToken,
+}

@@ -105,3 +105,42 @@ var ChooseQparamsF16 = Kernel{Def: &ChooseQparams, DType: tensor.Half, Compute: 
 
 // ChooseQparamsBF16 runs ChooseQparams in BFloat16.
 var ChooseQparamsBF16 = Kernel{Def: &ChooseQparams, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return chooseQparams[float32](c) }}
+
+// QuantizePerTokenF32 runs QuantizePerToken in Float.
+var QuantizePerTokenF32 = Kernel{Def: &QuantizePerToken, DType: tensor.Float, Run: func(c *Call, _ State) error { return quantizeTokens[float32](c) }}
+
+// QuantizePerTokenF64 runs QuantizePerToken in Double.
+var QuantizePerTokenF64 = Kernel{Def: &QuantizePerToken, DType: tensor.Double, Run: func(c *Call, _ State) error { return quantizeTokens[float64](c) }}
+
+// QuantizePerTokenF16 runs QuantizePerToken in Half.
+var QuantizePerTokenF16 = Kernel{Def: &QuantizePerToken, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return quantizeTokens[float32](c) }}
+
+// QuantizePerTokenBF16 runs QuantizePerToken in BFloat16.
+var QuantizePerTokenBF16 = Kernel{Def: &QuantizePerToken, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return quantizeTokens[float32](c) }}
+
+// DequantizePerTokenI64 runs DequantizePerToken in Long.
+var DequantizePerTokenI64 = Kernel{Def: &DequantizePerToken, DType: tensor.Long, Run: func(c *Call, _ State) error { return dequantizeTokens[int64](c) }}
+
+// DequantizePerTokenI32 runs DequantizePerToken in Int.
+var DequantizePerTokenI32 = Kernel{Def: &DequantizePerToken, DType: tensor.Int, Run: func(c *Call, _ State) error { return dequantizeTokens[int32](c) }}
+
+// DequantizePerTokenI16 runs DequantizePerToken in Short.
+var DequantizePerTokenI16 = Kernel{Def: &DequantizePerToken, DType: tensor.Short, Run: func(c *Call, _ State) error { return dequantizeTokens[int16](c) }}
+
+// DequantizePerTokenI8 runs DequantizePerToken in Char.
+var DequantizePerTokenI8 = Kernel{Def: &DequantizePerToken, DType: tensor.Char, Integers: &integerKernels, Run: func(c *Call, _ State) error { return dequantizeTokens[int8](c) }}
+
+// DequantizePerTokenU8 runs DequantizePerToken in Byte.
+var DequantizePerTokenU8 = Kernel{Def: &DequantizePerToken, DType: tensor.Byte, Run: func(c *Call, _ State) error { return dequantizeTokens[uint8](c) }}
+
+// ChooseQparamsPerTokenF32 runs ChooseQparamsPerToken in Float.
+var ChooseQparamsPerTokenF32 = Kernel{Def: &ChooseQparamsPerToken, DType: tensor.Float, Run: func(c *Call, _ State) error { return chooseTokens[float32](c) }}
+
+// ChooseQparamsPerTokenF64 runs ChooseQparamsPerToken in Double.
+var ChooseQparamsPerTokenF64 = Kernel{Def: &ChooseQparamsPerToken, DType: tensor.Double, Run: func(c *Call, _ State) error { return chooseTokens[float64](c) }}
+
+// ChooseQparamsPerTokenF16 runs ChooseQparamsPerToken in Half.
+var ChooseQparamsPerTokenF16 = Kernel{Def: &ChooseQparamsPerToken, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return chooseTokens[float32](c) }}
+
+// ChooseQparamsPerTokenBF16 runs ChooseQparamsPerToken in BFloat16.
+var ChooseQparamsPerTokenBF16 = Kernel{Def: &ChooseQparamsPerToken, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: func(c *Call, _ State) error { return chooseTokens[float32](c) }}

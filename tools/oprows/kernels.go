@@ -230,4 +230,7 @@ var quantized = []kernel{
 	{"DequantizePerTensorTensor", ints + " u16", "dequantizeTensor[$T](c)"},
 	{"DequantizePerChannel", ints + " u16", "dequantizeChannels[$T](c)"},
 	{"ChooseQparams", floats, "chooseQparams[$T](c)"},
+	{"QuantizePerToken", floats, "quantizeTokens[$T](c)"},
+	{"DequantizePerToken", ints, "dequantizeTokens[$T](c)"},
+	{"ChooseQparamsPerToken", floats, "chooseTokens[$T](c)"},
 }

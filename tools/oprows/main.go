@@ -142,6 +142,7 @@ var more = map[string]string{
 	"TanhF32":                     "Cell: runCell, ",
 	"DequantizePerTensorI8":       "Integers: &integerKernels, ",
 	"DequantizePerTensorTensorI8": "Integers: &integerKernels, ",
+	"DequantizePerTokenI8":        "Integers: &integerKernels, ",
 }
 
 func kernelsText(ks []kernel) string {

@@ -1,6 +1,8 @@
 package decomp
 
 import (
+	"slices"
+
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -32,10 +34,45 @@ func (c *call) blocks(x *exir.Value) blocks {
 	return b
 }
 
-// dequantizeAffine is (input - zero_point)·scale in output_dtype.
+// rows reports whether the blocks of x, which is of float32 or becomes so, are its rows or, of a matrix, parts of them.
+func (c *call) rows(x *exir.Value) (whole, parts bool) {
+	size := c.ints("block_size")
+	n := len(size) - 1
+	if n < 0 || c.t("scale").Spec.DType != tensor.Float || slices.ContainsFunc(size[:n], func(k int64) bool { return k != 1 }) {
+		return false, false
+	}
+	whole = c.shapes().Equal(x.Spec.Sizes[n], size[n]) == tensor.Yes
+	return whole, n == 1 && size[n] > 1
+}
+
+// zeros are the zero points in int64.
+func (c *call) zeros() *exir.Value {
+	if zero := c.t("zero_point"); zero != nil {
+		return c.to(zero, tensor.Long)
+	}
+	return c.op("full_like", c.t("scale"), 0, exir.KW{Name: "dtype", Arg: tensor.Long})
+}
+
+// dequantizeAffine is (input - zero_point)·scale in output_dtype. Rows of a constant are channels, those of others tokens.
 func dequantizeAffine(c *call) []*exir.Value {
 	x := c.t("input")
-	b, t := c.blocks(x), c.dtype("output_dtype", tensor.Float)
+	t := c.dtype("output_dtype", tensor.Float)
+	if whole, parts := c.rows(x); (whole || parts) && t == tensor.Float && (x.Spec.DType == tensor.Char || x.Spec.DType == tensor.Byte) {
+		lo, hi := c.bounds(x.Spec.DType)
+		if whole && x.Const == nil {
+			return one(c.op("quantized_decomposed::dequantize_per_token", x, c.t("scale"), c.zeros(), int64(lo), int64(hi), x.Spec.DType, t))
+		}
+		if parts {
+			var zeros any
+			if c.t("zero_point") != nil {
+				zeros = c.view(c.zeros(), -1)
+			}
+			y := c.op("quantized_decomposed::dequantize_per_channel", c.view(x, -1, c.ints("block_size")[1]), c.view(c.t("scale"), -1), zeros, 0,
+				int64(lo), int64(hi), x.Spec.DType, exir.KW{Name: "out_dtype", Arg: t})
+			return one(c.view(y, sizes(x)...))
+		}
+	}
+	b := c.blocks(x)
 	y := c.to(c.view(x, b.shape...), t)
 	if zero := c.t("zero_point"); zero != nil {
 		y = c.op("sub.Tensor", y, c.to(c.view(zero, b.scale...), t))
@@ -65,6 +102,9 @@ func quantizeAffine(c *call) []*exir.Value {
 	x := c.t("input")
 	b, t := c.blocks(x), c.dtype("output_dtype", tensor.Char)
 	lo, hi := c.bounds(t)
+	if whole, _ := c.rows(x); whole && x.Spec.DType == tensor.Float && (t == tensor.Char || t == tensor.Byte) {
+		return one(c.op("quantized_decomposed::quantize_per_token", x, c.t("scale"), c.zeros(), int64(lo), int64(hi), t))
+	}
 	y := c.mul(c.view(x, b.shape...), c.op("reciprocal", c.view(c.t("scale"), b.scale...)))
 	y = c.op("round", y)
 	if zero := c.t("zero_point"); zero != nil {

@@ -81,13 +81,13 @@ func held(g *exir.Graph) map[*exir.Node]bool {
 	return list
 }
 
-// dequantized is the node that dequantizes v, which may have been moved; nil if v is something else.
+// dequantized is the node that dequantizes v, which may have been moved or seen in blocks; nil if v is something else.
 func dequantized(v *exir.Value) *exir.Node {
 	for n := v.Node; n != nil && len(n.Args) > 0 && n.Args[0].Kind == exir.ArgValue; n = n.Args[0].Value.Node {
 		if strings.HasPrefix(n.Op.Name, dequantizePrefix) {
 			return n
 		}
-		if !strings.HasPrefix(n.Op.Name, "aten::permute") {
+		if !strings.HasPrefix(n.Op.Name, "aten::permute") && !strings.HasPrefix(n.Op.Name, "aten::view") {
 			break
 		}
 	}

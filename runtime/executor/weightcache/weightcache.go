@@ -20,7 +20,7 @@ import (
 )
 
 // layouts is the version of how weights are packed. TestLayouts says when it is to be raised.
-const layouts = 3
+const layouts = 4
 
 // File keeps the packed weights of one program in the file path, which is written when the first instance is made, in a folder
 // that exists. Truncating the file while a program uses it ends the process; File only ever replaces it, and only if it is empty or

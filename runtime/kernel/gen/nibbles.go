@@ -16,8 +16,6 @@ type nibbles interface {
 	sixteen() bool
 	// dotNibbles adds the 4 products of each lane to acc; t is changed.
 	dotNibbles(acc, x, w, t, consts vec)
-	// lowWords gives what tap takes for the signed low halves of the lanes of word: word itself, or t.
-	lowWords(t, word vec) vec
 }
 
 // tileS4 writes a tile of mr rows and nv vectors of columns of a product of integers with weights of 4 bits.
@@ -42,7 +40,6 @@ const (
 	s4Low          = 80
 	s4High         = 84
 	s4Masks        = 88
-	s4Highs        = 100
 
 	rowZero  = 0 // in a kernel.DynamicRow
 	rowScale = 4
@@ -84,7 +81,6 @@ func (g *tileS4) acc(r, j int) vec {
 // temp are registers behind the sums: two of weights, a factor, and one that is changed.
 func (g *tileS4) temp(i int) vec { return vec(g.mr*g.nv*(1+g.nibbles.sums()) + i) }
 func (g *tileS4) consts() vec    { return g.temp(4) }
-func (g *tileS4) highs() vec     { return g.consts() + vec(g.nibbles.constants()) }
 func (g *tileS4) width() int     { return g.lanes() * float32Size }
 
 // sum adds up all blocks.
@@ -95,7 +91,6 @@ func (g *tileS4) sum() {
 	for i := range g.nibbles.constants() {
 		g.broadcast(g.consts()+vec(i), args, s4Masks+i*4)
 	}
-	g.broadcast(g.highs(), args, s4Highs)
 	g.get(nibbleLeft, args, s4Left)
 	g.get(nibbleStride, args, s4Stride)
 	g.left = g.rows(nibbleLeft, nibbleStride, g.mr, nibbleFree)
@@ -110,43 +105,69 @@ func (g *tileS4) sum() {
 	stream(g, nibblePairs, unroll, "", g.steps)
 	g.block()
 	g.more(nibbleBlocks, "block")
+	g.zeros()
 }
 
-// steps adds the products of n pairs of groups.
+// steps adds the products of n pairs of groups. Where registers hold the weights of all vectors, elements of the left factor are read once.
 func (g *tileS4) steps(n int) {
-	even, odd, x, t := g.temp(0), g.temp(1), g.temp(2), g.temp(3)
+	x, t := g.temp(2), g.temp(3)
+	free := g.consts() + vec(g.nibbles.constants())
+	together := int(free)+2*(g.nv-1) <= g.vectors()
+	weights := func(j, k int) vec {
+		if j > 0 && together {
+			return free + vec(2*(j-1)+k)
+		}
+		return g.temp(k)
+	}
+	dots := func(s, from, to int) {
+		for k := range 2 {
+			for r := range g.mr {
+				g.left.broadcast(x, r, (2*s+k)*groupBytes)
+				for j := from; j < to; j++ {
+					g.dotNibbles(g.acc(r, j), x, weights(j, k), t, g.consts())
+				}
+			}
+		}
+	}
 	for s := range n {
 		for j := range g.nv {
-			g.unpack(even, odd, nibblePanel, (s*g.nv+j)*g.width(), g.consts())
-			for r := range g.mr {
-				g.left.broadcast(x, r, 2*s*groupBytes)
-				g.dotNibbles(g.acc(r, j), x, even, t, g.consts())
-				g.left.broadcast(x, r, (2*s+1)*groupBytes)
-				g.dotNibbles(g.acc(r, j), x, odd, t, g.consts())
+			g.unpack(weights(j, 0), weights(j, 1), nibblePanel, (s*g.nv+j)*g.width(), g.consts())
+			if !together {
+				dots(s, j, j+1)
 			}
+		}
+		if together {
+			dots(s, 0, g.nv)
 		}
 	}
 	g.left.advance(2 * n * groupBytes)
 	g.add(nibblePanel, n*g.nv*g.width())
 }
 
-// block adds the sums of a block, less what the zero points of rows make of the sums of weights, times its scales.
+// block adds the sums of a block times its scales.
 func (g *tileS4) block() {
-	word, scale, x, t := g.temp(0), g.temp(1), g.temp(2), g.temp(3)
+	scale := g.temp(0)
 	for j := range g.nv {
-		g.load(word, nibblePanel, j*g.width())
-		g.bitwise('&', scale, word, g.highs())
-		sums := g.lowWords(word, word)
+		g.load(scale, nibblePanel, j*g.width())
 		for r := range g.mr {
 			g.fold(g.acc(r, j))
-			g.broadcast(x, nibbleParams, r*rowSize+rowZero)
-			g.tap(g.acc(r, j), x, sums, t)
 			g.toFloat(g.acc(r, j), g.acc(r, j))
-			g.arith('*', g.acc(r, j), g.acc(r, j), scale)
-			g.arith('+', g.total(r, j), g.total(r, j), g.acc(r, j))
+			g.fma(g.total(r, j), g.acc(r, j), scale)
 		}
 	}
 	g.add(nibblePanel, g.nv*g.width())
+}
+
+// zeros adds what the zero points of rows make of the sums of weights.
+func (g *tileS4) zeros() {
+	sums, zero := g.temp(0), g.temp(1)
+	for j := range g.nv {
+		g.load(sums, nibblePanel, j*g.width())
+		for r := range g.mr {
+			g.broadcast(zero, nibbleParams, r*rowSize+rowZero)
+			g.fma(g.total(r, j), sums, zero)
+		}
+	}
 }
 
 // finish scales the sums, adds the bias, bounds and stores.
@@ -234,8 +255,6 @@ func (m *x86) dotNibbles(acc, x, w, t, consts vec) {
 	m.intArith('+', acc, acc, t)
 }
 
-func (m *x86) lowWords(_, word vec) vec { return word }
-
 func (m *neon) sixteen() bool  { return true }
 func (m *neon) constants() int { return 1 }
 
@@ -254,10 +273,4 @@ func (m *neon) dotNibbles(acc, x, w, t, _ vec) {
 	m.code("SADALP 4S", 0x4e606800, acc, t)
 	m.word("SMULL2", 0x4e20c000, t, w, x)
 	m.code("SADALP 4S", 0x4e606800, acc+1, t)
-}
-
-func (m *neon) lowWords(t, word vec) vec {
-	m.shift('<', t, word, 16)
-	m.shift('/', t, t, 16)
-	return t
 }

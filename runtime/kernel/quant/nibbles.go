@@ -34,7 +34,7 @@ func NibblesOf(t kernel.Tier, scales []float32, rows, depth int) *Nibbles {
 	}
 	w.size = ceil(ceil(depth, w.blocks), wordBytes) * wordBytes
 	if w.grouped {
-		return w.ifExact(scales)
+		return w.ifWhole()
 	}
 	if w.blocks > mostExact {
 		return nil
@@ -45,17 +45,18 @@ func NibblesOf(t kernel.Tier, scales []float32, rows, depth int) *Nibbles {
 // mostExact is how many of the longest blocks have sums of products below 2^24, which float32 has exactly.
 const mostExact = 2
 
+// ones are the scales of blocks where those of columns stand for all.
+var ones = func() (o [mostExact * kernel.MaxColsS4]float32) {
+	Fill(o[:], 1)
+	return o
+}()
+
 func ceil(n, size int) int { return (n + size - 1) / size }
 
-// ifExact is w, or nil if panels do not have blocks like those of the rows, or no place for the scales.
-func (w *Nibbles) ifExact(scales []float32) *Nibbles {
+// ifWhole is w, or nil if panels do not have blocks like those of the rows.
+func (w *Nibbles) ifWhole() *Nibbles {
 	if w.size*w.blocks != w.Depth || w.size > kernel.MostBlockS4 {
 		return nil
-	}
-	for _, s := range scales {
-		if _, ok := w.tiles.Scale(s); !ok {
-			return nil
-		}
 	}
 	return w
 }
@@ -83,20 +84,61 @@ func (w *Nibbles) Use(packed []byte, scales []float32) {
 // bytes, with two weights in each, the low half first, and each 8 more than the weight.
 func (w *Nibbles) Pack(dst, raw []byte, scales []float32) {
 	stride := ceil(w.Depth, 2)
-	var bits [kernel.MaxColsS4]uint32
 	for row := 0; row < w.Rows; row += w.Panel {
-		cols := min(w.Panel, w.Rows-row)
-		for b := range w.blocks {
-			for c := range cols {
-				scale := float32(1)
-				if w.grouped {
-					scale = scales[(row+c)*w.blocks+b]
-				}
-				bits[c], _ = w.tiles.Scale(scale)
-			}
-			dst = w.tiles.Pack(dst, &kernel.BlockS4{Weights: raw[row*stride+b*w.size/2:], Stride: stride, Depth: min(w.size, w.Depth-b*w.size), Scales: bits[:cols]}, w.size)
+		dst = w.packPanel(dst, raw[row*stride:], scales, row)
+	}
+}
+
+// PackBytes is Pack of weights from -8 to 7 with a byte each.
+func (w *Nibbles) PackBytes(dst []byte, rows []int8, scales []float32) {
+	stride := ceil(w.Depth, 2)
+	raw := make([]byte, w.Panel*stride)
+	for row := 0; row < w.Rows; row += w.Panel {
+		for c := range min(w.Panel, w.Rows-row) {
+			nibbles(raw[c*stride:][:stride], rows[(row+c)*w.Depth:][:w.Depth])
+		}
+		dst = w.packPanel(dst, raw, scales, row)
+	}
+}
+
+// nibbles sets halves of bytes to 8 more than x.
+func nibbles(dst []byte, x []int8) {
+	for i := range len(x) / 2 {
+		dst[i] = byte(x[2*i]+8) | byte(x[2*i+1]+8)<<4
+	}
+	if len(x)%2 != 0 {
+		dst[len(x)/2] = byte(x[len(x)-1] + 8)
+	}
+}
+
+// AreNibbles reports whether all of x are from -8 to 7.
+func AreNibbles(x []int8) bool {
+	b, all := bytesOf(x), uint64(0)
+	for ; len(b) >= 8 && all&0xf0f0f0f0f0f0f0f0 == 0; b = b[8:] {
+		w := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+		all |= (w&0x7f7f7f7f7f7f7f7f + 0x0808080808080808) ^ w&0x8080808080808080 // 8 more than each
+	}
+	if all&0xf0f0f0f0f0f0f0f0 != 0 {
+		return false
+	}
+	for _, v := range x[len(x)/8*8:] {
+		if v < -8 || v > 7 {
+			return false
 		}
 	}
+	return true
+}
+
+// packPanel writes a panel of the rows of raw, the first of which is this one of all, and gives what follows.
+func (w *Nibbles) packPanel(dst, raw []byte, scales []float32, row int) []byte {
+	cols := min(w.Panel, w.Rows-row)
+	p := kernel.PanelS4{Weights: raw, Stride: ceil(w.Depth, 2), Depth: w.Depth, Blocks: w.blocks}
+	if w.grouped {
+		p.Scales = scales[row*w.blocks:][:cols*w.blocks]
+	} else {
+		p.Scales = ones[:cols*w.blocks]
+	}
+	return w.tiles.Pack(dst, &p, w.size)
 }
 
 // RowBytes is the size of a row of a left factor.

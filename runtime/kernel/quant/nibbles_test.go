@@ -31,7 +31,7 @@ func newNibbleCase(m, rows, depth, blocks int) *nibbleCase {
 	normals := func(n int) []float32 {
 		x := make([]float32, n)
 		for i := range x {
-			x[i] = math.Float32frombits(math.Float32bits(float32(r.NormFloat64())) &^ 0xffff)
+			x[i] = float32(r.NormFloat64())
 		}
 		return x
 	}
@@ -63,7 +63,17 @@ func (c *nibbleCase) want(low, high float32) []float32 {
 	return o
 }
 
-// TestNibbles holds weights of 4 bits against the same weights in 8 bits, to the bit.
+// size is the sum of the magnitudes of what a result is the sum of.
+func (c *nibbleCase) size(row, col int) float64 {
+	sum, per := math.Abs(float64(c.bias[col])), c.depth/c.blocks
+	for k := range c.blocks * per {
+		w := float64(c.w[col*c.depth+k]) * float64(c.scales[col*c.blocks+k/per]) * float64(c.dynamic[row].Scale)
+		sum += math.Abs(float64(c.x[row*c.depth+k])*w) + 256*math.Abs(w)
+	}
+	return sum
+}
+
+// TestNibbles holds weights of 4 bits against the same weights in 8 bits.
 func TestNibbles(t *testing.T) {
 	for _, tier := range kernel.Tiers() {
 		for _, s := range [][4]int{{1, 1, 8, 1}, {1, 70, 128, 4}, {33, 65, 64, 2}, {7, 32, 37, 1}, {2, 40, 1, 1}, {3, 31, 256, 1}, {2, 9, 5001, 1}, {5, 64, 512, 2}} {
@@ -81,6 +91,10 @@ func (c *nibbleCase) check(t *testing.T, w *Nibbles) {
 	const low, high = -200, 150
 	packed := make([]byte, w.PackedBytes())
 	w.Pack(packed, c.raw, c.scales)
+	again := make([]byte, len(packed))
+	if w.PackBytes(again, c.w, c.scales); !slices.Equal(again, packed) {
+		t.Error("weights with a byte each are packed otherwise")
+	}
 	w.Use(packed, c.scales)
 	d := &DynamicRows{Left: w.Load(make([]byte, c.m*w.RowBytes()), c.x, c.m), Rows: c.dynamic,
 		Linear: Linear{append(c.bias, make([]float32, w.Columns()-c.rows)...), low, high}, Partial: make([]float32, kernel.MaxRowsS4*kernel.MaxColsS4)}
@@ -88,8 +102,10 @@ func (c *nibbleCase) check(t *testing.T, w *Nibbles) {
 	for p := range w.Columns() / w.Panel {
 		w.Multiply(got[p*w.Panel:], d, Block{Rows: c.m, From: p, Until: p + 1, Stride: c.rows})
 	}
-	if want := c.want(low, high); !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+	for i, want := range c.want(low, high) {
+		if math.Abs(float64(got[i]-want)) > 2e-6*c.size(i/c.rows, i%c.rows) {
+			t.Fatalf("row %d, column %d: got %v, want %v", i/c.rows, i%c.rows, got[i], want)
+		}
 	}
 }
 
@@ -97,7 +113,6 @@ func (c *nibbleCase) check(t *testing.T, w *Nibbles) {
 func TestNibblesOf(t *testing.T) {
 	for _, tier := range kernel.Tiers() {
 		for name, w := range map[string]*Nibbles{
-			"scales of more than 16 bits":  NibblesOf(tier, []float32{0.1, 0.1}, 1, 64),
 			"blocks of 12":                 NibblesOf(tier, []float32{1, 1}, 1, 24),
 			"blocks that are not alike":    NibblesOf(tier, []float32{1, 1}, 1, 44),
 			"blocks that are too long":     NibblesOf(tier, []float32{1, 1}, 1, 10000),
@@ -108,6 +123,28 @@ func TestNibblesOf(t *testing.T) {
 		} {
 			if w != nil {
 				t.Errorf("%v: %s: got tiles", tier, name)
+			}
+		}
+	}
+}
+
+// TestAreNibbles looks for one weight of more than 4 bits, anywhere.
+func TestAreNibbles(t *testing.T) {
+	for n := range 40 {
+		x := make([]int8, n+1)
+		for i := range x {
+			x[i] = int8(i%16) - 8
+		}
+		if x := x[1:]; !AreNibbles(x) {
+			t.Errorf("%v: got false", x)
+		}
+		for i := range n {
+			for _, v := range []int8{-9, 8, 127, -128, 16, -16} {
+				was := x[i+1]
+				if x[i+1] = v; AreNibbles(x[1:]) {
+					t.Errorf("%v: got true", x[1:])
+				}
+				x[i+1] = was
 			}
 		}
 	}
