@@ -98,11 +98,14 @@ func (g *GemmS4) Load(dst []byte, x []int8) {
 	}
 }
 
-// PanelS4 are the weights of at most Cols columns: halves of bytes, each 8 more than the weight, the low one first.
+// PanelS4 are the weights of at most Cols columns.
 type PanelS4 struct {
-	Weights []byte // of the first column
-	Stride  int    // bytes from a column to the next
-	Depth   int    // weights of a column
+	// Weights are those of the first column: halves of bytes, each 8 more than the weight, the low one first, or, if Whole says so, int8
+	// from -8 to 7.
+	Weights []byte
+	Whole   bool
+	Stride  int // bytes from a column to the next
+	Depth   int // weights of a column
 	Blocks  int
 	Scales  []float32 // of the blocks of each column
 }
@@ -126,9 +129,9 @@ func (g *GemmS4) Pack(panel []byte, p *PanelS4, n int) []byte {
 		scales := block[size-g.Cols:]
 		clear(scales)
 		for c := range len(p.Scales) / p.Blocks {
-			column, sum, scale := p.Weights[c*p.Stride+b*n/2:], int32(0), p.Scales[c*p.Blocks+b]
+			sum, scale := int32(0), p.Scales[c*p.Blocks+b]
 			for k := 0; k < depth; k += pairS4 {
-				w := eightAt(column[k/2:], depth-k)
+				w := p.eightAt(c, b*n+k, depth-k)
 				low, high := w&0x0f0f0f0f, w>>4&0x0f0f0f0f
 				sum += int32((low+high)*0x01010101>>24) - 8*pairS4
 				block[k/pairS4*g.Cols+c] = spread(low) | spread(high)<<8 ^ flip
@@ -146,14 +149,29 @@ func spread(x uint32) uint32 {
 	return x&0xff | x&0xff00<<8
 }
 
-// eightAt are the first 8 halves of b, of which n count; the others are 8.
-func eightAt(b []byte, n int) uint32 {
-	if n >= pairS4 {
-		return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
-	}
-	w := uint32(0)
-	for i, v := range b[:(n+1)/2] {
-		w |= uint32(v) << (8 * i)
+// eightAt are the weights of column c from k on, of which n count, as 8 halves; the others are 8.
+func (p *PanelS4) eightAt(c, k, n int) (w uint32) {
+	at := c*p.Stride + k
+	switch {
+	case p.Whole && n >= pairS4:
+		b := p.Weights[at:][:8]
+		x := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+		x = (x ^ 0x0808080808080808) & 0x0f0f0f0f0f0f0f0f // 8 more
+		x = (x | x>>4) & 0x00ff00ff00ff00ff
+		x = (x | x>>8) & 0x0000ffff0000ffff
+		return uint32(x | x>>16)
+	case p.Whole:
+		for i, v := range p.Weights[at:][:n] {
+			w |= uint32(v+8) & 15 << (4 * i)
+		}
+	default:
+		b := p.Weights[c*p.Stride+k/2:]
+		if n >= pairS4 {
+			return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+		}
+		for i, v := range b[:(n+1)/2] {
+			w |= uint32(v) << (8 * i)
+		}
 	}
 	valid := uint32(1)<<(4*n) - 1
 	return w&valid | 0x88888888&^valid

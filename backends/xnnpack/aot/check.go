@@ -337,7 +337,10 @@ func checkSlice(_ *graph, n *exir.Node) string {
 	return ""
 }
 
-func checkView(_ *graph, n *exir.Node) string {
+func checkView(x *graph, n *exir.Node) string {
+	if q := dequantized(n.Args[0].Value); q != nil && q.kind != blob.PerTensor && x.isConstant(q.source) {
+		return "its input is a weight that no linear layer or convolution needs"
+	}
 	if symbols(n.Outs[0].Spec.Sizes) > 1 {
 		return "more than one of its sizes is not known"
 	}

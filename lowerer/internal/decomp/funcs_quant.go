@@ -45,12 +45,28 @@ func (c *call) rows(x *exir.Value) (whole, parts bool) {
 	return whole, n == 1 && size[n] > 1
 }
 
-// zeros are the zero points in int64.
-func (c *call) zeros() *exir.Value {
-	if zero := c.t("zero_point"); zero != nil {
-		return c.to(zero, tensor.Long)
+// perToken calls an operator on rows. ExecuTorch's kernels want scales in float64 and zero points in int64.
+func (c *call) perToken(name string, x *exir.Value, lo, hi float64, types ...any) []*exir.Value {
+	scale, zero := c.t("scale"), c.t("zero_point")
+	if zero == nil {
+		zero = c.op("full_like", scale, 0, exir.KW{Name: "dtype", Arg: tensor.Long})
 	}
-	return c.op("full_like", c.t("scale"), 0, exir.KW{Name: "dtype", Arg: tensor.Long})
+	args := []any{x, c.cast(scale, tensor.Double), c.cast(zero, tensor.Long), int64(lo), int64(hi)}
+	return one(c.op("quantized_decomposed::"+name, append(args, types...)...))
+}
+
+// castsBack is how many nodes back cast looks.
+const castsBack = 4
+
+// cast is to, or what one of the last nodes has made so.
+func (c *call) cast(v *exir.Value, t tensor.ScalarType) *exir.Value {
+	nodes := c.b.Graph.Nodes
+	for _, n := range nodes[max(0, len(nodes)-castsBack):] {
+		if n.Op.Name == "aten::_to_copy" && n.Args[0].Value == v && n.Outs[0].Spec.DType == t {
+			return n.Outs[0]
+		}
+	}
+	return c.to(v, t)
 }
 
 // dequantizeAffine is (input - zero_point)·scale in output_dtype. Rows of a constant are channels, those of others tokens.
@@ -60,12 +76,12 @@ func dequantizeAffine(c *call) []*exir.Value {
 	if whole, parts := c.rows(x); (whole || parts) && t == tensor.Float && (x.Spec.DType == tensor.Char || x.Spec.DType == tensor.Byte) {
 		lo, hi := c.bounds(x.Spec.DType)
 		if whole && x.Const == nil {
-			return one(c.op("quantized_decomposed::dequantize_per_token", x, c.t("scale"), c.zeros(), int64(lo), int64(hi), x.Spec.DType, t))
+			return c.perToken("dequantize_per_token", x, lo, hi, x.Spec.DType, t)
 		}
 		if parts {
 			var zeros any
-			if c.t("zero_point") != nil {
-				zeros = c.view(c.zeros(), -1)
+			if zero := c.t("zero_point"); zero != nil {
+				zeros = c.view(c.to(zero, tensor.Long), -1)
 			}
 			y := c.op("quantized_decomposed::dequantize_per_channel", c.view(x, -1, c.ints("block_size")[1]), c.view(c.t("scale"), -1), zeros, 0,
 				int64(lo), int64(hi), x.Spec.DType, exir.KW{Name: "out_dtype", Arg: t})
@@ -103,7 +119,7 @@ func quantizeAffine(c *call) []*exir.Value {
 	b, t := c.blocks(x), c.dtype("output_dtype", tensor.Char)
 	lo, hi := c.bounds(t)
 	if whole, _ := c.rows(x); whole && x.Spec.DType == tensor.Float && (t == tensor.Char || t == tensor.Byte) {
-		return one(c.op("quantized_decomposed::quantize_per_token", x, c.t("scale"), c.zeros(), int64(lo), int64(hi), t))
+		return c.perToken("quantize_per_token", x, lo, hi, t)
 	}
 	y := c.mul(c.view(x, b.shape...), c.op("reciprocal", c.view(c.t("scale"), b.scale...)))
 	y = c.op("round", y)

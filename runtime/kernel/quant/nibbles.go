@@ -83,31 +83,25 @@ func (w *Nibbles) Use(packed []byte, scales []float32) {
 // Pack packs weights with the scales that NibblesOf has seen into dst, PackedBytes bytes. Rows of raw are whole
 // bytes, with two weights in each, the low half first, and each 8 more than the weight.
 func (w *Nibbles) Pack(dst, raw []byte, scales []float32) {
-	stride := ceil(w.Depth, 2)
-	for row := 0; row < w.Rows; row += w.Panel {
-		dst = w.packPanel(dst, raw[row*stride:], scales, row)
-	}
+	w.pack(dst, raw, scales, ceil(w.Depth, 2), false)
 }
 
 // PackBytes is Pack of weights from -8 to 7 with a byte each.
 func (w *Nibbles) PackBytes(dst []byte, rows []int8, scales []float32) {
-	stride := ceil(w.Depth, 2)
-	raw := make([]byte, w.Panel*stride)
-	for row := 0; row < w.Rows; row += w.Panel {
-		for c := range min(w.Panel, w.Rows-row) {
-			nibbles(raw[c*stride:][:stride], rows[(row+c)*w.Depth:][:w.Depth])
-		}
-		dst = w.packPanel(dst, raw, scales, row)
-	}
+	w.pack(dst, bytesOf(rows), scales, w.Depth, true)
 }
 
-// nibbles sets halves of bytes to 8 more than x.
-func nibbles(dst []byte, x []int8) {
-	for i := range len(x) / 2 {
-		dst[i] = byte(x[2*i]+8) | byte(x[2*i+1]+8)<<4
-	}
-	if len(x)%2 != 0 {
-		dst[len(x)/2] = byte(x[len(x)-1] + 8)
+// pack writes the panels of rows of stride bytes each; whole says that weights have a byte each.
+func (w *Nibbles) pack(dst, rows []byte, scales []float32, stride int, whole bool) {
+	for row := 0; row < w.Rows; row += w.Panel {
+		cols := min(w.Panel, w.Rows-row)
+		p := kernel.PanelS4{Weights: rows[row*stride:], Whole: whole, Stride: stride, Depth: w.Depth, Blocks: w.blocks}
+		if w.grouped {
+			p.Scales = scales[row*w.blocks:][:cols*w.blocks]
+		} else {
+			p.Scales = ones[:cols*w.blocks]
+		}
+		dst = w.tiles.Pack(dst, &p, w.size)
 	}
 }
 
@@ -127,18 +121,6 @@ func AreNibbles(x []int8) bool {
 		}
 	}
 	return true
-}
-
-// packPanel writes a panel of the rows of raw, the first of which is this one of all, and gives what follows.
-func (w *Nibbles) packPanel(dst, raw []byte, scales []float32, row int) []byte {
-	cols := min(w.Panel, w.Rows-row)
-	p := kernel.PanelS4{Weights: raw, Stride: ceil(w.Depth, 2), Depth: w.Depth, Blocks: w.blocks}
-	if w.grouped {
-		p.Scales = scales[row*w.blocks:][:cols*w.blocks]
-	} else {
-		p.Scales = ones[:cols*w.blocks]
-	}
-	return w.tiles.Pack(dst, &p, w.size)
 }
 
 // RowBytes is the size of a row of a left factor.
