@@ -49,6 +49,8 @@ var Table = []Pass{
 		Needs: []Fact{CoreOps}, Breaks: []Fact{Folded}, Run: mergeConvolutions},
 	{Name: "fuse-batch-norm", Doc: "gives a convolution the weights of the batch norm behind it", Optional: true,
 		Needs: []Fact{CoreOps}, Breaks: []Fact{Folded, NoDeadCode}, Run: fuseBatchNorm},
+	{Name: "fuse-embedding", Doc: "lets an embedding read a table that stays quantized", Optional: true,
+		Needs: []Fact{CoreOps, DimOrderOps}, Breaks: []Fact{NoDeadCode}, Run: fuseEmbedding},
 	{Name: "fold-constants", Doc: "turns nodes over constants into constant expressions, evaluated when packing", Optional: true,
 		Needs: []Fact{CoreOps, DimOrderOps}, Gives: []Fact{Folded}, Breaks: []Fact{NoDeadCode}, Run: fold},
 	{Name: "fold-rest", Doc: "folds constants that were offered to backends, and that none took", Optional: true, Late: true, Rest: true,
