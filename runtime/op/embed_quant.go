@@ -3,6 +3,7 @@ package op
 import (
 	"errors"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -85,65 +86,93 @@ func groupsOf(scales *tensor.Tensor) tensor.Dim {
 	return 1
 }
 
-func runEmbeddingByte[T float](c *Call, _ State) error {
-	if c.Args[0].Tensor.DType == tensor.Char {
-		return embedRows(c, unpackBytes[T, int8])
-	}
-	return embedRows(c, unpackBytes[T, uint8])
+func runEmbeddingByte[T float](c *Call, _ State) error { return embedRows[T](c, 1) }
+func runEmbedding4bit[T float](c *Call, _ State) error { return embedRows[T](c, 2) }
+
+// embedding is a job on the indices of a call, each of which gets a row of the table.
+type embedding[T float] struct {
+	c                    *Call
+	perByte              int
+	groups, width, bytes int // of a row
 }
 
-func runEmbedding4bit[T float](c *Call, _ State) error { return embedRows(c, unpack4bits[T]) }
-
-// unpackBytes dequantizes elements of a row of bytes, from element lo on.
-func unpackBytes[T float, S int8 | uint8](o []T, row []byte, lo int, zero, scale float32) {
-	for i, q := range sliceOf[S](row, len(row))[lo : lo+len(o)] {
-		o[i] = T((float32(q) - zero) * scale)
-	}
-}
-
-// unpack4bits dequantizes elements of a row of half bytes, of which the high one comes first.
-func unpack4bits[T float](o []T, row []byte, lo int, zero, scale float32) {
-	for i := range o {
-		at := uint(lo + i)
-		q := int32(row[at/2]>>(4*(^at&1)))&15 - 8
-		o[i] = T((float32(q) - zero) * scale)
-	}
-}
+// embedGrain is how many elements are worth another thread.
+const embedGrain = 1 << 13
 
 // embedRows puts the dequantized row of each index into the out.
-func embedRows[T float](c *Call, unpack func(o []T, row []byte, lo int, zero, scale float32)) error {
-	w, scales, zeros, indices := c.Args[0].Tensor, c.Args[1].Tensor, c.Args[2].Tensor, c.Args[5].Tensor
-	groups, cols, rows := int(groupsOf(scales)), int(w.Sizes[1]), int(w.Sizes[0])
-	s, err := tempOf[float32](c, groups)
-	if err != nil {
-		return err
-	}
-	z, err := tempOf[float32](c, groups)
-	if err != nil {
-		return err
-	}
-	clear(z)
-	o := elems[T](c.Out[0])
-	width := int(c.Out[0].Sizes[c.Out[0].Rank()-1])
+func embedRows[T float](c *Call, perByte int) error {
+	w, indices := c.Args[0].Tensor, c.Args[5].Tensor
 	for i := range indices.Numel() {
-		k := int(countAt(indices, i))
-		if k < 0 || k >= rows {
+		if k := countAt(indices, i); k < 0 || k >= int64(w.Sizes[0]) {
 			return errIndex
 		}
-		loadRow(s, scales, k)
-		if zeros != nil {
-			loadRow(z, zeros, k)
-		}
-		row := w.Data[k*cols : (k+1)*cols]
-		part, line := width/groups, o[i*width:(i+1)*width]
-		for g := range groups {
-			unpack(line[g*part:(g+1)*part], row, g*part, z[g], s[g])
-		}
 	}
+	e := embedding[T]{c: c, perByte: perByte, groups: int(groupsOf(c.Args[1].Tensor)), bytes: int(w.Sizes[1])}
+	e.width = e.bytes * perByte
+	share(c, &e, indices.Numel(), max(1, embedGrain/max(e.width, 1)))
 	return nil
 }
 
-// loadRow puts row k of t, as wide as dst, into dst.
-func loadRow(dst []float32, t *tensor.Tensor, k int) {
-	CastBytes(bytesOf(dst), tensor.Float, t.Data[k*len(dst)*t.DType.Size():], t.DType, len(dst))
+func (e *embedding[T]) parts(lo, hi int) {
+	w, scales, zeros, indices := e.c.Args[0].Tensor, e.c.Args[1].Tensor, e.c.Args[2].Tensor, e.c.Args[5].Tensor
+	part, o := e.width/e.groups, elems[T](e.c.Out[0])
+	for i := lo; i < hi; i++ {
+		k := int(countAt(indices, i))
+		row, line := w.Data[k*e.bytes:(k+1)*e.bytes], o[i*e.width:(i+1)*e.width]
+		for g := range e.groups {
+			a := affine{scale: float32(NumberAt(scales, k*e.groups+g))}
+			if zeros != nil {
+				a.zero = float32(NumberAt(zeros, k*e.groups+g))
+			}
+			switch to := line[g*part : (g+1)*part]; {
+			case e.perByte == 2:
+				e.nibbles(to, row, g*part, a)
+			case w.DType == tensor.Char:
+				embedPart(e.c.Tier, to, sliceOf[int8](row, len(row))[g*part:][:part], a)
+			default:
+				embedPart(e.c.Tier, to, row[g*part:][:part], a)
+			}
+		}
+	}
+}
+
+// embedPart dequantizes q.
+func embedPart[T float, S int8 | uint8](t kernel.Tier, o []T, q []S, a affine) {
+	if isFloat32[T]() {
+		dequantizeTo(t, floats(o), q, a)
+		return
+	}
+	for i, v := range q {
+		o[i] = T((float32(v) - a.zero) * a.scale)
+	}
+}
+
+// nibbles dequantizes elements of a row of half bytes, of which the high one comes first, from element at on.
+func (e *embedding[T]) nibbles(o []T, row []byte, at int, a affine) {
+	var words [32]uint64
+	q := elementsAs[int8](bytesOf(words[:]))
+	for len(o) > 0 {
+		n := min(len(o), len(q)-1)
+		spreadNibbles(words[:], row[at/2:][:(at%2+n+1)/2])
+		embedPart(e.c.Tier, o[:n], q[at%2:][:n], a)
+		o, at = o[n:], at+n
+	}
+}
+
+// spreadNibbles sets words to the halves of b as int8, 8 less than they are, the high one first.
+func spreadNibbles(words []uint64, b []byte) {
+	for ; len(b) > 0; words = words[1:] {
+		n := min(len(b), 4)
+		var x uint64
+		if n == 4 {
+			x = uint64(b[0]) | uint64(b[1])<<16 | uint64(b[2])<<32 | uint64(b[3])<<48
+		} else {
+			for i, v := range b {
+				x |= uint64(v) << (16 * i)
+			}
+		}
+		x = x>>4&0x000f000f000f000f | x&0x000f000f000f000f<<8 ^ 0x0808080808080808
+		words[0] = x | x&0x0808080808080808*0x1e // the sign
+		b = b[n:]
+	}
 }

@@ -49,6 +49,39 @@ func TestQuantizedEmbedding(t *testing.T) {
 	}
 }
 
+// TestQuantizedRows looks up long rows in groups, on several threads: each element is what its own weight, scale and zero point give.
+func TestQuantizedRows(t *testing.T) {
+	const rows, groups = 5, 3
+	for _, part := range []int{1, 2, 7, 32, 130, 301} {
+		width := groups * part
+		bytes, packed := make([]int8, rows*width), make([]uint8, rows*(width+1)/2)
+		scales, zeros := make([]float32, rows*groups), make([]float32, rows*groups)
+		for i := range bytes {
+			bytes[i] = int8(i*7%16) - 8
+			if width%2 == 0 {
+				packed[i/2] |= uint8(bytes[i]+8) << (4 * (1 - i%2))
+			}
+		}
+		for i := range scales {
+			scales[i], zeros[i] = float32(i+1)/8, float32(i%5-2)
+		}
+		at := mi64(dims{3}, 4, 0, 2)
+		var want []float32
+		for _, k := range []int{4, 0, 2} {
+			for i := range width {
+				g := k*groups + i/part
+				want = append(want, (float32(bytes[k*width+i])-zeros[g])*scales[g])
+			}
+		}
+		s, z := mf32(dims{rows, groups}, scales...), mf32(dims{rows, groups}, zeros...)
+		sizes := dims{3, int64(width)}
+		wantOut(t, mustCall(t, &EmbeddingByteF32, mkTensor(tensor.Char, dims{rows, int64(width)}, bytes), s, z, -128, 127, at), sizes, want...)
+		if width%2 == 0 {
+			wantOut(t, mustCall(t, &Embedding4bitF32, mkTensor(tensor.Byte, dims{rows, int64(width / 2)}, packed), s, z, -8, 7, at), sizes, want...)
+		}
+	}
+}
+
 func TestCdist(t *testing.T) {
 	x, y := mf32(dims{2, 1, 2}, 0, 0, 3, 4), mf32(dims{2, 2}, 3, 4, 0, 1)
 	for _, test := range []struct {
