@@ -25,12 +25,21 @@ var (
 		Schema:     "quantized_decomposed::embedding_4bit.dtype_out(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
 		Functional: "quantized_decomposed::embedding_4bit.dtype", Infer: inferEmbedding4bit, Key: KeyOut,
 	}
+	Embedding2bit = Def{
+		Schema:     "quantized_decomposed::embedding_2bit.out(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices, *, Tensor(a!) out) -> Tensor(a!)",
+		Functional: "quantized_decomposed::embedding_2bit", Infer: inferEmbedding2bit, Key: KeyOut,
+	}
+	Embedding2bitDtype = Def{
+		Schema:     "quantized_decomposed::embedding_2bit.dtype_out(Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, int weight_quant_min, int weight_quant_max, Tensor indices, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
+		Functional: "quantized_decomposed::embedding_2bit.dtype", Infer: inferEmbedding2bit, Key: KeyOut,
+	}
 )
 
 var errWeightType = errors.New("check weight: type must be int8 or uint8")
 
 func inferEmbeddingByte(c *Infer) error { return inferQuantEmbedding(c, 1) }
 func inferEmbedding4bit(c *Infer) error { return inferQuantEmbedding(c, 2) }
+func inferEmbedding2bit(c *Infer) error { return inferQuantEmbedding(c, 4) }
 
 // inferQuantEmbedding is for a weight with this many elements in a byte.
 func inferQuantEmbedding(c *Infer, perByte tensor.Dim) error {
@@ -88,6 +97,7 @@ func groupsOf(scales *tensor.Tensor) tensor.Dim {
 
 func runEmbeddingByte[T float](c *Call, _ State) error { return embedRows[T](c, 1) }
 func runEmbedding4bit[T float](c *Call, _ State) error { return embedRows[T](c, 2) }
+func runEmbedding2bit[T float](c *Call, _ State) error { return embedRows[T](c, 4) }
 
 // embedding is a job on the indices of a call, each of which gets a row of the table.
 type embedding[T float] struct {
@@ -125,8 +135,8 @@ func (e *embedding[T]) parts(lo, hi int) {
 				a.zero = float32(NumberAt(zeros, k*e.groups+g))
 			}
 			switch to := line[g*part : (g+1)*part]; {
-			case e.perByte == 2:
-				e.nibbles(to, row, g*part, a)
+			case e.perByte > 1:
+				e.packed(to, row, g*part, a)
 			case w.DType == tensor.Char:
 				embedPart(e.c.Tier, to, sliceOf[int8](row, len(row))[g*part:][:part], a)
 			default:
@@ -147,20 +157,24 @@ func embedPart[T float, S int8 | uint8](t kernel.Tier, o []T, q []S, a affine) {
 	}
 }
 
-// nibbles dequantizes elements of a row of half bytes, of which the high one comes first, from element at on.
-func (e *embedding[T]) nibbles(o []T, row []byte, at int, a affine) {
+// packed dequantizes elements of a row that has several in a byte, from element at on.
+func (e *embedding[T]) packed(o []T, row []byte, at int, a affine) {
 	var words [32]uint64
-	q := elementsAs[int8](bytesOf(words[:]))
+	q, spread := elementsAs[int8](bytesOf(words[:])), spread4
+	if e.perByte == 4 {
+		spread = spread2
+	}
 	for len(o) > 0 {
-		n := min(len(o), len(q)-1)
-		spreadNibbles(words[:], row[at/2:][:(at%2+n+1)/2])
-		embedPart(e.c.Tier, o[:n], q[at%2:][:n], a)
+		skip := at % e.perByte
+		n := min(len(o), len(q)-skip)
+		spread(words[:], row[at/e.perByte:][:ceil(skip+n, e.perByte)])
+		embedPart(e.c.Tier, o[:n], q[skip:][:n], a)
 		o, at = o[n:], at+n
 	}
 }
 
-// spreadNibbles sets words to the halves of b as int8, 8 less than they are, the high one first.
-func spreadNibbles(words []uint64, b []byte) {
+// spread4 sets words to the halves of b as int8, 8 less than they are, the high one first.
+func spread4(words []uint64, b []byte) {
 	for ; len(b) > 0; words = words[1:] {
 		n := min(len(b), 4)
 		var x uint64
@@ -173,6 +187,21 @@ func spreadNibbles(words []uint64, b []byte) {
 		}
 		x = x>>4&0x000f000f000f000f | x&0x000f000f000f000f<<8 ^ 0x0808080808080808
 		words[0] = x | x&0x0808080808080808*0x1e // the sign
+		b = b[n:]
+	}
+}
+
+// spread2 sets words to the quarters of b as int8, 2 less than they are, the low one first.
+func spread2(words []uint64, b []byte) {
+	for ; len(b) > 0; words = words[1:] {
+		n := min(len(b), 2)
+		x := uint64(b[0])
+		if n == 2 {
+			x |= uint64(b[1]) << 32
+		}
+		x = (x | x<<12) & 0x000f000f000f000f
+		x = (x|x<<6)&0x0303030303030303 ^ 0x0202020202020202
+		words[0] = x | x&0x0202020202020202*0x7e // the sign
 		b = b[n:]
 	}
 }

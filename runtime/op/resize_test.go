@@ -52,7 +52,7 @@ func TestQuantizedEmbedding(t *testing.T) {
 // TestQuantizedRows looks up long rows in groups, on several threads: each element is what its own weight, scale and zero point give.
 func TestQuantizedRows(t *testing.T) {
 	const rows, groups = 5, 3
-	for _, part := range []int{1, 2, 7, 32, 130, 301} {
+	for _, part := range []int{1, 2, 4, 7, 32, 130, 300, 301} {
 		width := groups * part
 		bytes, packed := make([]int8, rows*width), make([]uint8, rows*(width+1)/2)
 		scales, zeros := make([]float32, rows*groups), make([]float32, rows*groups)
@@ -79,6 +79,20 @@ func TestQuantizedRows(t *testing.T) {
 		if width%2 == 0 {
 			wantOut(t, mustCall(t, &Embedding4bitF32, mkTensor(tensor.Byte, dims{rows, int64(width / 2)}, packed), s, z, -8, 7, at), sizes, want...)
 		}
+		if width%4 != 0 {
+			continue
+		}
+		quarters := make([]uint8, rows*width/4)
+		for i := range bytes {
+			bytes[i] = int8(i*3%7%4) - 2
+			quarters[i/4] |= uint8(bytes[i]+2) << (2 * (i % 4))
+		}
+		for i := range want {
+			k := []int{4, 0, 2}[i/width]
+			g := k*groups + i%width/part
+			want[i] = (float32(bytes[k*width+i%width]) - zeros[g]) * scales[g]
+		}
+		wantOut(t, mustCall(t, &Embedding2bitF32, mkTensor(tensor.Byte, dims{rows, int64(width / 4)}, quarters), s, z, -2, 1, at), sizes, want...)
 	}
 }
 

@@ -1141,6 +1141,30 @@ var Embedding4bitDtypeF16 = Kernel{Def: &Embedding4bitDtype, DType: tensor.Half,
 // Embedding4bitDtypeBF16 runs Embedding4bitDtype in BFloat16.
 var Embedding4bitDtypeBF16 = Kernel{Def: &Embedding4bitDtype, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runEmbedding4bit[float32]}
 
+// Embedding2bitF32 runs Embedding2bit in Float.
+var Embedding2bitF32 = Kernel{Def: &Embedding2bit, DType: tensor.Float, Run: runEmbedding2bit[float32]}
+
+// Embedding2bitF64 runs Embedding2bit in Double.
+var Embedding2bitF64 = Kernel{Def: &Embedding2bit, DType: tensor.Double, Run: runEmbedding2bit[float64]}
+
+// Embedding2bitF16 runs Embedding2bit in Half.
+var Embedding2bitF16 = Kernel{Def: &Embedding2bit, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runEmbedding2bit[float32]}
+
+// Embedding2bitBF16 runs Embedding2bit in BFloat16.
+var Embedding2bitBF16 = Kernel{Def: &Embedding2bit, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runEmbedding2bit[float32]}
+
+// Embedding2bitDtypeF32 runs Embedding2bitDtype in Float.
+var Embedding2bitDtypeF32 = Kernel{Def: &Embedding2bitDtype, DType: tensor.Float, Run: runEmbedding2bit[float32]}
+
+// Embedding2bitDtypeF64 runs Embedding2bitDtype in Double.
+var Embedding2bitDtypeF64 = Kernel{Def: &Embedding2bitDtype, DType: tensor.Double, Run: runEmbedding2bit[float64]}
+
+// Embedding2bitDtypeF16 runs Embedding2bitDtype in Half.
+var Embedding2bitDtypeF16 = Kernel{Def: &Embedding2bitDtype, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runEmbedding2bit[float32]}
+
+// Embedding2bitDtypeBF16 runs Embedding2bitDtype in BFloat16.
+var Embedding2bitDtypeBF16 = Kernel{Def: &Embedding2bitDtype, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runEmbedding2bit[float32]}
+
 // CdistForwardF32 runs CdistForward in Float.
 var CdistForwardF32 = Kernel{Def: &CdistForward, DType: tensor.Float, Run: runCdist[float32]}
 

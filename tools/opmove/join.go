@@ -44,6 +44,8 @@ var joins = []kernel{
 	numbers("EmbeddingByteDtype", floats, "runEmbeddingByte"),
 	numbers("Embedding4bit", floats, "runEmbedding4bit"),
 	numbers("Embedding4bitDtype", floats, "runEmbedding4bit"),
+	numbers("Embedding2bit", floats, "runEmbedding2bit"),
+	numbers("Embedding2bitDtype", floats, "runEmbedding2bit"),
 	numbers("CdistForward", floats, "runCdist"),
 }
 
