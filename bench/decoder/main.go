@@ -2,9 +2,10 @@
 //
 //	go run ./bench/decoder --python PYTHON [--threads 1,2] [--rounds N]   # in the root of the repository
 //
-// PYTHON has torch and executorch. The model is a small one of ExecuTorch's own examples with random weights. The official exporter lowers
+// PYTHON has torch, torchao and executorch. The model is a small one of ExecuTorch's own examples with random weights. The official exporter lowers
 // it with custom_sdpa, its caches and XNNPACK, and its runtime runs the program, called from Python, which costs some microseconds. Ours is lowered from
-// the same .pt2, without a delegate; third comes the official program on our runtime. They take turns, medians count.
+// the same .pt2, without a delegate; third comes the official program on our runtime. They take turns, medians count. Weights are of float32, and
+// of 4 bits.
 package main
 
 import (
@@ -51,23 +52,37 @@ func run(python, threads string, rounds int) error {
 		return fmt.Errorf("make folder: %w", err)
 	}
 	defer os.RemoveAll(tmp)
-	if _, err := output(python, "-c", script, "export", tmp); err != nil {
-		return fmt.Errorf("export: %w", err)
-	}
-	if _, err := output("go", "run", "./lowerer/cmd/pte", "lower", "-o", filepath.Join(tmp, "ours.pte"), filepath.Join(tmp, "model.pt2")); err != nil {
-		return fmt.Errorf("lower: %w", err)
-	}
-	rows := [][]string{{"threads", "rows before", "ours ms", "official program on ours ms", "official ms", "x official"}}
-	for _, n := range strings.Split(threads, ",") {
-		for _, at := range []int{100, 1500} {
-			row, err := measure(python, tmp, n, at, rounds)
-			if err != nil {
-				return err
+	rows := [][]string{{"weights", "threads", "rows before", "ours ms", "official program on ours ms", "official ms", "x official"}}
+	for _, weights := range []string{"float32", "8da4w"} {
+		folder := filepath.Join(tmp, weights)
+		if err := export(python, folder, weights); err != nil {
+			return err
+		}
+		for _, n := range strings.Split(threads, ",") {
+			for _, at := range []int{100, 1500} {
+				row, err := measure(python, folder, n, at, rounds)
+				if err != nil {
+					return err
+				}
+				rows = append(rows, append([]string{weights}, row...))
 			}
-			rows = append(rows, row)
 		}
 	}
 	fmt.Print(table.Aligned(rows))
+	return nil
+}
+
+// export makes the two programs of a model with such weights.
+func export(python, folder, weights string) error {
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return fmt.Errorf("make folder: %w", err)
+	}
+	if _, err := output(python, "-c", script, "export", folder, weights); err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	if _, err := output("go", "run", "./lowerer/cmd/pte", "lower", "-o", filepath.Join(folder, "ours.pte"), filepath.Join(folder, "model.pt2")); err != nil {
+		return fmt.Errorf("lower: %w", err)
+	}
 	return nil
 }
 
