@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"math/bits"
+	"slices"
 	"strconv"
 
 	flatbuffers "github.com/google/flatbuffers/go"
@@ -112,10 +113,10 @@ func newLayout(p *Program) (*layout, error) {
 		}
 	}
 	l := &layout{segmentAlign: uint64(seg), constantAlign: uint64(con), minAlign: max(16, con, del)}
-	l.constants = l.buffers(p.ConstantBuffers, l.constantAlign)
+	l.constants = l.buffers(p.ConstantBuffers, l.constantAlign, false)
 	if len(p.MutableData) > 1 {
 		l.mutableSegment = len(l.segments)
-		l.mutables = l.buffers(p.MutableData, 1)
+		l.mutables = l.buffers(p.MutableData, 1, true)
 	}
 	return l, l.payloads(p)
 }
@@ -124,12 +125,22 @@ type writeError struct{ msg string }
 
 func (e *writeError) Error() string { return "write program: " + e.msg }
 
-// buffers lays out one segment of many buffers and gives their offsets.
-func (l *layout) buffers(list [][]byte, step uint64) []uint64 {
+// buffers lays out one segment of many buffers and gives their offsets. Those with the same bytes, such as the zeros of caches, lie in
+// one place if share says so.
+func (l *layout) buffers(list [][]byte, step uint64, share bool) []uint64 {
 	base := l.start(1)
 	offsets := make([]uint64, max(1, len(list)))
 	at, end := uint64(0), uint64(0)
+	seen := map[int][]int{} // by length
 	for i := 1; i < len(list); i++ {
+		if share && len(list[i]) > 0 {
+			same := func(k int) bool { return bytes.Equal(list[k], list[i]) }
+			if k := slices.IndexFunc(seen[len(list[i])], same); k >= 0 {
+				offsets[i] = offsets[seen[len(list[i])][k]]
+				continue
+			}
+			seen[len(list[i])] = append(seen[len(list[i])], i)
+		}
 		at = wire.Align(end, step)
 		offsets[i] = at
 		l.parts = append(l.parts, part{base + at, list[i]})
