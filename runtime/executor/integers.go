@@ -25,7 +25,7 @@ const (
 // products are the operators that integers compute.
 var products = map[string]bool{convolutionName: true, linearName: true, addmmName: true}
 
-// beforeProducts are the operators that make a product's operands, and what they are made of.
+// beforeProducts are the operators that make a product's operands, and what these are made of; they do nothing else.
 var beforeProducts = map[string]bool{dequantizeName: true, dequantizeTensorName: true, dequantizeChannelName: true, dequantizeTokenName: true,
 	permuteName: true, castName: true}
 
@@ -217,9 +217,10 @@ func (q *quantizer) dynamic(i int) bool {
 	if !ok || q.vals[s.outs[0]].Tensor.DType != tensor.Float {
 		return false
 	}
-	rows := q.steps[x].name == dequantizeTokenName
-	for _, v := range q.steps[x].args[1:3] {
-		if t := q.vals[v].Tensor; q.varies[v] || t != nil && (t.Numel() != 1 && !rows || !q.stable(v)) || t == nil && !isNumber(&q.vals[v]) {
+	tokens := q.steps[x].name == dequantizeTokenName && !c.Convolution
+	for k, v := range q.steps[x].args[1:3] {
+		t := q.vals[v].Tensor
+		if q.varies[v] || t != nil && (t.Numel() != 1 && !tokens || k == 1 && t.DType.IsFloat() || !q.stable(v)) || t == nil && !isNumber(&q.vals[v]) {
 			return false
 		}
 		s.args = append(s.args, v)
@@ -293,6 +294,9 @@ func (q *quantizer) asLinear(i int) (s step, ok bool) {
 
 // stable reports whether value v stays the same once it is there.
 func (q *quantizer) stable(v int32) bool {
+	if q.place[v] == constant {
+		return true
+	}
 	if q.isInput[v] {
 		return q.writes[v] == 0 && q.place[v] != planned
 	}
@@ -313,12 +317,15 @@ func (q *quantizer) weights(v int32, c *op.Quantized) int32 {
 	if s.name != dequantizeName && s.name != dequantizeChannelName || q.place[w] != constant || t.DType != tensor.Char || t.Data == nil {
 		return -1
 	}
+	if t.Rank() < 2 {
+		return -1
+	}
 	if s.outs[0] != v {
-		rows := q.vals[v].Tensor.Sizes[0]
-		if c.Convolution || rows == 0 || t.Rank() != 2 || t.Sizes[0]%rows != 0 {
+		matrix := q.vals[v].Tensor
+		if c.Convolution || t.Rank() != 2 || matrix.Rank() != 2 || matrix.Sizes[0] == 0 || t.Sizes[0]%matrix.Sizes[0] != 0 {
 			return -1
 		}
-		c.WeightRows = int(rows)
+		c.WeightRows = int(matrix.Sizes[0])
 	}
 	if s.name == dequantizeName {
 		a, ok := q.affineOf(i)
@@ -359,7 +366,7 @@ func (q *quantizer) numbers(v int32) []float32 {
 	return op.Numbers(t)
 }
 
-// dropUnread drops steps that make what products have read, and nobody reads any more.
+// dropUnread drops steps that make what products may have read, if nobody reads it any more.
 func (q *quantizer) dropUnread() {
 	reads := make([]int, len(q.vals))
 	for i := range q.steps {

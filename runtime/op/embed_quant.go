@@ -35,7 +35,10 @@ var (
 	}
 )
 
-var errWeightType = errors.New("check weight: type must be int8 or uint8")
+var (
+	errWeightType  = errors.New("check weight: type must be int8 or uint8")
+	errWeightOrder = errors.New("check weight: the table, its scales and its zero points must be contiguous")
+)
 
 func inferEmbeddingByte(c *Infer) error { return inferQuantEmbedding(c, 1) }
 func inferEmbedding4bit(c *Infer) error { return inferQuantEmbedding(c, 2) }
@@ -76,6 +79,9 @@ func checkQuantWeight(c *Infer, w, scales *tensor.Tensor, perByte tensor.Dim) er
 	}
 	if c.Shapes.Equal(w.Sizes[0], scales.Sizes[0]) == tensor.No {
 		return errSizes
+	}
+	if !w.Contiguous() || !scales.Contiguous() || c.Args[2].Tensor != nil && !c.Args[2].Tensor.Contiguous() {
+		return errWeightOrder
 	}
 	groups := groupsOf(scales)
 	if groups <= 0 && !tensor.IsSymbol(groups) || c.Shapes.Equal(c.Shapes.Mod(w.Sizes[1]*perByte, groups), 0) == tensor.No {
@@ -127,7 +133,7 @@ func (e *embedding[T]) parts(lo, hi int) {
 	w, scales, zeros, indices := e.c.Args[0].Tensor, e.c.Args[1].Tensor, e.c.Args[2].Tensor, e.c.Args[5].Tensor
 	part, o := e.width/e.groups, elems[T](e.c.Out[0])
 	for i := lo; i < hi; i++ {
-		k := int(countAt(indices, i))
+		k := int(countAt(indices, placeAt(&indices.Meta, i)))
 		row, line := w.Data[k*e.bytes:(k+1)*e.bytes], o[i*e.width:(i+1)*e.width]
 		for g := range e.groups {
 			a := affine{scale: float32(NumberAt(scales, k*e.groups+g))}

@@ -108,8 +108,8 @@ func TestIntegerRows(t *testing.T) {
 		o.args = slices.Clone(c.args)
 		change(o.args)
 		v, _ := o.bind(kernel.Best())
-		if err := v.Call(); err != errIntegers {
-			t.Errorf("%s: error %v, want %v", name, err, errIntegers)
+		if err := v.Call(); err != errParams {
+			t.Errorf("%s: error %v, want %v", name, err, errParams)
 		}
 	}
 }

@@ -201,10 +201,13 @@ func (s *integers) packNibbles(w *tensor.Tensor, keep PackFunc) bool {
 	}
 	s.Nibbles = made
 	s.Bias = append(s.Bias, make([]float32, made.Columns()-s.Rows)...)
-	layout := "nibbles of bytes " + strconv.Itoa(s.Rows) + "x" + strconv.Itoa(s.Depth)
-	s.data = keep(w, Packing{Layout: layout, Bytes: made.PackedBytes(), From: bytesOf(s.Scales), Fill: func(dst []byte) {
+	how := Packing{Layout: "nibbles of bytes " + strconv.Itoa(s.Rows) + "x" + strconv.Itoa(s.Depth), Bytes: made.PackedBytes(), Fill: func(dst []byte) {
 		made.PackBytes(dst, elems[int8](w), s.Scales)
-	}})
+	}}
+	if len(s.Scales) > s.Rows { // which lie between the weights
+		how.From = bytesOf(s.Scales)
+	}
+	s.data = keep(w, how)
 	return true
 }
 
@@ -266,7 +269,10 @@ func (s *integers) ready() {
 	}
 }
 
-var errIntegers = errors.New("check integers: the kernel does not fit the input")
+var (
+	errIntegers = errors.New("check integers: the kernel does not fit the input")
+	errParams   = errors.New("check integers: want a scale, and a zero point of int8, for all rows or for each")
+)
 
 // integerCall is what a call keeps for the next one.
 type integerCall struct {
@@ -353,8 +359,9 @@ func (k *integerCall) setParams(c *Call) error {
 	if scale.Tensor != nil {
 		n = scale.Tensor.Numel()
 	}
-	if zero.Tensor != nil && zero.Tensor.Numel() != n || n == 0 || k.Geometry.OutHeight*k.Geometry.OutWidth*k.images%n != 0 {
-		return errIntegers
+	rows := k.Geometry.OutHeight * k.Geometry.OutWidth * k.images
+	if zero.Tensor != nil && zero.Tensor.Numel() != n || n != 1 && n != rows {
+		return errParams
 	}
 	p, err := tempOf[float32](c, 2*n)
 	if err != nil {
@@ -362,6 +369,9 @@ func (k *integerCall) setParams(c *Call) error {
 	}
 	for i := range n {
 		p[2*i], p[2*i+1] = float32(scale.number(i)), float32(zero.number(i))
+		if z := p[2*i+1]; !(z >= math.MinInt8 && z <= math.MaxInt8) {
+			return errParams
+		}
 	}
 	k.Params = p
 	return nil

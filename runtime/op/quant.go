@@ -86,9 +86,27 @@ func Numbers(t *tensor.Tensor) []float32 {
 	return list
 }
 
-// number is the number in v or the first element of its tensor; 0 for None.
+// placeAt is where element i of a tensor lies, in the order of its sizes.
+func placeAt(m *tensor.Meta, i int) (at int) {
+	if m.Contiguous() {
+		return i
+	}
+	var strides [tensor.MaxRank]int
+	stridesOf(m, &strides)
+	for d := m.Rank() - 1; d >= 0; d-- {
+		n := int(m.Sizes[d])
+		at += i % n * strides[d]
+		i /= n
+	}
+	return at
+}
+
+// number is the number in v, or element i of its tensor in the order of the sizes; 0 for None.
 func (v *Value) number(i int) float64 {
 	if v.Tensor != nil {
+		if v.Tensor.Numel() > 1 {
+			i = placeAt(&v.Tensor.Meta, i)
+		}
 		return NumberAt(v.Tensor, i)
 	}
 	return v.Scalar()
@@ -297,7 +315,7 @@ func tokensOf(c *Call) (t tokens, err error) {
 	}
 	t.rows = x.Numel() / t.n
 	for i := 1; i < min(len(c.Args), 3); i++ {
-		if s := c.Args[i].Tensor; s != nil && (s.Numel() != t.rows || !s.Contiguous()) {
+		if s := c.Args[i].Tensor; s != nil && s.Numel() != t.rows {
 			return t, errBroadcast
 		}
 	}
@@ -381,6 +399,9 @@ func (t *choosing[T]) parts(lo, hi int) {
 		zero := math.MaxInt8 - most
 		if (math.MinInt8+least)+(math.MaxInt8+most) > 0 {
 			zero = math.MinInt8 - least
+		}
+		if zero != zero { // NaN is no integer
+			zero = 0
 		}
 		putFloat(t.c.Out[0], i, float64(scale))
 		putInt(t.c.Out[1], i, int64(math.RoundToEven(float64(clampOf(zero, math.MinInt8, math.MaxInt8)))))

@@ -61,6 +61,14 @@ func TestTokens(t *testing.T) {
 	byColumns := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: turned.Sizes, DimOrder: []uint8{1, 0}}, Data: make([]byte, len(turned.Data))}
 	Reorder(byColumns, turned)
 	check(t, &QuantizePerToken, []float64{-128, -96, 75, -67, -69, -14, 29, 1}, byColumns, s, z, -128, 127, char)
+	rows, steps := testTensor(tensor.Float, []int64{2, 3, 1}, 1, 2, 3, 4, 5, 6), testTensor(tensor.Double, []int64{2, 3}, 1, 2, 3, 4, 5, 6)
+	turnedSteps := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Double, Sizes: steps.Sizes, DimOrder: []uint8{1, 0}}, Data: make([]byte, len(steps.Data))}
+	Reorder(turnedSteps, steps)
+	check(t, &QuantizePerToken, []float64{1, 1, 1, 1, 1, 1}, rows, turnedSteps, testTensor(tensor.Long, []int64{2, 3}, 0, 0, 0, 0, 0, 0), -128, 127, char)
+	outs, err = testRun(t, &ChooseQparamsPerToken, tensor.Undefined, f32(1, math.Inf(1), math.NaN()), char)
+	if err != nil || testValues(t, outs[1])[0] != 0 {
+		t.Errorf("a row with NaN: error %v, zero point %v, want 0", err, testValues(t, outs[1]))
+	}
 }
 
 // TestTokensOf gives what has no rows, or no ranges, and rows of one number.

@@ -44,6 +44,14 @@ func TestQuantizedEmbedding(t *testing.T) {
 	wantOut(t, mustCall(t, &EmbeddingByteF32, w, scales, zeros, -128, 127, at), dims{2, 2}, float32(-2), 4, 1, 2)
 	wantOut(t, mustCall(t, &EmbeddingByteF32, w, mf32(dims{2}, 1, 2), nil, -128, 127, at), dims{2, 2}, float32(-6), 8, 1, 2)
 	wantOut(t, mustCall(t, &Embedding4bitF32, packed, scales, nil, -8, 7, at), dims{2, 2}, float32(-1.5), 4, 1, 4)
+	square, turned := mi64(dims{2, 2}, 1, 0, 0, 0), &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Long, Sizes: dims{2, 2}, DimOrder: []uint8{1, 0}}, Data: make([]byte, 32)}
+	Reorder(turned, square)
+	wantOut(t, mustCall(t, &EmbeddingByteF32, w, scales, zeros, -128, 127, turned), dims{2, 2, 2}, float32(-2), 4, 1, 2, 1, 2, 1, 2)
+	byColumns := mkTensor(tensor.Char, dims{2, 2}, []int8{1, -3, 2, 4})
+	byColumns.DimOrder = []uint8{1, 0}
+	if _, err := call(&EmbeddingByteF32, 1, true, byColumns, scales, zeros, -128, 127, at); err != errWeightOrder {
+		t.Errorf("a table by columns: %v, want %v", err, errWeightOrder)
+	}
 	if _, err := call(&EmbeddingByteF32, 1, true, w, scales, zeros, -128, 127, mi64(dims{1}, 2)); err != errIndex {
 		t.Errorf("index 2: %v, want %v", err, errIndex)
 	}

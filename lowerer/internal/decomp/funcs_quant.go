@@ -34,11 +34,13 @@ func (c *call) blocks(x *exir.Value) blocks {
 	return b
 }
 
-// rows reports whether the blocks of x, which is of float32 or becomes so, are its rows or, of a matrix, parts of them.
+// rows reports whether the blocks of x, which is of float32 or becomes so, are its rows or, of a matrix, parts of them, with zero points that
+// are integers.
 func (c *call) rows(x *exir.Value) (whole, parts bool) {
 	size := c.ints("block_size")
 	n := len(size) - 1
-	if n < 0 || c.t("scale").Spec.DType != tensor.Float || slices.ContainsFunc(size[:n], func(k int64) bool { return k != 1 }) {
+	zero := c.t("zero_point")
+	if n < 0 || c.t("scale").Spec.DType != tensor.Float || zero != nil && !zero.Spec.DType.IsIntegral(false) || slices.ContainsFunc(size[:n], func(k int64) bool { return k != 1 }) {
 		return false, false
 	}
 	whole = c.shapes().Equal(x.Spec.Sizes[n], size[n]) == tensor.Yes

@@ -87,7 +87,7 @@ func dequantized(v *exir.Value) *exir.Node {
 		if strings.HasPrefix(n.Op.Name, dequantizePrefix) {
 			return n
 		}
-		if !strings.HasPrefix(n.Op.Name, "aten::permute") && !strings.HasPrefix(n.Op.Name, "aten::view") {
+		if !strings.HasPrefix(n.Op.Name, "aten::permute") && n.Op.Name != "aten::view_copy" {
 			break
 		}
 	}

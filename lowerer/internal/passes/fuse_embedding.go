@@ -1,8 +1,6 @@
 package passes
 
 import (
-	"strings"
-
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -104,12 +102,14 @@ func (f *embeddingFuser) match(n *exir.Node) *table {
 	return t
 }
 
-// constant reports whether v is a constant that no method writes.
-func (f *usage) constant(v *exir.Value) bool { return v.Const != nil && !f.state[v] }
+// constant reports whether v is a contiguous constant that no method writes.
+func (f *usage) constant(v *exir.Value) bool {
+	return v.Const != nil && !f.state[v] && v.Spec.Contiguous()
+}
 
 // unviewed is what v is a view of, in the end.
 func unviewed(v *exir.Value) *exir.Value {
-	for v.Node != nil && strings.HasPrefix(v.Node.Op.Name, "aten::view_copy") {
+	for v.Node != nil && v.Node.Op.Name == "aten::view_copy" {
 		v = v.Node.Args[0].Value
 	}
 	return v
