@@ -196,13 +196,7 @@ func foldable(s *step) bool {
 
 // find marks the steps that run once as gone, and reports whether there are any.
 func (f *folder) find() bool {
-	group := make([][]int32, len(f.vals)) // of what stands for it
-	for v := range f.vals {
-		if f.place[v] == planned && f.of[v].first != never {
-			root := f.root(int32(v))
-			group[root] = append(group[root], int32(v))
-		}
-	}
+	group := f.spans.names()
 	for i := range f.steps {
 		s := &f.steps[i]
 		f.each(s.args, func(v int32) { f.users[v] = append(f.users[v], i) })

@@ -46,7 +46,7 @@ type writers struct {
 // computed in integers.
 type quantizer struct {
 	writers
-	names map[int32][]int32 // of planned values, by what stands for their group
+	names [][]int32 // as spans.names has them
 }
 
 // fuseIntegers lets products and convolutions of dequantized numbers, whose results are quantized, compute in integers. Such a step
@@ -56,12 +56,8 @@ func (m *method) fuseIntegers() {
 	if m.prog.tracesIntermediates() || !slices.ContainsFunc(m.steps, integers) || !m.inLine() {
 		return
 	}
-	q := quantizer{m.findWriters(), make(map[int32][]int32)}
-	for i := range q.vals {
-		if v := int32(i); q.place[v] == planned && q.of[v].first != never {
-			q.names[q.root(v)] = append(q.names[q.root(v)], v)
-		}
-	}
+	w := m.findWriters()
+	q := quantizer{w, w.spans.names()}
 	for j := len(q.steps) - 1; j >= 0; j-- { // what quantizes twice comes before what it reads
 		if q.steps[j].name == quantizeName && q.steps[j].plan != nil && !q.gone[j] {
 			q.static(j)
@@ -97,8 +93,13 @@ func (q *writers) writer(v int32) (int, bool) {
 	if q.vals[v].Kind != op.Tensor || i == never || i < 0 || q.writes[v] != 1 || !q.alone(v) || q.given(v) {
 		return 0, false
 	}
+	return i, q.makes(i, v)
+}
+
+// makes reports whether v is a result of a kernel that step i runs.
+func (q *writers) makes(i int, v int32) bool {
 	s := &q.steps[i]
-	return i, s.plan != nil && slices.Contains(s.outs, v) && !q.gone[i]
+	return s.plan != nil && slices.Contains(s.outs, v) && !q.gone[i]
 }
 
 // maker is writer, also where v is a second name of all that the step has written.
@@ -115,7 +116,7 @@ func (q *quantizer) maker(v int32) (int, bool) {
 		return 0, false
 	}
 	i := int(q.of[u].first)
-	return i, i >= 0 && q.steps[i].plan != nil && slices.Contains(q.steps[i].outs, u) && !q.gone[i]
+	return i, i >= 0 && q.makes(i, u)
 }
 
 // otherName is the only value beside v that shares bytes with it while one of them is in use.
@@ -314,10 +315,7 @@ func (q *quantizer) weights(v int32, c *op.Quantized) int32 {
 	s := &q.steps[i]
 	w := s.args[0]
 	t := q.vals[w].Tensor
-	if s.name != dequantizeName && s.name != dequantizeChannelName || q.place[w] != constant || t.DType != tensor.Char || t.Data == nil {
-		return -1
-	}
-	if t.Rank() < 2 {
+	if s.name != dequantizeName && s.name != dequantizeChannelName || q.place[w] != constant || t.DType != tensor.Char || t.Data == nil || t.Rank() < 2 {
 		return -1
 	}
 	if s.outs[0] != v {

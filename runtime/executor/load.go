@@ -101,8 +101,8 @@ type sharedEntry struct {
 	err   error
 }
 
-// packKey is a packed constant: where its bytes lie, the tensor that they are, the layout, and what else is packed with it. Constants of the same bytes
-// lie in one place, whatever their sizes are.
+// packKey is a packed constant: where its bytes lie, the tensor that they are, the layout, and what else is packed with it. Constants
+// of the same bytes lie in one place, whatever their sizes are.
 type packKey struct {
 	data         *byte
 	dtype        tensor.ScalarType

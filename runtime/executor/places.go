@@ -212,6 +212,17 @@ func (p *spans) overlaps() {
 	}
 }
 
+// names are the planned values that are in use, by what stands for their group.
+func (p *spans) names() [][]int32 {
+	list := make([][]int32, len(p.vals))
+	for i := range p.vals {
+		if v := int32(i); p.place[v] == planned && p.of[v].first != never {
+			list[p.root(v)] = append(list[p.root(v)], v)
+		}
+	}
+	return list
+}
+
 // alone reports whether nothing shares bytes with v while it is in use.
 func (p *spans) alone(v int32) bool {
 	return p.place[v] == planned && !p.of[v].stays && p.of[p.root(v)].members == 1

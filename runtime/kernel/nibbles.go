@@ -154,9 +154,7 @@ func (p *PanelS4) eightAt(c, k, n int) (w uint32) {
 	at := c*p.Stride + k
 	switch {
 	case p.Whole && n >= pairS4:
-		b := p.Weights[at:][:8]
-		x := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-		x = (x ^ 0x0808080808080808) & 0x0f0f0f0f0f0f0f0f // 8 more
+		x := (wordAt(p.Weights[at:]) ^ 0x0808080808080808) & 0x0f0f0f0f0f0f0f0f // 8 more
 		x = (x | x>>4) & 0x00ff00ff00ff00ff
 		x = (x | x>>8) & 0x0000ffff0000ffff
 		return uint32(x | x>>16)
@@ -175,6 +173,30 @@ func (p *PanelS4) eightAt(c, k, n int) (w uint32) {
 	}
 	valid := uint32(1)<<(4*n) - 1
 	return w&valid | 0x88888888&^valid
+}
+
+// wordAt is the first 8 bytes of b, the first one lowest.
+func wordAt(b []byte) uint64 {
+	_ = b[7]
+	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+}
+
+// FitS4 reports whether all of x are from -8 to 7.
+func FitS4(x []int8) bool {
+	b, all := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)), uint64(0)
+	for ; len(b) >= 8 && all&0xf0f0f0f0f0f0f0f0 == 0; b = b[8:] {
+		w := wordAt(b)
+		all |= (w&0x7f7f7f7f7f7f7f7f + 0x0808080808080808) ^ w&0x8080808080808080 // 8 more than each
+	}
+	if all&0xf0f0f0f0f0f0f0f0 != 0 {
+		return false
+	}
+	for _, v := range x[len(x)/8*8:] {
+		if v < -8 || v > 7 {
+			return false
+		}
+	}
+	return true
 }
 
 // Run computes t, of 1 to Rows rows.

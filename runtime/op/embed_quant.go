@@ -112,9 +112,6 @@ type embedding[T float] struct {
 	groups, width, bytes int // of a row
 }
 
-// embedGrain is how many elements are worth another thread.
-const embedGrain = 1 << 13
-
 // embedRows puts the dequantized row of each index into the out.
 func embedRows[T float](c *Call, perByte int) error {
 	w, indices := c.Args[0].Tensor, c.Args[5].Tensor
@@ -125,7 +122,7 @@ func embedRows[T float](c *Call, perByte int) error {
 	}
 	e := embedding[T]{c: c, perByte: perByte, groups: int(groupsOf(c.Args[1].Tensor)), bytes: int(w.Sizes[1])}
 	e.width = e.bytes * perByte
-	share(c, &e, indices.Numel(), max(1, embedGrain/max(e.width, 1)))
+	share(c, &e, indices.Numel(), max(1, parallelGrain/max(e.width, 1)))
 	return nil
 }
 

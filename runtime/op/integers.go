@@ -196,7 +196,7 @@ func (s *integers) factors() quant.Factors {
 // packNibbles packs weights that fit 4 bits so; false where there are others, or no tiles for them.
 func (s *integers) packNibbles(w *tensor.Tensor, keep PackFunc) bool {
 	made := quant.NibblesOf(s.Tier, s.Scales, s.Rows, s.Depth)
-	if s.Quantized.Static || made == nil || !quant.AreNibbles(elems[int8](w)) {
+	if s.Quantized.Static || made == nil || !kernel.FitS4(elems[int8](w)) {
 		return false
 	}
 	s.Nibbles = made

@@ -291,9 +291,6 @@ func chooseQparams[T float](c *Call) error {
 	return nil
 }
 
-// tokenGrain is how many elements are worth another thread.
-const tokenGrain = 1 << 13
-
 // tokens are the rows of the last dimension of a contiguous input, which have a scale and a zero point each.
 type tokens struct {
 	c    *Call
@@ -333,7 +330,7 @@ func tokensOf(c *Call) (t tokens, err error) {
 func (t *tokens) restore() { t.c.Args[0].Tensor = t.x }
 
 // grain is how many rows are worth another thread.
-func (t *tokens) grain() int { return max(1, tokenGrain/max(1, t.n)) }
+func (t *tokens) grain() int { return max(1, parallelGrain/max(1, t.n)) }
 
 // affine is a with the scale and the zero point of row i.
 func (t *tokens) affine(a affine, i int) affine {

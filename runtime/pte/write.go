@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"math/bits"
-	"slices"
 	"strconv"
 
 	flatbuffers "github.com/google/flatbuffers/go"
@@ -131,17 +130,16 @@ func (l *layout) buffers(list [][]byte, step uint64, share bool) []uint64 {
 	base := l.start(1)
 	offsets := make([]uint64, max(1, len(list)))
 	at, end := uint64(0), uint64(0)
-	seen := map[int][]int{} // by length
+	seen := contents{}
 	for i := 1; i < len(list); i++ {
+		at = wire.Align(end, step)
 		if share && len(list[i]) > 0 {
-			same := func(k int) bool { return bytes.Equal(list[k], list[i]) }
-			if k := slices.IndexFunc(seen[len(list[i])], same); k >= 0 {
-				offsets[i] = offsets[seen[len(list[i])][k]]
+			if same, ok := seen.find(list[i]); ok {
+				offsets[i] = same
 				continue
 			}
-			seen[len(list[i])] = append(seen[len(list[i])], i)
+			seen.put(at, list[i])
 		}
-		at = wire.Align(end, step)
 		offsets[i] = at
 		l.parts = append(l.parts, part{base + at, list[i]})
 		end = at + uint64(len(list[i]))
@@ -149,6 +147,21 @@ func (l *layout) buffers(list [][]byte, step uint64, share bool) []uint64 {
 	l.add(base, end)
 	return offsets
 }
+
+// contents are what is in a file, by length, each with a number that says where.
+type contents map[int][]part
+
+// find is the number of what has the bytes of data.
+func (c contents) find(data []byte) (uint64, bool) {
+	for _, s := range c[len(data)] {
+		if bytes.Equal(s.data, data) {
+			return s.offset, true
+		}
+	}
+	return 0, false
+}
+
+func (c contents) put(at uint64, data []byte) { c[len(data)] = append(c[len(data)], part{at, data}) }
 
 // start is the offset of the next segment.
 func (l *layout) start(own uint64) uint64 { return wire.Align(l.size, max(l.segmentAlign, own)) }
@@ -163,18 +176,16 @@ func (l *layout) add(offset, size uint64) {
 }
 
 func (l *layout) payloads(p *Program) error {
-	seen := map[int][]part{}
+	seen := contents{}
 	place := func(data []byte, own int) int {
-		for _, s := range seen[len(data)] {
-			if bytes.Equal(s.data, data) {
-				return int(s.offset)
-			}
+		if n, ok := seen.find(data); ok {
+			return int(n)
 		}
 		n := len(l.segments)
 		at := l.start(uint64(max(own, 1)))
 		l.parts = append(l.parts, part{at, data})
 		l.add(at, uint64(len(data)))
-		seen[len(data)] = append(seen[len(data)], part{uint64(n), data})
+		seen.put(uint64(n), data)
 		return n
 	}
 	for _, d := range p.DelegateData {

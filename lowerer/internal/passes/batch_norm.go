@@ -68,30 +68,20 @@ func (f *normFuser) fuse(g *exir.Graph) error {
 	if len(norms) == 0 {
 		return nil
 	}
-	b := exir.NewBuilder(f.program, g)
-	b.Reserve(g)
-	same := replacements{}
-	for _, n := range g.Nodes {
-		same.in(n.Args)
+	return f.rebuild(g, func(b *exir.Builder, n *exir.Node, same replacements) {
 		if norm := norms[n]; norm != nil {
 			b.Origin = norm.Origin
 			at := len(b.Graph.Nodes)
 			n.Args[convWeight], n.Args[convBias] = fusedArgs(b, n, norm)
 			if half(n.Outs[0].Spec.DType) {
-				for _, made := range b.Graph.Nodes[at:] {
-					toExpression(made)
-				}
-				b.Graph.Nodes = b.Graph.Nodes[:at]
+				toExpressions(b, at)
 			}
 			same[norm.Outs[0]] = n.Outs[0]
 		}
 		if n.Op.Name != batchNorm || same[n.Outs[0]] == nil {
 			b.Append(n)
 		}
-	}
-	same.in(g.Outputs)
-	g.Nodes = b.Graph.Nodes
-	return b.Err
+	})
 }
 
 // match is the convolution that takes over batch norm n, or nil.
@@ -134,10 +124,13 @@ func wide(b *exir.Builder, v *exir.Value) *exir.Value {
 	return v
 }
 
+// constant reports whether v is a constant that no method writes.
+func (f *usage) constant(v *exir.Value) bool { return v.Const != nil && !f.state[v] }
+
 // constants reports whether the tensors of args are constants of this type.
 func (f *usage) constants(dtype tensor.ScalarType, args []exir.Arg) bool {
 	return !slices.ContainsFunc(args, func(a exir.Arg) bool {
-		return a.Kind == exir.ArgValue && (a.Value.Const == nil || f.state[a.Value] || a.Value.Spec.DType != dtype)
+		return a.Kind == exir.ArgValue && (!f.constant(a.Value) || a.Value.Spec.DType != dtype)
 	})
 }
 

@@ -49,21 +49,14 @@ func (f *embeddingFuser) fuse(g *exir.Graph) error {
 	if len(tables) == 0 {
 		return nil
 	}
-	b := exir.NewBuilder(f.program, g)
-	b.Reserve(g)
-	same := replacements{}
-	for _, n := range g.Nodes {
-		same.in(n.Args)
+	return f.rebuild(g, func(b *exir.Builder, n *exir.Node, same replacements) {
 		if t := tables[n]; t != nil {
 			b.Origin = n.Origin
 			same[n.Outs[0]] = t.embedding(b, n)
 		} else {
 			b.Append(n)
 		}
-	}
-	same.in(g.Outputs)
-	g.Nodes = b.Graph.Nodes
-	return b.Err
+	})
 }
 
 // match is the table of n, or nil if n is no embedding of one.
@@ -84,12 +77,12 @@ func (f *embeddingFuser) match(n *exir.Node) *table {
 		if t.zeros = unviewed(zeros); t.zeros.Node != nil && t.zeros.Node.Op.Name == "dim_order_ops::_to_dim_order_copy" {
 			t.zeros = unviewed(t.zeros.Node.Args[0].Value)
 		}
-		if !f.constant(t.zeros) || !t.zeros.Spec.DType.IsIntegral(false) {
+		if !f.laid(t.zeros) || !t.zeros.Spec.DType.IsIntegral(false) {
 			return nil
 		}
 	}
 	dtype := t.weight.Spec.DType
-	if !f.constant(t.weight) || !f.constant(t.scales) || dtype != tensor.Char && dtype != tensor.Byte || !floating(t.scales.Spec.DType) && !half(t.scales.Spec.DType) ||
+	if !f.laid(t.weight) || !f.laid(t.scales) || dtype != tensor.Char && dtype != tensor.Byte || !floating(t.scales.Spec.DType) && !half(t.scales.Spec.DType) ||
 		t.scales.Spec.DType == tensor.Double || v.Spec.DType == tensor.Double || t.rows == 0 {
 		return nil
 	}
@@ -102,10 +95,8 @@ func (f *embeddingFuser) match(n *exir.Node) *table {
 	return t
 }
 
-// constant reports whether v is a contiguous constant that no method writes.
-func (f *usage) constant(v *exir.Value) bool {
-	return v.Const != nil && !f.state[v] && v.Spec.Contiguous()
-}
+// laid reports whether v is a constant whose elements lie in the order of its sizes, as the kernels want tables.
+func (f *embeddingFuser) laid(v *exir.Value) bool { return f.constant(v) && v.Spec.Contiguous() }
 
 // unviewed is what v is a view of, in the end.
 func unviewed(v *exir.Value) *exir.Value {
@@ -130,10 +121,7 @@ func (t *table) embedding(b *exir.Builder, n *exir.Node) *exir.Value {
 	if b.Err != nil {
 		return n.Outs[0]
 	}
-	for _, made := range b.Graph.Nodes[at:] {
-		toExpression(made)
-	}
-	b.Graph.Nodes = b.Graph.Nodes[:at]
+	toExpressions(b, at)
 	if t.scales.Spec.DType != dtype {
 		name, args = name+".dtype", append(args, exir.KW{Name: "dtype", Arg: dtype})
 	}

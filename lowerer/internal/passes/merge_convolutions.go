@@ -81,11 +81,7 @@ func (f *merger) merge(g *exir.Graph) error {
 	if len(last) == 0 {
 		return nil
 	}
-	b := exir.NewBuilder(f.program, g)
-	b.Reserve(g)
-	same := replacements{}
-	for _, n := range g.Nodes {
-		same.in(n.Args)
+	return f.rebuild(g, func(b *exir.Builder, n *exir.Node, same replacements) {
 		if l := last[n]; l != nil {
 			b.Origin = n.Origin
 			weight, shift := l.build(b)
@@ -96,10 +92,7 @@ func (f *merger) merge(g *exir.Graph) error {
 		if !gone[n] {
 			b.Append(n)
 		}
-	}
-	same.in(g.Outputs)
-	g.Nodes = b.Graph.Nodes
-	return b.Err
+	})
 }
 
 func firstOut(n *exir.Node) *exir.Value {

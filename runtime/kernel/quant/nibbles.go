@@ -105,24 +105,6 @@ func (w *Nibbles) pack(dst, rows []byte, scales []float32, stride int, whole boo
 	}
 }
 
-// AreNibbles reports whether all of x are from -8 to 7.
-func AreNibbles(x []int8) bool {
-	b, all := bytesOf(x), uint64(0)
-	for ; len(b) >= 8 && all&0xf0f0f0f0f0f0f0f0 == 0; b = b[8:] {
-		w := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-		all |= (w&0x7f7f7f7f7f7f7f7f + 0x0808080808080808) ^ w&0x8080808080808080 // 8 more than each
-	}
-	if all&0xf0f0f0f0f0f0f0f0 != 0 {
-		return false
-	}
-	for _, v := range x[len(x)/8*8:] {
-		if v < -8 || v > 7 {
-			return false
-		}
-	}
-	return true
-}
-
 // RowBytes is the size of a row of a left factor.
 func (w *Nibbles) RowBytes() int { return w.blocks * w.tiles.RowBytes(w.size) }
 

@@ -127,25 +127,3 @@ func TestNibblesOf(t *testing.T) {
 		}
 	}
 }
-
-// TestAreNibbles looks for one weight of more than 4 bits, anywhere.
-func TestAreNibbles(t *testing.T) {
-	for n := range 40 {
-		x := make([]int8, n+1)
-		for i := range x {
-			x[i] = int8(i%16) - 8
-		}
-		if x := x[1:]; !AreNibbles(x) {
-			t.Errorf("%v: got false", x)
-		}
-		for i := range n {
-			for _, v := range []int8{-9, 8, 127, -128, 16, -16} {
-				was := x[i+1]
-				if x[i+1] = v; AreNibbles(x[1:]) {
-					t.Errorf("%v: got true", x[1:])
-				}
-				x[i+1] = was
-			}
-		}
-	}
-}
