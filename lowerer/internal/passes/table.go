@@ -57,6 +57,8 @@ var Table = []Pass{
 		Needs: []Fact{CoreOps, DimOrderOps}, Gives: []Fact{Folded}, Breaks: []Fact{NoDeadCode}, Run: fold},
 	{Name: "bind-numbers", Doc: "computes every symbolic size that an argument needs by prim ops over sym_size", Late: true,
 		Needs: []Fact{CoreOps}, Gives: []Fact{NumbersBound}, Breaks: []Fact{NoDeadCode, Folded}, Run: bindNumbers},
+	{Name: "common-subexpressions", Doc: "computes once what several nodes compute alike", Optional: true, Late: true,
+		Needs: []Fact{CoreOps, NumbersBound}, Run: commonSubexpressions},
 	{Name: "dead-code-2", Doc: "removes what folding and binding left without users", Late: true,
 		Needs: []Fact{NumbersBound}, Gives: []Fact{NoDeadCode}, Run: deadCode},
 }
