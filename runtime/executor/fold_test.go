@@ -36,8 +36,6 @@ const (
 	weightsCount
 )
 
-const mmName = "aten::mm.out"
-
 // weightsProgram multiplies a 2 × 3 input by int8 weights of the file, 4 × 3, that instructions dequantize and turn.
 func weightsProgram() *pte.Program {
 	values := make([]pte.EValue, weightsCount)

@@ -49,10 +49,13 @@ type quantizer struct {
 	names [][]int32 // as spans.names has them
 }
 
-// fuseIntegers lets products and convolutions of dequantized numbers, whose results are quantized, compute in integers. Such a step
+// fuseIntegers lets products and convolutions of dequantized numbers, whose results are quantized, compute in integers, and products of
+// other numbers with dequantized weights read these as they are. Such a step
 // runs where its last instruction was, and has its handle; memory is planned anew, in an arena that is not larger.
 func (m *method) fuseIntegers() {
-	integers := func(s step) bool { return s.plan != nil && s.plan.Kernel.Integers != nil }
+	integers := func(s step) bool {
+		return s.plan != nil && (s.plan.Kernel.Integers != nil || s.plan.Kernel.Bytes != nil)
+	}
 	if m.prog.tracesIntermediates() || !slices.ContainsFunc(m.steps, integers) || !m.inLine() {
 		return
 	}
@@ -65,8 +68,8 @@ func (m *method) fuseIntegers() {
 	}
 	found := slices.Contains(q.gone, true)
 	for i := range q.steps {
-		if !q.gone[i] && q.steps[i].plan != nil && products[q.steps[i].name] {
-			found = q.dynamic(i) || found
+		if s := &q.steps[i]; !q.gone[i] && s.plan != nil {
+			found = products[s.name] && q.dynamic(i) || linears[s.name] && q.keepBytes(i) || found
 		}
 	}
 	if !found {
@@ -275,22 +278,33 @@ func (q *quantizer) asLinear(i int) (s step, ok bool) {
 	if s.name != addmmName {
 		return s, true
 	}
-	for _, v := range s.args[3:5] {
-		if q.varies[v] || !isNumber(&q.vals[v]) || q.vals[v].Scalar() != 1 {
-			return s, false
-		}
-	}
-	turn, ok := q.writer(s.args[2])
-	if !ok || q.steps[turn].name != permuteName || q.varies[q.steps[turn].args[1]] {
+	turned, ok := q.turned(s.args[2])
+	if !ok || !q.plainAddmm(&s) {
 		return s, false
 	}
-	d := q.vals[q.steps[turn].args[1]].Ints
-	if len(d) != 2 || d[0]%2 == 0 || d[1]%2 != 0 || q.vals[s.args[0]].Tensor.Rank() != 1 {
-		return s, false
-	}
-	s.name, s.args = linearName, []int32{s.args[1], q.steps[turn].args[0], s.args[0]}
+	s.name, s.args = linearName, []int32{s.args[1], turned, s.args[0]}
 	s.params = []*op.Param{s.params[1], s.params[2], s.params[0]}
 	return s, true
+}
+
+// plainAddmm reports whether s, an addmm, multiplies nothing with a number, and adds a row.
+func (q *quantizer) plainAddmm(s *step) bool {
+	for _, v := range s.args[3:5] {
+		if q.varies[v] || !isNumber(&q.vals[v]) || q.vals[v].Scalar() != 1 {
+			return false
+		}
+	}
+	return q.vals[s.args[0]].Tensor.Rank() == 1
+}
+
+// turned is the matrix that v turns.
+func (q *quantizer) turned(v int32) (int32, bool) {
+	turn, ok := q.writer(v)
+	if !ok || q.steps[turn].name != permuteName || q.varies[q.steps[turn].args[1]] {
+		return 0, false
+	}
+	d := q.vals[q.steps[turn].args[1]].Ints
+	return q.steps[turn].args[0], len(d) == 2 && d[0]%2 != 0 && d[1]%2 == 0
 }
 
 // stable reports whether value v stays the same once it is there.

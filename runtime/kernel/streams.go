@@ -45,12 +45,16 @@ func WidenF16(t Tier, o []float32, x []uint16) int {
 // WidenBF16 is WidenF16 of bfloat16.
 func WidenBF16(t Tier, o []float32, x []uint16) int { return widen(t, o, x, streamWidenBF16) }
 
-func widen(t Tier, o []float32, x []uint16, kind int) int {
+// WidenS8 is WidenF16 of int8.
+func WidenS8(t Tier, o []float32, x []int8) int { return widen(t, o, x, streamWidenS8) }
+
+func widen[T uint16 | int8](t Tier, o []float32, x []T, kind int) int {
 	if t == Scalar {
 		return 0
 	}
+	var z T
 	s := stream{x: first(x, len(o)), out: first(o, len(o))}
-	return s.run(t, kind, len(o), streamVectors*lanesOf(t), [2]int{2, 4})
+	return s.run(t, kind, len(o), streamVectors*lanesOf(t), [2]int{int(unsafe.Sizeof(z)), 4})
 }
 
 // NarrowF16 makes float16 of float32, ties to even, as many as it gives; see WidenF16. All NaN of a sign become the same.

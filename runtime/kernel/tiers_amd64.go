@@ -79,34 +79,33 @@ func (g *Gemm) row(t *Tile) {
 	rowF32AVX2(t)
 }
 
-var halvesAMD64 = [...]GemmHalf{
-	{Rows: 6, Cols: 16, tier: AVX2}, {Rows: 6, Cols: 16, tier: AVX2, bfloat16: true},
-	{Rows: 12, Cols: 32, tier: AVX512}, {Rows: 12, Cols: 32, tier: AVX512, bfloat16: true},
+var mixedAMD64 = []GemmMixed{
+	{Rows: 6, Cols: 16, tier: AVX2, stored: StoredF16}, {Rows: 6, Cols: 16, tier: AVX2, stored: StoredBF16},
+	{Rows: 6, Cols: 16, tier: AVX2, stored: StoredS8},
+	{Rows: 12, Cols: 32, tier: AVX512, stored: StoredF16}, {Rows: 12, Cols: 32, tier: AVX512, stored: StoredBF16},
+	{Rows: 6, Cols: 32, tier: AVX512, stored: StoredS8},
 }
 
-// HalvesOf are the tiles of t with panels of float16 or bfloat16, nil where there are none.
-func HalvesOf(t Tier, bfloat16 bool) *GemmHalf {
-	for i := range halvesAMD64 {
-		if g := &halvesAMD64[i]; g.tier == t.float() && g.bfloat16 == bfloat16 {
-			return g
-		}
-	}
-	return nil
-}
+// MixedOf are the tiles of t with panels that are stored so, nil where there are none.
+func MixedOf(t Tier, s Stored) *GemmMixed { return mixedOf(mixedAMD64, t, s) }
 
 // run has a frame of its own, like Gemm.Run.
 //
 //go:noinline
-func (g *GemmHalf) run(t *Tile, rows int) {
+func (g *GemmMixed) run(t *Tile, rows int) {
 	switch wide := g.tier == AVX512; {
-	case wide && g.bfloat16:
-		gemmBF16AVX512(t, rows)
+	case wide && g.stored == StoredS8:
+		mixedS8AVX512(t, rows)
+	case wide && g.stored == StoredBF16:
+		mixedBF16AVX512(t, rows)
 	case wide:
-		gemmF16AVX512(t, rows)
-	case g.bfloat16:
-		gemmBF16AVX2(t, rows)
+		mixedF16AVX512(t, rows)
+	case g.stored == StoredS8:
+		mixedS8AVX2(t, rows)
+	case g.stored == StoredBF16:
+		mixedBF16AVX2(t, rows)
 	default:
-		gemmF16AVX2(t, rows)
+		mixedF16AVX2(t, rows)
 	}
 }
 

@@ -55,26 +55,23 @@ func (g *Gemm) row(t *Tile) {
 	rowF32NEON(t)
 }
 
-var halvesARM64 = [...]GemmHalf{{Rows: 8, Cols: 8, tier: NEON}, {Rows: 8, Cols: 8, tier: NEON, bfloat16: true}}
+var mixedARM64 = []GemmMixed{{Rows: 8, Cols: 8, tier: NEON, stored: StoredF16}, {Rows: 8, Cols: 8, tier: NEON, stored: StoredBF16},
+	{Rows: 8, Cols: 8, tier: NEON, stored: StoredS8}}
 
-// HalvesOf are the tiles of t with panels of float16 or bfloat16, nil where there are none.
-func HalvesOf(t Tier, bfloat16 bool) *GemmHalf {
-	for i := range halvesARM64 {
-		if g := &halvesARM64[i]; g.tier == t.float() && g.bfloat16 == bfloat16 {
-			return g
-		}
-	}
-	return nil
-}
+// MixedOf are the tiles of t with panels that are stored so, nil where there are none.
+func MixedOf(t Tier, s Stored) *GemmMixed { return mixedOf(mixedARM64, t, s) }
 
 // run has a frame of its own, like Gemm.Run.
 //
 //go:noinline
-func (g *GemmHalf) run(t *Tile, rows int) {
-	if g.bfloat16 {
-		gemmBF16NEON(t, rows)
-	} else {
-		gemmF16NEON(t, rows)
+func (g *GemmMixed) run(t *Tile, rows int) {
+	switch g.stored {
+	case StoredS8:
+		mixedS8NEON(t, rows)
+	case StoredBF16:
+		mixedBF16NEON(t, rows)
+	default:
+		mixedF16NEON(t, rows)
 	}
 }
 

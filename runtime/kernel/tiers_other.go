@@ -15,10 +15,10 @@ func (g *Gemm) RunNarrow(*Tile, int) {}
 
 func (g *Gemm) row(*Tile) {}
 
-// HalvesOf is nil: no panel has 16 bits.
-func HalvesOf(Tier, bool) *GemmHalf { return nil }
+// MixedOf is nil: all panels are float32.
+func MixedOf(Tier, Stored) *GemmMixed { return nil }
 
-func (g *GemmHalf) run(*Tile, int) {}
+func (g *GemmMixed) run(*Tile, int) {}
 
 // TapsKernels are the kernels of t, nil for Scalar.
 func TapsKernels(Tier) *TapsF32 { return nil }

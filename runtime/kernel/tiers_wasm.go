@@ -45,10 +45,12 @@ func (g *Gemm) RunNarrow(t *Tile, rows int) {
 
 func (g *Gemm) row(t *Tile) { rowF32WASM(t) }
 
-// HalvesOf is nil: no panel has 16 bits.
-func HalvesOf(Tier, bool) *GemmHalf { return nil }
+var mixedWASM = []GemmMixed{{Rows: 4, Cols: 8, tier: WASM, stored: StoredS8}}
 
-func (g *GemmHalf) run(*Tile, int) {}
+// MixedOf are the tiles of t with panels that are stored so, nil where there are none.
+func MixedOf(t Tier, s Stored) *GemmMixed { return mixedOf(mixedWASM, t, s) }
+
+func (g *GemmMixed) run(t *Tile, rows int) { mixedS8WASM(t, rows) }
 
 // TapsKernels are the kernels of t, nil for Scalar.
 func TapsKernels(t Tier) *TapsF32 {

@@ -80,40 +80,58 @@ func scatteredNarrowF32AVX2x6(a *Tile)
 func rowF32AVX2(a *Tile)
 
 //go:noescape
-func gemmF16AVX2x1(a *Tile)
+func mixedF16AVX2x1(a *Tile)
 
 //go:noescape
-func gemmF16AVX2x2(a *Tile)
+func mixedF16AVX2x2(a *Tile)
 
 //go:noescape
-func gemmF16AVX2x3(a *Tile)
+func mixedF16AVX2x3(a *Tile)
 
 //go:noescape
-func gemmF16AVX2x4(a *Tile)
+func mixedF16AVX2x4(a *Tile)
 
 //go:noescape
-func gemmF16AVX2x5(a *Tile)
+func mixedF16AVX2x5(a *Tile)
 
 //go:noescape
-func gemmF16AVX2x6(a *Tile)
+func mixedF16AVX2x6(a *Tile)
 
 //go:noescape
-func gemmBF16AVX2x1(a *Tile)
+func mixedBF16AVX2x1(a *Tile)
 
 //go:noescape
-func gemmBF16AVX2x2(a *Tile)
+func mixedBF16AVX2x2(a *Tile)
 
 //go:noescape
-func gemmBF16AVX2x3(a *Tile)
+func mixedBF16AVX2x3(a *Tile)
 
 //go:noescape
-func gemmBF16AVX2x4(a *Tile)
+func mixedBF16AVX2x4(a *Tile)
 
 //go:noescape
-func gemmBF16AVX2x5(a *Tile)
+func mixedBF16AVX2x5(a *Tile)
 
 //go:noescape
-func gemmBF16AVX2x6(a *Tile)
+func mixedBF16AVX2x6(a *Tile)
+
+//go:noescape
+func mixedS8AVX2x1(a *Tile)
+
+//go:noescape
+func mixedS8AVX2x2(a *Tile)
+
+//go:noescape
+func mixedS8AVX2x3(a *Tile)
+
+//go:noescape
+func mixedS8AVX2x4(a *Tile)
+
+//go:noescape
+func mixedS8AVX2x5(a *Tile)
+
+//go:noescape
+func mixedS8AVX2x6(a *Tile)
 
 //go:noescape
 func tapsLineX1AVX2(a *Taps)
@@ -572,6 +590,9 @@ func widenBF16AVX2(a *stream)
 func narrowBF16AVX2(a *stream)
 
 //go:noescape
+func widenS8AVX2(a *stream)
+
+//go:noescape
 func widenF32AVX2(a *stream)
 
 //go:noescape
@@ -674,38 +695,56 @@ func narrowF32AVX2(t *Tile, rows int) {
 	}
 }
 
-// gemmF16AVX2 computes t, which has this many rows and a panel of 16 bits.
-func gemmF16AVX2(t *Tile, rows int) {
+// mixedF16AVX2 computes t, which has this many rows and a panel of fewer bits.
+func mixedF16AVX2(t *Tile, rows int) {
 	switch rows {
 	case 1:
-		gemmF16AVX2x1(t)
+		mixedF16AVX2x1(t)
 	case 2:
-		gemmF16AVX2x2(t)
+		mixedF16AVX2x2(t)
 	case 3:
-		gemmF16AVX2x3(t)
+		mixedF16AVX2x3(t)
 	case 4:
-		gemmF16AVX2x4(t)
+		mixedF16AVX2x4(t)
 	case 5:
-		gemmF16AVX2x5(t)
+		mixedF16AVX2x5(t)
 	case 6:
-		gemmF16AVX2x6(t)
+		mixedF16AVX2x6(t)
 	}
 }
 
-// gemmBF16AVX2 computes t, which has this many rows and a panel of 16 bits.
-func gemmBF16AVX2(t *Tile, rows int) {
+// mixedBF16AVX2 computes t, which has this many rows and a panel of fewer bits.
+func mixedBF16AVX2(t *Tile, rows int) {
 	switch rows {
 	case 1:
-		gemmBF16AVX2x1(t)
+		mixedBF16AVX2x1(t)
 	case 2:
-		gemmBF16AVX2x2(t)
+		mixedBF16AVX2x2(t)
 	case 3:
-		gemmBF16AVX2x3(t)
+		mixedBF16AVX2x3(t)
 	case 4:
-		gemmBF16AVX2x4(t)
+		mixedBF16AVX2x4(t)
 	case 5:
-		gemmBF16AVX2x5(t)
+		mixedBF16AVX2x5(t)
 	case 6:
-		gemmBF16AVX2x6(t)
+		mixedBF16AVX2x6(t)
+	}
+}
+
+// mixedS8AVX2 computes t, which has this many rows and a panel of fewer bits.
+func mixedS8AVX2(t *Tile, rows int) {
+	switch rows {
+	case 1:
+		mixedS8AVX2x1(t)
+	case 2:
+		mixedS8AVX2x2(t)
+	case 3:
+		mixedS8AVX2x3(t)
+	case 4:
+		mixedS8AVX2x4(t)
+	case 5:
+		mixedS8AVX2x5(t)
+	case 6:
+		mixedS8AVX2x6(t)
 	}
 }

@@ -152,76 +152,94 @@ func scatteredNarrowF32AVX512x12(a *Tile)
 func rowF32AVX512(a *Tile)
 
 //go:noescape
-func gemmF16AVX512x1(a *Tile)
+func mixedF16AVX512x1(a *Tile)
 
 //go:noescape
-func gemmF16AVX512x2(a *Tile)
+func mixedF16AVX512x2(a *Tile)
 
 //go:noescape
-func gemmF16AVX512x3(a *Tile)
+func mixedF16AVX512x3(a *Tile)
 
 //go:noescape
-func gemmF16AVX512x4(a *Tile)
+func mixedF16AVX512x4(a *Tile)
 
 //go:noescape
-func gemmF16AVX512x5(a *Tile)
+func mixedF16AVX512x5(a *Tile)
 
 //go:noescape
-func gemmF16AVX512x6(a *Tile)
+func mixedF16AVX512x6(a *Tile)
 
 //go:noescape
-func gemmF16AVX512x7(a *Tile)
+func mixedF16AVX512x7(a *Tile)
 
 //go:noescape
-func gemmF16AVX512x8(a *Tile)
+func mixedF16AVX512x8(a *Tile)
 
 //go:noescape
-func gemmF16AVX512x9(a *Tile)
+func mixedF16AVX512x9(a *Tile)
 
 //go:noescape
-func gemmF16AVX512x10(a *Tile)
+func mixedF16AVX512x10(a *Tile)
 
 //go:noescape
-func gemmF16AVX512x11(a *Tile)
+func mixedF16AVX512x11(a *Tile)
 
 //go:noescape
-func gemmF16AVX512x12(a *Tile)
+func mixedF16AVX512x12(a *Tile)
 
 //go:noescape
-func gemmBF16AVX512x1(a *Tile)
+func mixedBF16AVX512x1(a *Tile)
 
 //go:noescape
-func gemmBF16AVX512x2(a *Tile)
+func mixedBF16AVX512x2(a *Tile)
 
 //go:noescape
-func gemmBF16AVX512x3(a *Tile)
+func mixedBF16AVX512x3(a *Tile)
 
 //go:noescape
-func gemmBF16AVX512x4(a *Tile)
+func mixedBF16AVX512x4(a *Tile)
 
 //go:noescape
-func gemmBF16AVX512x5(a *Tile)
+func mixedBF16AVX512x5(a *Tile)
 
 //go:noescape
-func gemmBF16AVX512x6(a *Tile)
+func mixedBF16AVX512x6(a *Tile)
 
 //go:noescape
-func gemmBF16AVX512x7(a *Tile)
+func mixedBF16AVX512x7(a *Tile)
 
 //go:noescape
-func gemmBF16AVX512x8(a *Tile)
+func mixedBF16AVX512x8(a *Tile)
 
 //go:noescape
-func gemmBF16AVX512x9(a *Tile)
+func mixedBF16AVX512x9(a *Tile)
 
 //go:noescape
-func gemmBF16AVX512x10(a *Tile)
+func mixedBF16AVX512x10(a *Tile)
 
 //go:noescape
-func gemmBF16AVX512x11(a *Tile)
+func mixedBF16AVX512x11(a *Tile)
 
 //go:noescape
-func gemmBF16AVX512x12(a *Tile)
+func mixedBF16AVX512x12(a *Tile)
+
+//go:noescape
+func mixedS8AVX512x1(a *Tile)
+
+//go:noescape
+func mixedS8AVX512x2(a *Tile)
+
+//go:noescape
+func mixedS8AVX512x3(a *Tile)
+
+//go:noescape
+func mixedS8AVX512x4(a *Tile)
+
+//go:noescape
+func mixedS8AVX512x5(a *Tile)
+
+//go:noescape
+func mixedS8AVX512x6(a *Tile)
 
 //go:noescape
 func tapsLineX1AVX512(a *Taps)
@@ -680,6 +698,9 @@ func widenBF16AVX512(a *stream)
 func narrowBF16AVX512(a *stream)
 
 //go:noescape
+func widenS8AVX512(a *stream)
+
+//go:noescape
 func widenF32AVX512(a *stream)
 
 //go:noescape
@@ -827,62 +848,80 @@ func narrowF32AVX512(t *Tile, rows int) {
 	}
 }
 
-// gemmF16AVX512 computes t, which has this many rows and a panel of 16 bits.
-func gemmF16AVX512(t *Tile, rows int) {
+// mixedF16AVX512 computes t, which has this many rows and a panel of fewer bits.
+func mixedF16AVX512(t *Tile, rows int) {
 	switch rows {
 	case 1:
-		gemmF16AVX512x1(t)
+		mixedF16AVX512x1(t)
 	case 2:
-		gemmF16AVX512x2(t)
+		mixedF16AVX512x2(t)
 	case 3:
-		gemmF16AVX512x3(t)
+		mixedF16AVX512x3(t)
 	case 4:
-		gemmF16AVX512x4(t)
+		mixedF16AVX512x4(t)
 	case 5:
-		gemmF16AVX512x5(t)
+		mixedF16AVX512x5(t)
 	case 6:
-		gemmF16AVX512x6(t)
+		mixedF16AVX512x6(t)
 	case 7:
-		gemmF16AVX512x7(t)
+		mixedF16AVX512x7(t)
 	case 8:
-		gemmF16AVX512x8(t)
+		mixedF16AVX512x8(t)
 	case 9:
-		gemmF16AVX512x9(t)
+		mixedF16AVX512x9(t)
 	case 10:
-		gemmF16AVX512x10(t)
+		mixedF16AVX512x10(t)
 	case 11:
-		gemmF16AVX512x11(t)
+		mixedF16AVX512x11(t)
 	case 12:
-		gemmF16AVX512x12(t)
+		mixedF16AVX512x12(t)
 	}
 }
 
-// gemmBF16AVX512 computes t, which has this many rows and a panel of 16 bits.
-func gemmBF16AVX512(t *Tile, rows int) {
+// mixedBF16AVX512 computes t, which has this many rows and a panel of fewer bits.
+func mixedBF16AVX512(t *Tile, rows int) {
 	switch rows {
 	case 1:
-		gemmBF16AVX512x1(t)
+		mixedBF16AVX512x1(t)
 	case 2:
-		gemmBF16AVX512x2(t)
+		mixedBF16AVX512x2(t)
 	case 3:
-		gemmBF16AVX512x3(t)
+		mixedBF16AVX512x3(t)
 	case 4:
-		gemmBF16AVX512x4(t)
+		mixedBF16AVX512x4(t)
 	case 5:
-		gemmBF16AVX512x5(t)
+		mixedBF16AVX512x5(t)
 	case 6:
-		gemmBF16AVX512x6(t)
+		mixedBF16AVX512x6(t)
 	case 7:
-		gemmBF16AVX512x7(t)
+		mixedBF16AVX512x7(t)
 	case 8:
-		gemmBF16AVX512x8(t)
+		mixedBF16AVX512x8(t)
 	case 9:
-		gemmBF16AVX512x9(t)
+		mixedBF16AVX512x9(t)
 	case 10:
-		gemmBF16AVX512x10(t)
+		mixedBF16AVX512x10(t)
 	case 11:
-		gemmBF16AVX512x11(t)
+		mixedBF16AVX512x11(t)
 	case 12:
-		gemmBF16AVX512x12(t)
+		mixedBF16AVX512x12(t)
+	}
+}
+
+// mixedS8AVX512 computes t, which has this many rows and a panel of fewer bits.
+func mixedS8AVX512(t *Tile, rows int) {
+	switch rows {
+	case 1:
+		mixedS8AVX512x1(t)
+	case 2:
+		mixedS8AVX512x2(t)
+	case 3:
+		mixedS8AVX512x3(t)
+	case 4:
+		mixedS8AVX512x4(t)
+	case 5:
+		mixedS8AVX512x5(t)
+	case 6:
+		mixedS8AVX512x6(t)
 	}
 }

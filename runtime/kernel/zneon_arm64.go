@@ -104,52 +104,76 @@ func scatteredNarrowF32NEONx8(a *Tile)
 func rowF32NEON(a *Tile)
 
 //go:noescape
-func gemmF16NEONx1(a *Tile)
+func mixedF16NEONx1(a *Tile)
 
 //go:noescape
-func gemmF16NEONx2(a *Tile)
+func mixedF16NEONx2(a *Tile)
 
 //go:noescape
-func gemmF16NEONx3(a *Tile)
+func mixedF16NEONx3(a *Tile)
 
 //go:noescape
-func gemmF16NEONx4(a *Tile)
+func mixedF16NEONx4(a *Tile)
 
 //go:noescape
-func gemmF16NEONx5(a *Tile)
+func mixedF16NEONx5(a *Tile)
 
 //go:noescape
-func gemmF16NEONx6(a *Tile)
+func mixedF16NEONx6(a *Tile)
 
 //go:noescape
-func gemmF16NEONx7(a *Tile)
+func mixedF16NEONx7(a *Tile)
 
 //go:noescape
-func gemmF16NEONx8(a *Tile)
+func mixedF16NEONx8(a *Tile)
 
 //go:noescape
-func gemmBF16NEONx1(a *Tile)
+func mixedBF16NEONx1(a *Tile)
 
 //go:noescape
-func gemmBF16NEONx2(a *Tile)
+func mixedBF16NEONx2(a *Tile)
 
 //go:noescape
-func gemmBF16NEONx3(a *Tile)
+func mixedBF16NEONx3(a *Tile)
 
 //go:noescape
-func gemmBF16NEONx4(a *Tile)
+func mixedBF16NEONx4(a *Tile)
 
 //go:noescape
-func gemmBF16NEONx5(a *Tile)
+func mixedBF16NEONx5(a *Tile)
 
 //go:noescape
-func gemmBF16NEONx6(a *Tile)
+func mixedBF16NEONx6(a *Tile)
 
 //go:noescape
-func gemmBF16NEONx7(a *Tile)
+func mixedBF16NEONx7(a *Tile)
 
 //go:noescape
-func gemmBF16NEONx8(a *Tile)
+func mixedBF16NEONx8(a *Tile)
+
+//go:noescape
+func mixedS8NEONx1(a *Tile)
+
+//go:noescape
+func mixedS8NEONx2(a *Tile)
+
+//go:noescape
+func mixedS8NEONx3(a *Tile)
+
+//go:noescape
+func mixedS8NEONx4(a *Tile)
+
+//go:noescape
+func mixedS8NEONx5(a *Tile)
+
+//go:noescape
+func mixedS8NEONx6(a *Tile)
+
+//go:noescape
+func mixedS8NEONx7(a *Tile)
+
+//go:noescape
+func mixedS8NEONx8(a *Tile)
 
 //go:noescape
 func tapsLineX1NEON(a *Taps)
@@ -602,6 +626,9 @@ func widenBF16NEON(a *stream)
 func narrowBF16NEON(a *stream)
 
 //go:noescape
+func widenS8NEON(a *stream)
+
+//go:noescape
 func widenF32NEON(a *stream)
 
 //go:noescape
@@ -720,46 +747,68 @@ func narrowF32NEON(t *Tile, rows int) {
 	}
 }
 
-// gemmF16NEON computes t, which has this many rows and a panel of 16 bits.
-func gemmF16NEON(t *Tile, rows int) {
+// mixedF16NEON computes t, which has this many rows and a panel of fewer bits.
+func mixedF16NEON(t *Tile, rows int) {
 	switch rows {
 	case 1:
-		gemmF16NEONx1(t)
+		mixedF16NEONx1(t)
 	case 2:
-		gemmF16NEONx2(t)
+		mixedF16NEONx2(t)
 	case 3:
-		gemmF16NEONx3(t)
+		mixedF16NEONx3(t)
 	case 4:
-		gemmF16NEONx4(t)
+		mixedF16NEONx4(t)
 	case 5:
-		gemmF16NEONx5(t)
+		mixedF16NEONx5(t)
 	case 6:
-		gemmF16NEONx6(t)
+		mixedF16NEONx6(t)
 	case 7:
-		gemmF16NEONx7(t)
+		mixedF16NEONx7(t)
 	case 8:
-		gemmF16NEONx8(t)
+		mixedF16NEONx8(t)
 	}
 }
 
-// gemmBF16NEON computes t, which has this many rows and a panel of 16 bits.
-func gemmBF16NEON(t *Tile, rows int) {
+// mixedBF16NEON computes t, which has this many rows and a panel of fewer bits.
+func mixedBF16NEON(t *Tile, rows int) {
 	switch rows {
 	case 1:
-		gemmBF16NEONx1(t)
+		mixedBF16NEONx1(t)
 	case 2:
-		gemmBF16NEONx2(t)
+		mixedBF16NEONx2(t)
 	case 3:
-		gemmBF16NEONx3(t)
+		mixedBF16NEONx3(t)
 	case 4:
-		gemmBF16NEONx4(t)
+		mixedBF16NEONx4(t)
 	case 5:
-		gemmBF16NEONx5(t)
+		mixedBF16NEONx5(t)
 	case 6:
-		gemmBF16NEONx6(t)
+		mixedBF16NEONx6(t)
 	case 7:
-		gemmBF16NEONx7(t)
+		mixedBF16NEONx7(t)
 	case 8:
-		gemmBF16NEONx8(t)
+		mixedBF16NEONx8(t)
+	}
+}
+
+// mixedS8NEON computes t, which has this many rows and a panel of fewer bits.
+func mixedS8NEON(t *Tile, rows int) {
+	switch rows {
+	case 1:
+		mixedS8NEONx1(t)
+	case 2:
+		mixedS8NEONx2(t)
+	case 3:
+		mixedS8NEONx3(t)
+	case 4:
+		mixedS8NEONx4(t)
+	case 5:
+		mixedS8NEONx5(t)
+	case 6:
+		mixedS8NEONx6(t)
+	case 7:
+		mixedS8NEONx7(t)
+	case 8:
+		mixedS8NEONx8(t)
 	}
 }

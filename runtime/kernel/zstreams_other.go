@@ -10,15 +10,16 @@ const (
 	streamNarrowF16     = 1
 	streamWidenBF16     = 2
 	streamNarrowBF16    = 3
-	streamWidenF32      = 4
-	streamZeroF32       = 5
-	streamBytesF32      = 6
-	streamWordsS64      = 7
-	streamLongsF32      = 8
-	streamFloatsS64     = 9
-	streamSumF32        = 10
-	streamSquaresF32    = 11
-	streamAccumulateF64 = 12
+	streamWidenS8       = 4
+	streamWidenF32      = 5
+	streamZeroF32       = 6
+	streamBytesF32      = 7
+	streamWordsS64      = 8
+	streamLongsF32      = 9
+	streamFloatsS64     = 10
+	streamSumF32        = 11
+	streamSquaresF32    = 12
+	streamAccumulateF64 = 13
 )
 
 // hasHalves says that tiers but Scalar have streams of float16.

@@ -108,6 +108,30 @@ func rowF32WASMImport(a unsafe.Pointer)
 
 func rowF32WASM(a *Tile) { rowF32WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte mixedS8WASMx1
+//go:noescape
+func mixedS8WASMx1Import(a unsafe.Pointer)
+
+func mixedS8WASMx1(a *Tile) { mixedS8WASMx1Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte mixedS8WASMx2
+//go:noescape
+func mixedS8WASMx2Import(a unsafe.Pointer)
+
+func mixedS8WASMx2(a *Tile) { mixedS8WASMx2Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte mixedS8WASMx3
+//go:noescape
+func mixedS8WASMx3Import(a unsafe.Pointer)
+
+func mixedS8WASMx3(a *Tile) { mixedS8WASMx3Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte mixedS8WASMx4
+//go:noescape
+func mixedS8WASMx4Import(a unsafe.Pointer)
+
+func mixedS8WASMx4(a *Tile) { mixedS8WASMx4Import(unsafe.Pointer(a)) }
+
 //go:wasmimport pte tapsLineX1WASM
 //go:noescape
 func tapsLineX1WASMImport(a unsafe.Pointer)
@@ -948,6 +972,12 @@ func narrowBF16WASMImport(a unsafe.Pointer)
 
 func narrowBF16WASM(a *stream) { narrowBF16WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte widenS8WASM
+//go:noescape
+func widenS8WASMImport(a unsafe.Pointer)
+
+func widenS8WASM(a *stream) { widenS8WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte widenF32WASM
 //go:noescape
 func widenF32WASMImport(a unsafe.Pointer)
@@ -1155,5 +1185,19 @@ func narrowF32WASM(t *Tile, rows int) {
 		scatteredNarrowF32WASMx3(t)
 	case 4:
 		scatteredNarrowF32WASMx4(t)
+	}
+}
+
+// mixedS8WASM computes t, which has this many rows and a panel of fewer bits.
+func mixedS8WASM(t *Tile, rows int) {
+	switch rows {
+	case 1:
+		mixedS8WASMx1(t)
+	case 2:
+		mixedS8WASMx2(t)
+	case 3:
+		mixedS8WASMx3(t)
+	case 4:
+		mixedS8WASMx4(t)
 	}
 }

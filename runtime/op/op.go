@@ -174,6 +174,8 @@ type Kernel struct {
 	Cell func(c *Call, s State) error
 	// Integers compute products of what this dequantizes without doing that: PrepareIntegers. Nil if there is nothing for it.
 	Integers *IntegerKernels
+	// Bytes compute products with weights of int8 of which this makes Float: PrepareBytes. Nil if there is nothing for it.
+	Bytes *ByteKernels
 	// Run computes c.Out, which has its final sizes (but see DataDependent). It must not allocate.
 	Run func(c *Call, s State) error
 }

@@ -347,7 +347,7 @@ var ToDimOrderCopyI32 = Kernel{Def: &ToDimOrderCopy, DType: tensor.Int, Run: fun
 var ToDimOrderCopyI16 = Kernel{Def: &ToDimOrderCopy, DType: tensor.Short, Run: func(c *Call, _ State) error { return runCopy(c, nil) }}
 
 // ToDimOrderCopyI8 runs ToDimOrderCopy in Char.
-var ToDimOrderCopyI8 = Kernel{Def: &ToDimOrderCopy, DType: tensor.Char, Run: func(c *Call, _ State) error { return runCopy(c, nil) }}
+var ToDimOrderCopyI8 = Kernel{Def: &ToDimOrderCopy, DType: tensor.Char, Bytes: &byteKernels, Run: func(c *Call, _ State) error { return runCopy(c, nil) }}
 
 // ToDimOrderCopyU8 runs ToDimOrderCopy in Byte.
 var ToDimOrderCopyU8 = Kernel{Def: &ToDimOrderCopy, DType: tensor.Byte, Run: func(c *Call, _ State) error { return runCopy(c, nil) }}

@@ -50,7 +50,7 @@ var DequantizePerTensorI32 = Kernel{Def: &DequantizePerTensor, DType: tensor.Int
 var DequantizePerTensorI16 = Kernel{Def: &DequantizePerTensor, DType: tensor.Short, Run: func(c *Call, _ State) error { return dequantizeTensor[int16](c) }}
 
 // DequantizePerTensorI8 runs DequantizePerTensor in Char.
-var DequantizePerTensorI8 = Kernel{Def: &DequantizePerTensor, DType: tensor.Char, Integers: &integerKernels, Run: func(c *Call, _ State) error { return dequantizeTensor[int8](c) }}
+var DequantizePerTensorI8 = Kernel{Def: &DequantizePerTensor, DType: tensor.Char, Integers: &integerKernels, Bytes: &byteKernels, Run: func(c *Call, _ State) error { return dequantizeTensor[int8](c) }}
 
 // DequantizePerTensorU8 runs DequantizePerTensor in Byte.
 var DequantizePerTensorU8 = Kernel{Def: &DequantizePerTensor, DType: tensor.Byte, Run: func(c *Call, _ State) error { return dequantizeTensor[uint8](c) }}
@@ -86,7 +86,7 @@ var DequantizePerChannelI32 = Kernel{Def: &DequantizePerChannel, DType: tensor.I
 var DequantizePerChannelI16 = Kernel{Def: &DequantizePerChannel, DType: tensor.Short, Run: func(c *Call, _ State) error { return dequantizeChannels[int16](c) }}
 
 // DequantizePerChannelI8 runs DequantizePerChannel in Char.
-var DequantizePerChannelI8 = Kernel{Def: &DequantizePerChannel, DType: tensor.Char, Run: func(c *Call, _ State) error { return dequantizeChannels[int8](c) }}
+var DequantizePerChannelI8 = Kernel{Def: &DequantizePerChannel, DType: tensor.Char, Bytes: &byteKernels, Run: func(c *Call, _ State) error { return dequantizeChannels[int8](c) }}
 
 // DequantizePerChannelU8 runs DequantizePerChannel in Byte.
 var DequantizePerChannelU8 = Kernel{Def: &DequantizePerChannel, DType: tensor.Byte, Run: func(c *Call, _ State) error { return dequantizeChannels[uint8](c) }}

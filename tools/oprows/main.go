@@ -140,9 +140,11 @@ func suffix(short string) string {
 // more are what single kernels have beside Run.
 var more = map[string]string{
 	"TanhF32":                     "Cell: runCell, ",
-	"DequantizePerTensorI8":       "Integers: &integerKernels, ",
+	"DequantizePerChannelI8":      "Bytes: &byteKernels, ",
+	"DequantizePerTensorI8":       "Integers: &integerKernels, Bytes: &byteKernels, ",
 	"DequantizePerTensorTensorI8": "Integers: &integerKernels, ",
 	"DequantizePerTokenI8":        "Integers: &integerKernels, ",
+	"ToDimOrderCopyI8":            "Bytes: &byteKernels, ",
 }
 
 func kernelsText(ks []kernel) string {

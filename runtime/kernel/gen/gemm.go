@@ -69,9 +69,9 @@ type gemm struct {
 	mr, nv int
 	// scattered says that each row of the panel lies where a table says.
 	scattered bool
-	// half is the type of a panel of 16 bits, "F16" or "BF16", or empty.
-	half string
-	left rows
+	// stored is the type of a panel that is not float32, "F16", "BF16" or "S8", or empty.
+	stored string
+	left   rows
 }
 
 // tileKinds are the tiles of all vectors of a panel and of the first; scattered names those whose panel lies where a
@@ -111,7 +111,7 @@ func (g *gemm) write(name string) {
 }
 
 // blocks reports whether the rows that follow may be computed by the same call.
-func (g *gemm) blocks() bool { return !g.scattered && g.half == "" }
+func (g *gemm) blocks() bool { return !g.scattered && g.stored == "" }
 
 // partial reports whether a row may lack columns, on machines that can leave out lanes.
 func (g *gemm) partial() bool { return g.blocks() }
@@ -232,7 +232,7 @@ func (g *gemm) steps(n int) {
 			}
 		}
 	}
-	if n > 1 && g.nv > 1 && !g.scattered && g.half == "" {
+	if n > 1 && g.nv > 1 && !g.scattered && g.stored == "" {
 		g.prefetch(ahead, 0)
 		g.prefetch(ahead, cacheLine)
 		g.add(ahead, 2*cacheLine)
@@ -254,7 +254,7 @@ func (g *gemm) loadRight(s int) {
 		switch at := (s*g.nv + j) * g.panelWidth(); {
 		case g.scattered:
 			g.loadAt(g.right(j), panel, offset, j*g.width())
-		case g.half != "":
+		case g.stored != "":
 			g.widen(g.right(j), at)
 		default:
 			g.load(g.right(j), panel, at)

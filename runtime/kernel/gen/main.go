@@ -26,9 +26,10 @@ func main() {
 	gemmF32(avx2, 6, 2)
 	gemmF32(avx512, 12, 2)
 	gemmF32(arm, 8, 2)
-	gemmHalves(avx2, 6, 2)
-	gemmHalves(avx512, 12, 2)
-	gemmHalves(arm, 8, 2)
+	gemmMixed(avx2, 6, 2, storedTypes...)
+	gemmMixed(avx512, 12, 2, storedTypes[:2]...)
+	gemmMixed(avx512, 6, 2, storedTypes[2])
+	gemmMixed(arm, 8, 2, storedTypes...)
 	for _, m := range []machine{avx2, avx512, arm} {
 		floatsF32(m)
 	}
@@ -105,12 +106,12 @@ func writeTiles(b *bytes.Buffer, tier string, s *source) {
 		tileCases(b, kind.scattered+"F32"+tier, s)
 		b.WriteString("}\n")
 	}
-	for _, half := range halfTypes {
-		name := "gemm" + half + tier
+	for _, stored := range storedTypes {
+		name := "mixed" + stored + tier
 		if !slices.Contains(s.funcs, function{name + "x1", "Tile"}) {
 			continue
 		}
-		fmt.Fprintf(b, "\n// %s computes t, which has this many rows and a panel of 16 bits.\nfunc %[1]s(t *Tile, rows int) {\n", name)
+		fmt.Fprintf(b, "\n// %s computes t, which has this many rows and a panel of fewer bits.\nfunc %[1]s(t *Tile, rows int) {\n", name)
 		tileCases(b, name, s)
 		b.WriteString("}\n")
 	}

@@ -63,6 +63,11 @@ var streams = []flow{
 		g.choose(v, u, t)
 		g.storeWords(streamOut, g.at(2, j), v)
 	}},
+	{name: "widenS8", x: 1, out: 4, unroll: 4, emit: func(g *streamer, j int) {
+		g.machine.(integers).loadBytes(g.v(j), streamX, g.at(1, j), true)
+		g.toFloat(g.v(j), g.v(j))
+		g.store(streamOut, g.at(4, j), g.v(j))
+	}},
 	{name: "widenF32", x: 4, out: 8, short: true, unroll: 4, emit: func(g *streamer, j int) {
 		g.loadWide(g.v(j), streamX, g.at(4, j))
 		g.store(streamOut, g.at(8, j), g.v(j))

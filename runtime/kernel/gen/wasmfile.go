@@ -21,6 +21,7 @@ const wasmTag = "wasm && wasmsimd && !purego"
 func wasmFiles() {
 	m := &wasm{}
 	gemmF32(m, 4, 2)
+	gemmMixed(m, 4, 2, storedTypes[2])
 	floatsF32(m)
 	gemmS8(m, 4, 2)
 	leftS8(m)

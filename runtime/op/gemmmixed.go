@@ -15,11 +15,20 @@ type half struct {
 }
 
 // tiles are those for t's panels, nil where there are none.
-func (h half) tiles(t kernel.Tier) *kernel.GemmHalf {
-	return kernel.HalvesOf(t, h.DType == tensor.BFloat16)
+func (h half) tiles(t kernel.Tier) *kernel.GemmMixed { return kernel.MixedOf(t, storedAs(h.DType)) }
+
+// storedAs is how panels of a type are stored.
+func storedAs(t tensor.ScalarType) kernel.Stored {
+	switch t {
+	case tensor.Char:
+		return kernel.StoredS8
+	case tensor.BFloat16:
+		return kernel.StoredBF16
+	}
+	return kernel.StoredF16
 }
 
-func halfTiling(g *kernel.GemmHalf) tiling { return tiling{cols: g.Cols} }
+func mixedTiling(g *kernel.GemmMixed) tiling { return tiling{cols: g.Cols} }
 
 // widened is the matrix in float32; data has as many elements.
 func (h half) widened(data []float32) matrix[float32] {
@@ -42,7 +51,7 @@ func prepareHalf(p *Prep, i int, transposed bool) (State, error) {
 	}
 	b := matrixOf[uint16](t, transposed)
 	if g := h.tiles(p.Tier); g != nil {
-		return packOf(p, t, layout, halfTiling(g).len(b.rows, b.cols), func(dst []uint16) { pack(dst, b, halfTiling(g)) }), nil
+		return packOf(p, t, layout, mixedTiling(g).len(b.rows, b.cols), func(dst []uint16) { pack(dst, b, mixedTiling(g)) }), nil
 	}
 	tiling := tilingOf[float32](p.Tier)
 	return packOf(p, t, layout, tiling.len(b.rows, b.cols), func(dst []float32) {
@@ -87,44 +96,57 @@ func productHalf(c *Call, s State, a *tensor.Tensor, b half, bias []float32) err
 	}
 	w, ok := s.(*packed[uint16])
 	if !ok {
-		data, err := tempOf[uint16](c, halfTiling(tiles).len(m.rows, m.cols))
+		data, err := tempOf[uint16](c, mixedTiling(tiles).len(m.rows, m.cols))
 		if err != nil {
 			return err
 		}
-		pack(data, m, halfTiling(tiles))
+		pack(data, m, mixedTiling(tiles))
 		w = &packed[uint16]{data: data}
 	}
 	if out.Numel() == 0 {
 		return nil
 	}
-	g := gemmHalf{micro: tiles, b: w.data, dtype: b.DType, float: tilingOf[float32](c.Tier)}
-	g.gemm = gemm[float32]{tiling: halfTiling(tiles), m: out.Numel() / m.cols, n: m.cols, k: m.rows, a: x, lda: m.rows, c: elems[float32](out), rs: m.cols, bias: bias,
-		bounds: c.bounds()}
+	g := gemmMixed[uint16]{micro: tiles, b: w.data, stored: storedAs(b.DType)}
+	g.set(c, out, x, m.rows, m.cols)
+	g.bias, g.bounds = bias, c.bounds()
 	g.run(c)
 	return nil
 }
 
-// gemmHalf is a product whose right factor is packed in 16 bits.
-type gemmHalf struct {
+// gemmMixed is a product whose right factor is packed in fewer bits than float32 has.
+type gemmMixed[T uint16 | int8] struct {
 	gemm[float32]
-	micro *kernel.GemmHalf
-	b     []uint16
-	dtype tensor.ScalarType // of b
-	float tiling            // of panels in float32, which are as wide
+	micro  *kernel.GemmMixed
+	b      []T
+	stored kernel.Stored
+	tier   kernel.Tier
+	// scales multiply the columns of results, before shifts, which may be nil, are added; nil if nothing does. The product has
+	// no bias and no bounds then: limits are theirs.
+	scales, shifts []float32
+	limits         [2]float32
 	// wide are places for panels in float32, each of room elements, which threads that have many rows take from slots.
 	wide  []float32
 	room  int
 	slots Slots
 }
 
-// widenRows is how many rows are worth a panel in float32, which tiles then read without widening it in each.
-const widenRows = 32
+// set makes g the product of the rows of x, each of k elements, with n columns.
+func (g *gemmMixed[T]) set(c *Call, out *tensor.Tensor, x []float32, k, n int) {
+	g.tier = c.Tier
+	g.gemm = gemm[float32]{tiling: mixedTiling(g.micro), m: out.Numel() / n, n: n, k: k, a: x, lda: k, c: elems[float32](out), rs: n, bounds: kernel.Unclamped}
+}
 
-func (g *gemmHalf) run(c *Call) {
+// widens reports whether so many rows are worth a panel in float32, which tiles then read without widening it in each.
+func (g *gemmMixed[T]) widens(rows int) bool { return rows > 2*g.micro.Rows }
+
+// widenDepth is how many rows of a panel are in float32 at a time: 32 KiB in the widest tiers.
+const widenDepth = 256
+
+func (g *gemmMixed[T]) run(c *Call) {
 	n, grain := g.pieces(c.Threads)
 	small := g.small(c)
-	if g.m >= widenRows && g.n >= g.cols {
-		g.slots, g.room = Slots{Count: 1, Items: n}, g.cols*g.k+SlotGap/f32Size
+	if g.widens(g.m) && g.n >= g.cols {
+		g.slots, g.room = Slots{Count: 1, Items: n}, g.cols*min(g.k, widenDepth)+SlotGap/f32Size
 		if !small {
 			g.slots.Count = max(1, min(c.Threads, n, MaxSlots))
 		}
@@ -138,39 +160,82 @@ func (g *gemmHalf) run(c *Call) {
 }
 
 // parts computes panels lo to hi, or rows.
-func (g *gemmHalf) parts(lo, hi int) {
+func (g *gemmMixed[T]) parts(lo, hi int) {
 	var wide []float32
 	if g.wide != nil {
 		slot := g.slots.Enter(lo)
 		defer g.slots.Leave(slot)
-		wide = g.wide[slot*g.room:][:g.cols*g.k]
+		wide = g.wide[slot*g.room:][:g.room-SlotGap/f32Size]
 	}
 	lo, hi, from, until := g.area(lo, hi)
-	var noPanel uint16
+	var noPanel T
 	t := kernel.Tile{Stride: uintptr(g.lda * f32Size), Depth: uintptr(g.k), Segments: 1, Low: g.bounds[0], High: g.bounds[1], Panel: (*float32)(unsafe.Pointer(&noPanel))}
-	rows := balanced(hi-lo, max(rowBlock, leftBlock/max(g.k, 1)))
+	most := rowBlock
+	if len(wide) > 0 {
+		most *= 4
+	}
+	rows := balanced(hi-lo, max(most, leftBlock/max(g.k, 1)))
 	for r := lo; r < hi; r += rows {
 		end := min(r+rows, hi)
 		for p := from; p < until; p++ {
-			if len(wide) > 0 && end-r >= widenRows && (p+1)*g.cols <= g.n {
+			if len(wide) > 0 && g.widens(end-r) && (p+1)*g.cols <= g.n {
 				g.widened(r, end, p, wide)
 			} else {
 				g.strip(&t, r, end, p)
 			}
 		}
+		if g.scales != nil {
+			g.scale(r, end, from*g.cols, min(until*g.cols, g.n))
+		}
 	}
 }
 
-// widened computes rows lo to hi of panel p, a full one, in float32.
-func (g *gemmHalf) widened(lo, hi, p int, wide []float32) {
-	widenHalves(wide, g.b[p*len(wide):], g.dtype)
-	at, q := p*g.cols, g.gemm
-	q.tiling, q.b, q.n, q.c, q.bias = g.float, wide, g.cols, g.c[at:], part32(g.bias, at, g.cols)
-	q.tiles(lo, hi, 0, 1)
+// scale completes columns at to end of rows lo to hi.
+func (g *gemmMixed[T]) scale(lo, hi, at, end int) {
+	for i := lo; i < hi; i++ {
+		row, shifts := g.c[i*g.rs+at:i*g.rs+end], part32(g.shifts, at, end-at)
+		if scales := g.scales[at:end]; !kernel.AffineRowF32(g.tier, row, row, scales, shifts, 0, 1) {
+			for j, x := range row {
+				if row[j] = x * scales[j]; shifts != nil {
+					row[j] += shifts[j]
+				}
+			}
+		}
+		if g.limits != kernel.Unclamped && !kernel.ClampF32(g.tier, row, row, g.limits) {
+			clampTo(row, g.limits)
+		}
+	}
+}
+
+// widened computes rows lo to hi of panel p, a full one, in float32: some of its rows after the other, which stay in the cache as long as all
+// tiles read them.
+func (g *gemmMixed[T]) widened(lo, hi, p int, wide []float32) {
+	micro := kernel.GemmF32(g.tier)
+	t := kernel.Tile{Stride: uintptr(g.lda * f32Size), Segments: 1, Panel: &wide[0], OutStride: uintptr(g.rs * f32Size), Low: kernel.Unclamped[0], High: kernel.Unclamped[1],
+		Start: &zeros[0]}
+	if g.bias != nil {
+		t.Start = &g.bias[p*g.cols]
+	}
+	float := gemm[float32]{tiling: tiling{micro: micro}, lda: g.lda}
+	height := balanced(hi-lo, float.tileRows())
+	for k := 0; k < g.k; k += widenDepth {
+		depth := min(widenDepth, g.k-k)
+		widenPanel(wide[:depth*g.cols], g.b[(p*g.k+k)*g.cols:][:depth*g.cols], g.stored)
+		if t.Depth = uintptr(depth); k+depth == g.k {
+			t.Low, t.High = g.bounds[0], g.bounds[1]
+		}
+		for i := lo; i < hi; i += height {
+			t.Left, t.Out = at32(g.a, i*g.lda+k), at32(g.c, i*g.rs+p*g.cols)
+			if k > 0 {
+				t.Start, t.StartStride = t.Out, t.OutStride
+			}
+			micro.Run(&t, min(height, hi-i))
+		}
+	}
 }
 
 // strip computes rows lo to hi of panel p; t is a tile but for its places.
-func (g *gemmHalf) strip(t *kernel.Tile, lo, hi, p int) {
+func (g *gemmMixed[T]) strip(t *kernel.Tile, lo, hi, p int) {
 	if g.k > 0 {
 		t.Panel = (*float32)(unsafe.Pointer(&g.b[p*g.cols*g.k]))
 	}
@@ -182,7 +247,7 @@ func (g *gemmHalf) strip(t *kernel.Tile, lo, hi, p int) {
 }
 
 // tile computes rows of panel p from row i on; results that do not fill the panel go through a buffer.
-func (g *gemmHalf) tile(t kernel.Tile, i, rows, p int) {
+func (g *gemmMixed[T]) tile(t kernel.Tile, i, rows, p int) {
 	at, cols := p*g.cols, min(g.cols, g.n-p*g.cols)
 	var start [kernel.MaxCols]float32
 	if g.bias != nil {
@@ -199,5 +264,21 @@ func (g *gemmHalf) tile(t kernel.Tile, i, rows, p int) {
 	g.micro.Run(&t, rows)
 	for r := range rows {
 		copy(g.c[(i+r)*g.rs+at:][:cols], out[r*g.cols:])
+	}
+}
+
+// widenPanel is a panel that is stored so, in float32.
+func widenPanel[T uint16 | int8](o []float32, x []T, s kernel.Stored) {
+	p := unsafe.Pointer(unsafe.SliceData(x))
+	switch s {
+	case kernel.StoredS8:
+		q := unsafe.Slice((*int8)(p), len(x))
+		for i := kernel.WidenS8(castTier(), o, q); i < len(o); i++ {
+			o[i] = float32(q[i])
+		}
+	case kernel.StoredBF16:
+		widenHalves(o, unsafe.Slice((*uint16)(p), len(x)), tensor.BFloat16)
+	default:
+		widenHalves(o, unsafe.Slice((*uint16)(p), len(x)), tensor.Half)
 	}
 }
