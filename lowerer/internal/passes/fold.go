@@ -5,6 +5,7 @@ import (
 
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
 // foldLimit is the most bytes that a folded constant may have if it is larger than what it is made of.
@@ -59,21 +60,24 @@ func (c *Context) foldable(n *exir.Node, state map[*exir.Value]bool) bool {
 // dequantizePrefix begins the names of operators that dequantize.
 const dequantizePrefix = "quantized_decomposed::dequantize_per_"
 
-// held are the nodes that dequantize weights which meet an input that is dequantized, too: such products are computed in integers,
-// by what is quantized. Weights of rank 1 are no factors.
+// linears are the operators whose constant factors stay quantized: kernels take them so, and the program is smaller.
+var linears = map[string]bool{"aten::linear": true, "aten::mm": true, "aten::addmm": true}
+
+// held are the nodes that dequantize weights of matrix products, or make another type of them, or that dequantize weights which meet an input that is dequantized, too: such products are
+// computed in integers, by what is quantized. Weights of rank 1 are no factors.
 func held(g *exir.Graph) map[*exir.Node]bool {
 	list := map[*exir.Node]bool{}
 	for _, n := range g.Nodes {
 		var from []*exir.Node
 		for i := range n.Args {
 			n.Args[i].EachValue(func(v **exir.Value) {
-				if d := dequantized(*v); d != nil {
+				if d := dequantized(*v, linears[n.Op.Name]); d != nil {
 					from = append(from, d)
 				}
 			})
 		}
 		for _, d := range from {
-			if len(from) > 1 && d.Outs[0].Spec.Rank() > 1 {
+			if (len(from) > 1 || linears[n.Op.Name]) && d.Outs[0].Spec.Rank() > 1 {
 				list[d] = true
 			}
 		}
@@ -81,10 +85,11 @@ func held(g *exir.Graph) map[*exir.Node]bool {
 	return list
 }
 
-// dequantized is the node that dequantizes v, which may have been moved or seen in blocks; nil if v is something else.
-func dequantized(v *exir.Value) *exir.Node {
+// dequantized is the node that dequantizes v, or, with casts, makes another type of int8, which may have been moved or seen in blocks; nil if v
+// is something else.
+func dequantized(v *exir.Value, casts bool) *exir.Node {
 	for n := v.Node; n != nil && len(n.Args) > 0 && n.Args[0].Kind == exir.ArgValue; n = n.Args[0].Value.Node {
-		if strings.HasPrefix(n.Op.Name, dequantizePrefix) {
+		if strings.HasPrefix(n.Op.Name, dequantizePrefix) || casts && n.Op.Name == copyName && n.Args[0].Value.Spec.DType == tensor.Char {
 			return n
 		}
 		if !strings.HasPrefix(n.Op.Name, "aten::permute") && n.Op.Name != "aten::view_copy" {
