@@ -58,6 +58,18 @@ input %s: f32[4, 2]
 input %z: i8[4, 2]
 %q: f32[4, 16] = torchao::dequantize_affine(%x, [1, 8], %s, %z, torch.int8, -8, 7)
 `, "dequantize_per_channel("},
+		"parts of rows with scales of bfloat16": {`input %x: i8[4, 16]
+input %s: bf16[4, 2]
+%q: f32[4, 16] = torchao::dequantize_affine(%x, [1, 8], %s, None, torch.int8, -8, 7)
+`, "dequantize_per_channel("},
+		"rows back with scales of float16": {`input %x: i8[4, 16]
+input %s: f16[4, 1]
+%q: f32[4, 16] = torchao::dequantize_affine(%x, [1, 16], %s, None, torch.int8, -128, 127)
+`, "dequantize_per_token(%x, "},
+		"parts of rows with scales of float64": {`input %x: i8[4, 16]
+input %s: f64[4, 2]
+%q: f32[4, 16] = torchao::dequantize_affine(%x, [1, 8], %s, None, torch.int8, -8, 7)
+`, "aten::mul.Tensor("},
 		"parts of rows of images": {`input %x: i8[4, 3, 16]
 input %s: f32[4, 3, 2]
 %q: f32[4, 3, 16] = torchao::dequantize_affine(%x, [1, 1, 8], %s, None, torch.int8, -8, 7)

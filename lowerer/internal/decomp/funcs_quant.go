@@ -34,13 +34,12 @@ func (c *call) blocks(x *exir.Value) blocks {
 	return b
 }
 
-// rows reports whether the blocks of x, which is of float32 or becomes so, are its rows or, of a matrix, parts of them, with zero points that
-// are integers.
+// rows reports whether the blocks of x are its rows or, of a matrix, parts of them, with zero points that are integers.
 func (c *call) rows(x *exir.Value) (whole, parts bool) {
 	size := c.ints("block_size")
 	n := len(size) - 1
 	zero := c.t("zero_point")
-	if n < 0 || c.t("scale").Spec.DType != tensor.Float || zero != nil && !zero.Spec.DType.IsIntegral(false) || slices.ContainsFunc(size[:n], func(k int64) bool { return k != 1 }) {
+	if n < 0 || zero != nil && !zero.Spec.DType.IsIntegral(false) || slices.ContainsFunc(size[:n], func(k int64) bool { return k != 1 }) {
 		return false, false
 	}
 	whole = c.shapes().Equal(x.Spec.Sizes[n], size[n]) == tensor.Yes
@@ -75,7 +74,7 @@ func (c *call) cast(v *exir.Value, t tensor.ScalarType) *exir.Value {
 func dequantizeAffine(c *call) []*exir.Value {
 	x := c.t("input")
 	t := c.dtype("output_dtype", tensor.Float)
-	if whole, parts := c.rows(x); (whole || parts) && t == tensor.Float && (x.Spec.DType == tensor.Char || x.Spec.DType == tensor.Byte) {
+	if whole, parts := c.rows(x); (whole || parts) && t == tensor.Float && c.t("scale").Spec.DType != tensor.Double && (x.Spec.DType == tensor.Char || x.Spec.DType == tensor.Byte) {
 		lo, hi := c.bounds(x.Spec.DType)
 		if whole && x.Const == nil {
 			return c.perToken("dequantize_per_token", x, lo, hi, x.Spec.DType, t)
@@ -85,7 +84,7 @@ func dequantizeAffine(c *call) []*exir.Value {
 			if zero := c.t("zero_point"); zero != nil {
 				zeros = c.view(c.to(zero, tensor.Long), -1)
 			}
-			y := c.op("quantized_decomposed::dequantize_per_channel", c.view(x, -1, c.ints("block_size")[1]), c.view(c.t("scale"), -1), zeros, 0,
+			y := c.op("quantized_decomposed::dequantize_per_channel", c.view(x, -1, c.ints("block_size")[1]), c.view(c.to(c.t("scale"), t), -1), zeros, 0,
 				int64(lo), int64(hi), x.Spec.DType, exir.KW{Name: "out_dtype", Arg: t})
 			return one(c.view(y, sizes(x)...))
 		}
@@ -120,7 +119,7 @@ func quantizeAffine(c *call) []*exir.Value {
 	x := c.t("input")
 	b, t := c.blocks(x), c.dtype("output_dtype", tensor.Char)
 	lo, hi := c.bounds(t)
-	if whole, _ := c.rows(x); whole && x.Spec.DType == tensor.Float && (t == tensor.Char || t == tensor.Byte) {
+	if whole, _ := c.rows(x); whole && x.Spec.DType == tensor.Float && c.t("scale").Spec.DType == tensor.Float && (t == tensor.Char || t == tensor.Byte) {
 		return c.perToken("quantize_per_token", x, lo, hi, t)
 	}
 	y := c.mul(c.view(x, b.shape...), c.op("reciprocal", c.view(c.t("scale"), b.scale...)))
