@@ -360,13 +360,30 @@ func (l *loader) unknownReference(d *diag.Error, msg string) {
 	d.Code = diag.UnknownReference
 	i := strings.LastIndexByte(msg, ' ')
 	name := strings.Trim(msg[i+1:], `"`)
-	if strings.HasPrefix(msg, "reference") {
+	if strings.HasPrefix(msg, "reference") { // `reference "lower" not found`
+		if parts := strings.Split(msg, `"`); len(parts) > 1 {
+			d.Hint = l.importHint(parts[1])
+		}
 		return
 	}
 	names := fieldNames(l.targets)
 	if n := diag.Nearest(name, names); n != "" {
 		d.Hint = fmt.Sprintf("did you mean %q? targets: %s", n, strings.Join(names, ", "))
 	}
+}
+
+// importHint says how to import the package that is called name, if it comes with the tool.
+func (l *loader) importHint(name string) string {
+	packages := []string{schema.Module + "/cue/lower", schema.Module + "/cue/targets", schema.Module + "/cue/report"}
+	for _, b := range l.backends {
+		packages = append(packages, b.Schema().ImportPath)
+	}
+	for _, p := range packages {
+		if path.Base(p) == name {
+			return fmt.Sprintf("import %q", p)
+		}
+	}
+	return ""
 }
 
 // nearest is a hint with the name nearest to got, or "".
