@@ -157,15 +157,19 @@ func runOps(e *env, args []string) error {
 // unknownOp is the error for a name without a row, with the nearest one.
 func unknownOp(name string) error {
 	e := diag.New(diag.UnsupportedOperator, "", "no operator row named %q", name)
-	full := "aten::" + strings.TrimPrefix(name, "aten.")
+	full := strings.Replace(name, ".", "::", 1)
 	for known, state := range opStates() {
-		if state == "rule" && (known == full || strings.HasPrefix(known, full+".")) {
+		if _, bare, _ := strings.Cut(known, "::"); state == "rule" && (known == full || strings.HasPrefix(known, full+".") || bare == name || strings.HasPrefix(bare, name+".")) {
 			return e.WithHint("it has none of its own: it lowers by a rule, to operators that have one")
 		}
 	}
 	var names []string
 	for _, r := range opRows("") {
-		names = append(names, r.Name, strings.TrimPrefix(r.Name, "aten."))
+		_, bare, _ := strings.Cut(r.Name, ".")
+		if bare == name {
+			return e.WithHint("did you mean %q?", r.Name)
+		}
+		names = append(names, r.Name, bare)
 	}
 	if near := diag.Nearest(name, names); near != "" {
 		return e.WithHint("did you mean %q? `pte ops` lists all; others lower by decomposition", near)

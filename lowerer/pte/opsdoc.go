@@ -14,7 +14,7 @@ import (
 
 const opsPage = `# Operators
 
-Made by ` + "`pte ops --markdown`" + `: every overload of ATen that torch.export can put into a program, and what becomes of it.
+Made by ` + "`pte ops --markdown`" + `: every overload of ATen that torch.export can put into a program, and what becomes of it; operators of other namespaces follow.
 
 - **kernel**: our runtime and the official one have a kernel.
 - **extension**: only our runtime has one; the operator is refused where a spec wants ` + "`operators: \"official\"`" + `.
@@ -26,7 +26,8 @@ Made by ` + "`pte ops --markdown`" + `: every overload of ATen that torch.export
 // writeOps writes docs/ops.md.
 func writeOps(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString(opsPage + "| operator | becomes | element types |\n|---|---|---|\n")
+	const head = "| operator | becomes | element types |\n|---|---|---|\n"
+	b.WriteString(opsPage + head)
 	refused := map[string][]string{}
 	types := map[string]string{}
 	for _, r := range opRows("") {
@@ -48,7 +49,14 @@ func writeOps(w io.Writer) error {
 			refused[why] = append(refused[why], full)
 		}
 	}
-	b.WriteString("\nIn-place overloads become their functional form and a copy.\n\n## Refused\n")
+	b.WriteString("\nIn-place overloads become their functional form and a copy.\n\n## Of other namespaces\n\n" + head)
+	for _, name := range names {
+		if state := states[name]; state != "" && !strings.HasPrefix(name, "aten::") {
+			full := strings.ReplaceAll(name, "::", ".")
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", full, state, types[full])
+		}
+	}
+	b.WriteString("\n## Refused\n")
 	for _, r := range refusals {
 		fmt.Fprintf(&b, "\n%s:\n%s\n", r.why, strings.Join(refused[r.why], ", "))
 	}
