@@ -426,6 +426,9 @@ func (v *Invoker) resize() error {
 		if err := v.checkStatic(i, t.Sizes, sizes); err != nil {
 			return err
 		}
+		if v.reads(t) && !slices.Equal(t.Sizes, sizes) {
+			return errors.New("output is an input, whose sizes " + SizesText(t.Sizes) + " would become " + SizesText(sizes))
+		}
 		if err := v.env.Resize(t, sizes, v.env.Grow); err != nil {
 			return err
 		}
@@ -434,6 +437,16 @@ func (v *Invoker) resize() error {
 		v.watch()
 	}
 	return nil
+}
+
+// reads reports whether t is an argument, or a member of one.
+func (v *Invoker) reads(t *tensor.Tensor) bool {
+	for i := range v.Args {
+		if a := &v.Args[i]; a.Tensor == t || slices.Contains(a.Tensors, t) {
+			return true
+		}
+	}
+	return false
 }
 
 // watch notes all tensors and their sizes.

@@ -116,3 +116,21 @@ func checkInPlace(t *testing.T, k *Kernel, tier kernel.Tier, pool *threads.Pool,
 		checked[name] = true
 	}
 }
+
+// TestOutIsInput refuses a result that is an input and would have other sizes, which the kernel would see as the input's.
+func TestOutIsInput(t *testing.T) {
+	x, w := wave(2, 4), wave(3, 4)
+	args := vals(x, w, nil)
+	sig := ParseSignature(Linear.Schema)
+	for _, tier := range []kernel.Tier{kernel.Scalar, kernel.Best()} {
+		p, err := Prepare(&LinearF32, &sig, args, []tensor.Meta{{DType: tensor.Float, Sizes: dims{2, 3}}}, Options{Tier: tier})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = p.Bind(args, []*tensor.Tensor{x}, &Env{Temp: new(Temp)}).Call()
+		const want = "output is an input, whose sizes [2, 4] would become [2, 3]"
+		if err == nil || err.Error() != want {
+			t.Errorf("%v: error %v, want %q", tier, err, want)
+		}
+	}
+}
