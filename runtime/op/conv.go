@@ -472,6 +472,7 @@ func prepareConvolution[T number](p *Prep) (State, error) {
 		return nil, errDims
 	}
 	out := p.Out[0]
+	out.Sizes = sizes.Out[0].Sizes // a file may have others, which the first Run refuses
 	if !p.Turned && !(channelsInner(&out, out.Rank()-2) && innerConvolution(p.Args, &out, p.Tier)) {
 		out.DimOrder = sizes.Out[0].DimOrder // the result is reordered if it lies otherwise
 	}

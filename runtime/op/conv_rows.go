@@ -2,6 +2,7 @@ package op
 
 import (
 	"errors"
+	"math"
 
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -111,7 +112,7 @@ func convSize(c *Infer, in, kernel tensor.Dim, i int) (tensor.Dim, error) {
 	s := c.Shapes
 	stride, pad := perAxis(&c.Args[convStride], i, 1), perAxis(&c.Args[convPadding], i, 0)
 	dilation := perAxis(&c.Args[convDilation], i, 1)
-	if stride <= 0 || pad < 0 || dilation <= 0 {
+	if stride <= 0 || pad < 0 || dilation <= 0 || max(stride, pad, dilation) > math.MaxInt32 {
 		return 0, errConvParam
 	}
 	reach := s.Mul(dilation, s.Sub(kernel, 1))

@@ -256,6 +256,9 @@ func TestConvolutionSizes(t *testing.T) {
 		{errConvEmpty, []any{wave(1, 0, 20, 20), wave(4, 0, 3, 3), nil, dims{1}, dims{0}, dims{1}, false, dims{0}, 1}},
 		{errConvEmpty, []any{wave(1, 4, 5), wave(4, 0, 3), nil, dims{1}, dims{0}, dims{1}, true, dims{0}, 1}},
 		{errConvParam, []any{wave(1, 3, 5), w, nil, dims{0}, dims{0}, dims{1}, false, dims{0}, 1}},
+		{errConvParam, []any{wave(1, 3, 5), w, nil, dims{math.MaxInt64}, dims{0}, dims{1}, false, dims{0}, 1}},
+		{errConvParam, []any{wave(1, 3, 5), w, nil, dims{1}, dims{math.MaxInt64}, dims{1}, false, dims{0}, 1}},
+		{errConvParam, []any{wave(1, 3, 5), w, nil, dims{1}, dims{0}, dims{math.MaxInt64}, false, dims{0}, 1}},
 		{errConvBias, []any{wave(1, 3, 5), w, wave(3), dims{1}, dims{0}, dims{1}, false, dims{0}, 1}},
 		{errDims, []any{wave(3), w, nil, dims{1}, dims{0}, dims{1}, false, dims{0}, 1}},
 	} {
