@@ -64,7 +64,7 @@ func matricesOf(t *tensor.Tensor) matrices {
 // infer is the shape rule.
 func (a *Attention) infer(c *Infer) error {
 	for i := range 3 {
-		if t := c.Args[i].Tensor; t.Rank() < 3 || t.Rank() > 3 && !t.Contiguous() {
+		if t := c.Args[i].Tensor; t == nil || t.Rank() < 3 || t.Rank() > 3 && !t.Contiguous() {
 			return errDims
 		}
 	}

@@ -29,18 +29,28 @@ func openType(c *Infer, def tensor.ScalarType) tensor.ScalarType {
 }
 
 // setFormat gives out the order of a memory format; None and Preserve leave it.
-func setFormat(out *tensor.Meta, v *Value) {
+func setFormat(out *tensor.Meta, v *Value) error {
 	if v.Kind == None {
-		return
+		return nil
 	}
 	switch v.Int {
 	case formatContiguous:
 		out.DimOrder = out.DimOrder[:0]
 	case formatChannelsLast:
-		setOrder(out, orderChannelsLast)
+		return setFormatOrder(out, orderChannelsLast)
 	case formatChannelsLast3d:
-		setOrder(out, orderChannelsLast3d)
+		return setFormatOrder(out, orderChannelsLast3d)
 	}
+	return nil
+}
+
+// setFormatOrder gives out an order, which is one of tensors of its rank.
+func setFormatOrder(out *tensor.Meta, order []uint8) error {
+	if len(order) != out.Rank() {
+		return errDims
+	}
+	setOrder(out, order)
+	return nil
 }
 
 // setDimOrder gives out the order in v; None leaves it.
@@ -71,16 +81,14 @@ func inferToCopy(c *Infer) error {
 		return err
 	}
 	c.Out[0].DType = openType(c, c.Out[0].DType)
-	setFormat(&c.Out[0], &c.Args[2])
-	return nil
+	return setFormat(&c.Out[0], &c.Args[2])
 }
 
 func inferClone(c *Infer) error {
 	if err := inferLike(c); err != nil {
 		return err
 	}
-	setFormat(&c.Out[0], &c.Args[1])
-	return nil
+	return setFormat(&c.Out[0], &c.Args[1])
 }
 
 func inferToDimOrder(c *Infer) error {

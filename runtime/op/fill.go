@@ -25,8 +25,7 @@ func inferEmpty(c *Infer) error {
 	if err := inferZeros(c); err != nil {
 		return err
 	}
-	setFormat(&c.Out[0], &c.Args[1])
-	return nil
+	return setFormat(&c.Out[0], &c.Args[1])
 }
 
 func inferEmptyDimOrder(c *Infer) error {
@@ -41,8 +40,7 @@ func inferFullLike(c *Infer) error {
 		return err
 	}
 	c.Out[0].DType = openType(c, c.Out[0].DType)
-	setFormat(&c.Out[0], &c.Args[2])
-	return nil
+	return setFormat(&c.Out[0], &c.Args[2])
 }
 
 func inferScalarTensor(c *Infer) error {

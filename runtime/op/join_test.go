@@ -1,6 +1,7 @@
 package op
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -99,6 +100,10 @@ func TestJoinErrors(t *testing.T) {
 		{&SelectScatterF32, errIndex, []any{x, iota32(3), 0, 2}},
 		{&ConstantPadNdF32, errDims, []any{x, dims{1}, 0}},
 		{&ReflectionPad1dF32, errSizes, []any{x, dims{3, 0}}},
+		{&FullLikeF32, errDims, []any{x, 0, formatChannelsLast}},
+		{&FullLikeF32, errDims, []any{wave(1, 2, 3, 4), 0, formatChannelsLast3d}},
+		{&AvgPool2dF32, errPool, []any{wave(1, 2, 3, 4), dims{2}, dims{math.MaxInt64}, dims{0}, false, true, nil}},
+		{&AvgPool2dF32, errPool, []any{wave(1, 2, 3, 4), dims{math.MaxInt64}, dims{1}, dims{0}, false, true, nil}},
 	} {
 		if _, err := call(test.k, 1, true, test.args...); err != test.want {
 			t.Errorf("%s: %v, want %v", test.k.Def.Functional, err, test.want)
