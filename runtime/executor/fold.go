@@ -19,7 +19,7 @@ const (
 )
 
 // anyOrderFactors are the operators that pack a factor, which is this argument, whatever the order of its dimensions is.
-var anyOrderFactors = map[string]int{"aten::mm.out": 1, addmmName: 2, linearName: 1}
+var anyOrderFactors = map[string]int{mmName: 1, addmmName: 2, linearName: 1}
 
 // folded is a constant that an instruction gives while a program is loaded, on the thread that needs it first.
 type folded struct {

@@ -287,14 +287,15 @@ func (q *quantizer) asLinear(i int) (s step, ok bool) {
 	return s, true
 }
 
-// plainAddmm reports whether s, an addmm, multiplies nothing with a number, and adds a row.
+// plainAddmm reports whether s, an addmm, multiplies nothing with a number, and adds a row of as many elements as results have.
 func (q *quantizer) plainAddmm(s *step) bool {
 	for _, v := range s.args[3:5] {
 		if q.varies[v] || !isNumber(&q.vals[v]) || q.vals[v].Scalar() != 1 {
 			return false
 		}
 	}
-	return q.vals[s.args[0]].Tensor.Rank() == 1
+	bias, out := q.vals[s.args[0]].Tensor, q.vals[s.outs[0]].Tensor
+	return bias != nil && out != nil && bias.Rank() == 1 && out.Rank() == 2 && bias.Sizes[0] == out.Sizes[1]
 }
 
 // turned is the matrix that v turns.

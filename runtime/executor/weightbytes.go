@@ -16,7 +16,7 @@ var linears = map[string]bool{linearName: true, addmmName: true, mmName: true}
 // they are: they take a quarter of the memory, and of the time to read them.
 func (q *quantizer) keepBytes(i int) bool {
 	s, b, ok := q.rowsBy(i)
-	if !ok || len(s.outs) != 1 || q.changes(&s) || !q.isFloat(s.args[0]) || !q.isFloat(s.outs[0]) {
+	if !ok || len(s.outs) != 1 || q.changes(&s) || !q.isFloat(s.args[0]) || !q.isFloat(s.args[1]) || !q.isFloat(s.outs[0]) {
 		return false
 	}
 	d, ok := q.maker(s.args[1])
@@ -52,7 +52,7 @@ func (q *quantizer) rowsBy(i int) (s step, b op.Bytes, ok bool) {
 	s = q.steps[i]
 	s.args = slices.Clone(s.args)
 	if s.name == addmmName {
-		if !q.plainAddmm(&s) || q.vals[s.args[0]].Tensor.Rank() != 1 {
+		if !q.plainAddmm(&s) {
 			return s, b, false
 		}
 		s.args, s.params = []int32{s.args[1], s.args[2], s.args[0]}, []*op.Param{s.params[1], s.params[2], s.params[0]}
@@ -65,9 +65,12 @@ func (q *quantizer) rowsBy(i int) (s step, b op.Bytes, ok bool) {
 	return s, b, s.name == addmmName || s.name == mmName
 }
 
-// bytesOf is the constant of int8 of which step d makes v, or -1. It sets the scales of b.
+// bytesOf is the constant of int8 of which step d makes v, of Float, or -1. It sets the scales of b.
 func (q *quantizer) bytesOf(d int, v int32, b *op.Bytes) int32 {
 	s := &q.steps[d]
+	if q.changes(s) {
+		return -1
+	}
 	if s.name != castName {
 		var c op.Quantized
 		w := q.weights(v, &c)
@@ -77,7 +80,7 @@ func (q *quantizer) bytesOf(d int, v int32, b *op.Bytes) int32 {
 		return w
 	}
 	w := s.args[0]
-	if t := q.vals[w].Tensor; q.place[w] != constant || s.outs[0] != v || t.DType != tensor.Char || t.Data == nil {
+	if t := q.vals[w].Tensor; q.place[w] != constant || s.outs[0] != v || t.Data == nil {
 		return -1
 	}
 	return w

@@ -49,16 +49,21 @@ func TestKeepBytes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := loadChanged(t, "quantized_bytes", LoadOptions{Tracer: c.tracer}, c.change)
-			m, got := p.methods[0], 0
-			for i := range m.steps {
-				if p := m.steps[i].plan; p != nil && strings.HasPrefix(p.Kernel.Def.Schema, "rules_pte::bytes") {
-					got++
-				}
-			}
-			if got != c.want {
+			m := p.methods[0]
+			if got := keptBytes(m); got != c.want {
 				t.Errorf("%d products read weights of int8, want %d", got, c.want)
 			}
 			checkPlaces(t, m)
 		})
 	}
+}
+
+// keptBytes is how many products of m read weights of int8 as they are.
+func keptBytes(m *method) (n int) {
+	for i := range m.steps {
+		if p := m.steps[i].plan; p != nil && strings.HasPrefix(p.Kernel.Def.Schema, "rules_pte::bytes") {
+			n++
+		}
+	}
+	return n
 }

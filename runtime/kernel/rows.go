@@ -105,7 +105,15 @@ var ones, none = [maxLanes]float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 
 // AffineRowF32 computes o = (x - shift)·scale·a + b, and reports whether t has a kernel for it; a and b may be nil, and o
 // may be x.
 func AffineRowF32(t Tier, o, x, a, b []float32, shift, scale float32) bool {
-	if t == Scalar || len(x) < rowLeast {
+	return len(x) >= rowLeast && affineRow(t, o, x, a, b, shift, scale)
+}
+
+// ScaleRowF32 computes x = x·a + b, rounded once wherever an element lies; b may be nil. t is not Scalar.
+func ScaleRowF32(t Tier, x, a, b []float32) { affineRow(t, x, x, a, b, 0, 1) }
+
+// affineRow is AffineRowF32 of a row of any length.
+func affineRow(t Tier, o, x, a, b []float32, shift, scale float32) bool {
+	if t == Scalar {
 		return false
 	}
 	lanes := lanesOf(t)

@@ -28,29 +28,25 @@ func openType(c *Infer, def tensor.ScalarType) tensor.ScalarType {
 	return def
 }
 
-// setFormat gives out the order of a memory format; None and Preserve leave it.
-func setFormat(out *tensor.Meta, v *Value) error {
+// setFormat gives out the order of a memory format; None, Preserve and those of another rank, which the lowerer refuses, leave it.
+func setFormat(out *tensor.Meta, v *Value) {
 	if v.Kind == None {
-		return nil
+		return
 	}
+	order := orderChannelsLast
 	switch v.Int {
 	case formatContiguous:
 		out.DimOrder = out.DimOrder[:0]
-	case formatChannelsLast:
-		return setFormatOrder(out, orderChannelsLast)
+		return
 	case formatChannelsLast3d:
-		return setFormatOrder(out, orderChannelsLast3d)
+		order = orderChannelsLast3d
+	case formatChannelsLast:
+	default:
+		return
 	}
-	return nil
-}
-
-// setFormatOrder gives out an order, which is one of tensors of its rank.
-func setFormatOrder(out *tensor.Meta, order []uint8) error {
-	if len(order) != out.Rank() {
-		return errDims
+	if len(order) == out.Rank() {
+		setOrder(out, order)
 	}
-	setOrder(out, order)
-	return nil
 }
 
 // setDimOrder gives out the order in v; None leaves it.
@@ -81,14 +77,16 @@ func inferToCopy(c *Infer) error {
 		return err
 	}
 	c.Out[0].DType = openType(c, c.Out[0].DType)
-	return setFormat(&c.Out[0], &c.Args[2])
+	setFormat(&c.Out[0], &c.Args[2])
+	return nil
 }
 
 func inferClone(c *Infer) error {
 	if err := inferLike(c); err != nil {
 		return err
 	}
-	return setFormat(&c.Out[0], &c.Args[1])
+	setFormat(&c.Out[0], &c.Args[1])
+	return nil
 }
 
 func inferToDimOrder(c *Infer) error {

@@ -193,14 +193,8 @@ func (g *gemmMixed[T]) parts(lo, hi int) {
 // scale completes columns at to end of rows lo to hi.
 func (g *gemmMixed[T]) scale(lo, hi, at, end int) {
 	for i := lo; i < hi; i++ {
-		row, shifts := g.c[i*g.rs+at:i*g.rs+end], part32(g.shifts, at, end-at)
-		if scales := g.scales[at:end]; !kernel.AffineRowF32(g.tier, row, row, scales, shifts, 0, 1) {
-			for j, x := range row {
-				if row[j] = x * scales[j]; shifts != nil {
-					row[j] += shifts[j]
-				}
-			}
-		}
+		row := g.c[i*g.rs+at : i*g.rs+end]
+		kernel.ScaleRowF32(g.tier, row, g.scales[at:end], part32(g.shifts, at, end-at))
 		if g.limits != kernel.Unclamped && !kernel.ClampF32(g.tier, row, row, g.limits) {
 			clampTo(row, g.limits)
 		}

@@ -100,13 +100,23 @@ func TestJoinErrors(t *testing.T) {
 		{&SelectScatterF32, errIndex, []any{x, iota32(3), 0, 2}},
 		{&ConstantPadNdF32, errDims, []any{x, dims{1}, 0}},
 		{&ReflectionPad1dF32, errSizes, []any{x, dims{3, 0}}},
-		{&FullLikeF32, errDims, []any{x, 0, formatChannelsLast}},
-		{&FullLikeF32, errDims, []any{wave(1, 2, 3, 4), 0, formatChannelsLast3d}},
-		{&AvgPool2dF32, errPool, []any{wave(1, 2, 3, 4), dims{2}, dims{math.MaxInt64}, dims{0}, false, true, nil}},
-		{&AvgPool2dF32, errPool, []any{wave(1, 2, 3, 4), dims{math.MaxInt64}, dims{1}, dims{0}, false, true, nil}},
+		{&FullLikeF32, nil, []any{x, 0, formatChannelsLast}},
+		{&FullLikeF32, nil, []any{wave(1, 2, 3, 4), 0, formatChannelsLast3d}},
+		{&Col2imF32, errPool, []any{wave(1, 4, 1), dims{2, 2}, dims{2, 2}, dims{1, 1}, dims{0, 0}, dims{math.MaxInt64, 1}}},
 	} {
 		if _, err := call(test.k, 1, true, test.args...); err != test.want {
 			t.Errorf("%s: %v, want %v", test.k.Def.Functional, err, test.want)
+		}
+	}
+}
+
+// TestMaxPoolErrors refuses numbers whose products would overflow.
+func TestMaxPoolErrors(t *testing.T) {
+	for _, large := range []int{0, 1, 3} {
+		args := []any{wave(1, 2, 3, 4), dims{2, 2}, dims{1, 1}, dims{0, 0}, dims{1, 1}, false}
+		args[[]int{1, 2, 0, 4}[large]] = dims{1, 1 << 62}
+		if _, err := call(&MaxPool2dWithIndicesF32, 2, true, args...); err != errPool {
+			t.Errorf("argument %d: error %v, want %v", large, err, errPool)
 		}
 	}
 }

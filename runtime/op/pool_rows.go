@@ -85,16 +85,14 @@ func poolWindow(args []Value, i int, dilation, ceil *Value) (window, error) {
 	if dilation != nil {
 		w.dilation = spatialAt(dilation, i, 1)
 	}
-	if !w.sane() || 2*w.pad > w.size {
+	if w.size <= 0 || w.stride <= 0 || w.dilation <= 0 || w.pad < 0 || 2*w.pad > w.size || dilation != nil && !w.small() {
 		return w, errPool
 	}
 	return w, nil
 }
 
-// sane reports whether the numbers of w are positive, the padding also 0, and of 31 bits, so that sums and products of them do not overflow.
-func (w *window) sane() bool {
-	return min(w.size, w.stride, w.dilation, w.pad+1) > 0 && max(w.size, w.stride, w.dilation, w.pad) <= math.MaxInt32
-}
+// small reports whether the numbers of w have 31 bits, so that sums and products of them do not overflow.
+func (w *window) small() bool { return max(w.size, w.stride, w.dilation, w.pad) <= math.MaxInt32 }
 
 // out is the number of windows over n elements: ⌊(n + 2·pad − dilation·(size−1) − 1) / stride⌋ + 1, or ⌈…⌉ with a last
 // window that starts inside of the input or its left padding.

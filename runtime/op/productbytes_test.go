@@ -1,6 +1,7 @@
 package op
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand"
@@ -124,6 +125,37 @@ func (c *bytesCase) check(t *testing.T, tier kernel.Tier) {
 		for i, x := range elems[float32](out) {
 			if y := elems[float32](result)[i]; math.Float32bits(x) != math.Float32bits(y) && x != y {
 				t.Fatalf("row %d, column %d: got %v, want %v", i/c.n, i%c.n, x, y)
+			}
+		}
+	}
+}
+
+// TestProductsOfBytesThreads holds results against those of one thread, to the bit, where pieces have few columns.
+func TestProductsOfBytesThreads(t *testing.T) {
+	r := rand.New(rand.NewSource(3))
+	for _, tier := range kernel.Tiers() {
+		for _, s := range [][3]int{{1, 4000, 291}, {5, 700, 147}, {9, 2000, 67}, {9, 4000, 35}, {40, 300, 293}} {
+			c := newBytesCase(s[0], s[1], s[2], true, s[2], true)
+			for _, list := range [][]float32{c.Scales, elems[float32](c.args[0].Tensor), elems[float32](c.args[2].Tensor)} {
+				for i := range list {
+					list[i] = float32(r.NormFloat64())
+				}
+			}
+			var want *tensor.Tensor
+			for _, threads := range []int{1, 2, 3, 8} {
+				got, out := c.bind(tier, &Env{Temp: new(Temp), Threads: threads, Parallel: shuffled(threads)})
+				if got == nil {
+					continue
+				}
+				if err := got.Call(); err != nil {
+					t.Fatal(err)
+				}
+				if want == nil {
+					want = out
+				}
+				if !bytes.Equal(out.Data, want.Data) {
+					t.Errorf("%v, %v: %d threads give something else than one", tier, s, threads)
+				}
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package passes
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 
@@ -10,14 +11,15 @@ import (
 )
 
 // commonSubexpressions lets users of a node that computes what an earlier node of its graph has computed use the earlier one's results.
-// What a graph returns, or writes to a buffer, stays a value of its own.
-func commonSubexpressions(_ *Context, m *exir.Method) error {
+// What a graph returns, or writes to a buffer, stays a value of its own, which nothing else uses instead of its own.
+func commonSubexpressions(ctx *Context, m *exir.Method) error {
+	state := stateOf(ctx.Program, m)
 	return m.Graph.Walk(func(g *exir.Graph) error {
 		kept := map[*exir.Value]bool{}
 		for i := range g.Outputs {
 			g.Outputs[i].EachValue(func(v **exir.Value) { kept[*v] = true })
 		}
-		c := calls{map[*exir.Value]int{}, map[string]int{}}
+		c := calls{state, map[*exir.Value]int{}, map[string]int{}}
 		first, same := map[string]*exir.Node{}, replacements{}
 		g.Nodes = slices.DeleteFunc(g.Nodes, func(n *exir.Node) bool {
 			same.in(n.Args)
@@ -44,8 +46,9 @@ func commonSubexpressions(_ *Context, m *exir.Method) error {
 
 // calls tells calls apart that may give different results.
 type calls struct {
-	values map[*exir.Value]int // numbers of values; those of constants that are computed alike have one
-	made   map[string]int      // numbers of constants that are computed
+	state  map[*exir.Value]bool // buffers that are written, whatever they hold first
+	values map[*exir.Value]int // numbers of values; constants that are computed alike, or that are the same numbers, have one
+	made   map[string]int      // numbers of such constants
 }
 
 // key is the same for nodes that give the same; false for nodes of which one cannot say so: those that draw random numbers, hold
@@ -98,10 +101,8 @@ func (c *calls) number(v *exir.Value) int {
 		return n
 	}
 	key, made := "", false
-	if v.Const != nil && v.Const.Node != nil {
-		e := v.Const.Node
-		key, made = c.call(e.Op, e.Args)
-		key += string(rune(e.Out))
+	if !c.state[v] {
+		key, made = c.constant(v.Const)
 	}
 	n := len(c.values)
 	if made {
@@ -112,4 +113,21 @@ func (c *calls) number(v *exir.Value) int {
 	}
 	c.values[v] = n
 	return n
+}
+
+// literalMost is how many bytes of a literal are compared: numbers of Python have up to 8.
+const literalMost = 64
+
+// constant is the same for constants that have the same elements; false for those that are not compared.
+func (c *calls) constant(k *exir.Constant) (string, bool) {
+	switch {
+	case k == nil:
+		return "", false
+	case k.Node != nil:
+		key, ok := c.call(k.Node.Op, k.Node.Args)
+		return key + string(rune(k.Node.Out)), ok
+	case k.Literal && len(k.Data) <= literalMost:
+		return fmt.Sprint(k.Meta.DType, k.Meta.Sizes, k.Meta.DimOrder, k.Data), true
+	}
+	return "", false
 }

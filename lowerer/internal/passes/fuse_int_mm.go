@@ -61,7 +61,7 @@ func (f *intFuser) match(n *exir.Node) *intProduct {
 		return nil
 	}
 	byRows := f.alone(n.Args[0].Value, mulName)
-	if byRows == nil {
+	if byRows == nil || n.Args[1].Value == nil || byRows.Args[1].Value == nil {
 		return nil
 	}
 	toFloat := f.alone(byRows.Args[0].Value, copyName)
@@ -78,7 +78,7 @@ func (f *intFuser) match(n *exir.Node) *intProduct {
 	}
 	p.weight = p.weight.Node.Args[0].Value
 	if !f.constant(p.weight) || !f.constant(p.scales) || p.scales.Spec.DType != tensor.Float || p.scales.Spec.Numel() != int(p.weight.Spec.Sizes[0]) ||
-		n.Args[1].Value.Spec.Sizes[n.Args[1].Value.Spec.Rank()-1] != p.weight.Spec.Sizes[0] {
+		!sameDepth(n.Args[1].Value, n.Outs[0]) {
 		return nil
 	}
 	rows := widened(mm.Args[0].Value)
@@ -86,10 +86,10 @@ func (f *intFuser) match(n *exir.Node) *intProduct {
 		return nil
 	}
 	q := unviewed(rows).Node
-	if q == nil || q.Op.Name != quantizeName || !sameDepth(rows, q.Outs[0]) || !isZero(q.Args[tokenZeros].Value) {
+	if q == nil || q.Op.Name != quantizeName || q.Outs[0].Spec.Rank() < 2 || !sameDepth(rows, q.Outs[0]) || !isZero(q.Args[tokenZeros].Value) {
 		return nil
 	}
-	if scale := byRows.Args[1].Value; unviewed(scale) != unviewed(uncast(q.Args[tokenScales].Value)) || !f.perRow(scale) {
+	if scale := byRows.Args[1].Value; unviewed(scale) != unviewed(uncast(q.Args[tokenScales].Value)) || !perRow(scale) {
 		return nil
 	}
 	p.quantize = q
@@ -110,7 +110,7 @@ func (f *intFuser) alone(v *exir.Value, name string) *exir.Node {
 }
 
 // perRow reports whether v has one element for each row of a matrix.
-func (f *intFuser) perRow(v *exir.Value) bool { return v.Spec.Rank() == 2 && v.Spec.Sizes[1] == 1 }
+func perRow(v *exir.Value) bool { return v.Spec.Rank() == 2 && v.Spec.Sizes[1] == 1 }
 
 // widened is the int8 matrix that v has in int32, or nil.
 func widened(v *exir.Value) *exir.Value {
@@ -144,9 +144,8 @@ func isZero(v *exir.Value) bool {
 
 // linear builds what replaces out.
 func (p *intProduct) linear(b *exir.Builder, out *exir.Value) *exir.Value {
-	q := p.quantize
-	args := append([]any{q.Outs[0]}, q.Args[tokenScales].Value, q.Args[tokenZeros].Value)
-	for _, a := range q.Args[3:] {
+	args := []any{p.quantize.Outs[0]}
+	for _, a := range p.quantize.Args[tokenScales:] { // which are those of the inverse, too
 		args = append(args, a)
 	}
 	x := b.Op("quantized_decomposed::dequantize_per_token", append(args, tensor.Float)...)

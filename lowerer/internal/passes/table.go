@@ -44,7 +44,7 @@ var Table = []Pass{
 	{Name: "body-constants", Doc: "lets bodies of control flow use constants themselves, not as operands",
 		Needs: []Fact{CoreOps}, Breaks: []Fact{NoDeadCode}, Run: bodyConstants},
 	{Name: "fuse-int-mm", Doc: "makes a linear operator of dequantized factors of a product of integers with scales", Optional: true,
-		Needs: []Fact{CoreOps, DimOrderOps}, Breaks: []Fact{NoDeadCode}, Run: fuseIntMM},
+		Needs: []Fact{CoreOps, TensorArgs, DimOrderOps}, Breaks: []Fact{NoDeadCode}, Run: fuseIntMM},
 	{Name: "dead-code", Doc: "removes nodes without users, and parameters that nothing reads",
 		Gives: []Fact{NoDeadCode}, Run: deadCode},
 	{Name: "merge-convolutions", Doc: "makes one convolution of those of one tensor whose results are added, with norms and multiples", Optional: true,
