@@ -47,8 +47,8 @@ func commonSubexpressions(ctx *Context, m *exir.Method) error {
 // calls tells calls apart that may give different results.
 type calls struct {
 	state  map[*exir.Value]bool // buffers that are written, whatever they hold first
-	values map[*exir.Value]int // numbers of values; constants that are computed alike, or that are the same numbers, have one
-	made   map[string]int      // numbers of such constants
+	values map[*exir.Value]int  // numbers of values; constants that are computed alike, or that are the same numbers, have one
+	made   map[string]int       // numbers of such constants
 }
 
 // key is the same for nodes that give the same; false for nodes of which one cannot say so: those that draw random numbers, hold
