@@ -144,7 +144,7 @@ many bytes (read); the percents are of that, and above 100 where a cache has a p
 multiplies less often than the definition of a convolution, which counts here. Weights count with the bits they are stored in.
 All programs plan room for inputs: the official runtime copies them there at each call, ours reads them where they are. Static int8 converts
 float32 on both sides of the operator. Images have their channels innermost. "Wanted" is the target that the project
-set itself. Where "ours" takes much longer than "same program", as pools with indices and weights of 4 bits do, partition to XNNPACK.
+set itself. Where "ours" takes much longer than "same program", as pools with indices do, partition to XNNPACK.
 `
 )
 
