@@ -34,6 +34,10 @@ func writeOps(w io.Writer) error {
 		types[r.Name] = strings.Join(r.DTypes, " ")
 	}
 	states := opStates()
+	row := func(name string) {
+		full := strings.ReplaceAll(name, "::", ".")
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", full, states[name], types[full])
+	}
 	names := exir.SchemaNames()
 	slices.Sort(names)
 	for _, name := range names {
@@ -41,19 +45,17 @@ func writeOps(w io.Writer) error {
 		if !strings.HasPrefix(name, "aten::") || s.Kind == "out" || s.Kind == "inplace" {
 			continue
 		}
-		full := strings.ReplaceAll(name, "::", ".")
-		if state := states[name]; state != "" {
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", full, state, types[full])
+		if states[name] != "" {
+			row(name)
 		} else if base := s.Base(); strings.ToLower(base) == base {
 			why := refusal(base)
-			refused[why] = append(refused[why], full)
+			refused[why] = append(refused[why], strings.ReplaceAll(name, "::", "."))
 		}
 	}
 	b.WriteString("\nIn-place overloads become their functional form and a copy.\n\n## Of other namespaces\n\n" + head)
 	for _, name := range names {
-		if state := states[name]; state != "" && !strings.HasPrefix(name, "aten::") {
-			full := strings.ReplaceAll(name, "::", ".")
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", full, state, types[full])
+		if states[name] != "" && !strings.HasPrefix(name, "aten::") {
+			row(name)
 		}
 	}
 	b.WriteString("\n## Refused\n")

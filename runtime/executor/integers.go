@@ -50,8 +50,8 @@ type quantizer struct {
 }
 
 // fuseIntegers lets products and convolutions of dequantized numbers, whose results are quantized, compute in integers, and products of
-// other numbers with dequantized weights read these as they are. Such a step
-// runs where its last instruction was, and has its handle; memory is planned anew, in an arena that is not larger.
+// other numbers with dequantized weights read these as they are. Such a step runs where its last instruction was, and has its handle; memory
+// is planned anew, in an arena that is not larger.
 func (m *method) fuseIntegers() {
 	integers := func(s step) bool {
 		return s.plan != nil && (s.plan.Kernel.Integers != nil || s.plan.Kernel.Bytes != nil)
@@ -279,23 +279,27 @@ func (q *quantizer) asLinear(i int) (s step, ok bool) {
 		return s, true
 	}
 	turned, ok := q.turned(s.args[2])
-	if !ok || !q.plainAddmm(&s) {
+	if !ok || !q.biasLast(&s) {
 		return s, false
 	}
-	s.name, s.args = linearName, []int32{s.args[1], turned, s.args[0]}
-	s.params = []*op.Param{s.params[1], s.params[2], s.params[0]}
+	s.name, s.args[1] = linearName, turned
 	return s, true
 }
 
-// plainAddmm reports whether s, an addmm, multiplies nothing with a number, and adds a row of as many elements as results have.
-func (q *quantizer) plainAddmm(s *step) bool {
+// biasLast gives s, an addmm, the arguments of a linear operator, if it multiplies nothing with a number, and adds a row of as many elements
+// as results have.
+func (q *quantizer) biasLast(s *step) bool {
 	for _, v := range s.args[3:5] {
 		if q.varies[v] || !isNumber(&q.vals[v]) || q.vals[v].Scalar() != 1 {
 			return false
 		}
 	}
 	bias, out := q.vals[s.args[0]].Tensor, q.vals[s.outs[0]].Tensor
-	return bias != nil && out != nil && bias.Rank() == 1 && out.Rank() == 2 && bias.Sizes[0] == out.Sizes[1]
+	if bias == nil || out == nil || bias.Rank() != 1 || out.Rank() != 2 || bias.Sizes[0] != out.Sizes[1] {
+		return false
+	}
+	s.args, s.params = []int32{s.args[1], s.args[2], s.args[0]}, []*op.Param{s.params[1], s.params[2], s.params[0]}
+	return true
 }
 
 // turned is the matrix that v turns.

@@ -52,17 +52,12 @@ func (q *quantizer) rowsBy(i int) (s step, b op.Bytes, ok bool) {
 	s = q.steps[i]
 	s.args = slices.Clone(s.args)
 	if s.name == addmmName {
-		if !q.plainAddmm(&s) {
-			return s, b, false
-		}
-		s.args, s.params = []int32{s.args[1], s.args[2], s.args[0]}, []*op.Param{s.params[1], s.params[2], s.params[0]}
+		return s, b, q.biasLast(&s)
 	}
-	if s.name == mmName {
-		if turned, ok := q.turned(s.args[1]); ok {
-			s.args[1], b.Rows = turned, true
-		}
+	if turned, ok := q.turned(s.args[1]); ok {
+		s.args[1], b.Rows = turned, true
 	}
-	return s, b, s.name == addmmName || s.name == mmName
+	return s, b, true
 }
 
 // bytesOf is the constant of int8 of which step d makes v, of Float, or -1. It sets the scales of b.

@@ -23,14 +23,15 @@ func (s Stored) Size() uintptr {
 type GemmMixed struct {
 	// Rows is how many rows a tile has at most, Cols how many columns a panel has.
 	Rows, Cols int
-	stored     Stored
-	tier       Tier
+	// Stored is how the panels are stored.
+	Stored Stored
+	tier   Tier
 }
 
 // mixedOf is the one of list for these panels, or nil.
 func mixedOf(list []GemmMixed, t Tier, s Stored) *GemmMixed {
 	for i := range list {
-		if g := &list[i]; g.tier == t.float() && g.stored == s {
+		if g := &list[i]; g.tier == t.float() && g.Stored == s {
 			return g
 		}
 	}
@@ -40,7 +41,7 @@ func mixedOf(list []GemmMixed, t Tier, s Stored) *GemmMixed {
 // Run computes t, of 1 to Rows rows. Tile.Panel is that of fewer bits; the tile has one segment, and none of Offsets, Ahead and More.
 func (g *GemmMixed) Run(t *Tile, rows int) {
 	for k := uintptr(0); k < t.Depth || k == 0; k += tileMost {
-		p := t.part(k, tileMost, uintptr(g.Cols)*g.stored.Size())
+		p := t.part(k, tileMost, uintptr(g.Cols)*g.Stored.Size())
 		g.run(&p, rows)
 	}
 }

@@ -58,7 +58,7 @@ func checkGemmMixed(t *testing.T, tier Tier, g *GemmMixed, rows, depth int) {
 // panels are a panel of random elements, and the same in float32.
 func (g *GemmMixed) panels(t *testing.T, r *rand.Rand, depth int) (panel unsafe.Pointer, wide []float32) {
 	n := max(g.Cols*depth, 1)
-	if g.stored == StoredS8 {
+	if g.Stored == StoredS8 {
 		x, _ := guardedOf(n, func(int) int8 { return int8(r.Intn(256) - 128) })
 		for _, v := range x {
 			wide = append(wide, float32(v))
@@ -72,7 +72,7 @@ func (g *GemmMixed) panels(t *testing.T, r *rand.Rand, depth int) (panel unsafe.
 		return uint16(0x3800 + r.Intn(0x800))
 	})
 	widen := WidenF16
-	if g.stored == StoredBF16 {
+	if g.Stored == StoredBF16 {
 		widen = WidenBF16
 	}
 	padded := append(slices.Clone(x), make([]uint16, 64)...)

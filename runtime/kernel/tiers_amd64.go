@@ -80,10 +80,10 @@ func (g *Gemm) row(t *Tile) {
 }
 
 var mixedAMD64 = []GemmMixed{
-	{Rows: 6, Cols: 16, tier: AVX2, stored: StoredF16}, {Rows: 6, Cols: 16, tier: AVX2, stored: StoredBF16},
-	{Rows: 6, Cols: 16, tier: AVX2, stored: StoredS8},
-	{Rows: 12, Cols: 32, tier: AVX512, stored: StoredF16}, {Rows: 12, Cols: 32, tier: AVX512, stored: StoredBF16},
-	{Rows: 6, Cols: 32, tier: AVX512, stored: StoredS8},
+	{Rows: 6, Cols: 16, tier: AVX2, Stored: StoredF16}, {Rows: 6, Cols: 16, tier: AVX2, Stored: StoredBF16},
+	{Rows: 6, Cols: 16, tier: AVX2, Stored: StoredS8},
+	{Rows: 12, Cols: 32, tier: AVX512, Stored: StoredF16}, {Rows: 12, Cols: 32, tier: AVX512, Stored: StoredBF16},
+	{Rows: 6, Cols: 32, tier: AVX512, Stored: StoredS8},
 }
 
 // MixedOf are the tiles of t with panels that are stored so, nil where there are none.
@@ -94,15 +94,15 @@ func MixedOf(t Tier, s Stored) *GemmMixed { return mixedOf(mixedAMD64, t, s) }
 //go:noinline
 func (g *GemmMixed) run(t *Tile, rows int) {
 	switch wide := g.tier == AVX512; {
-	case wide && g.stored == StoredS8:
+	case wide && g.Stored == StoredS8:
 		mixedS8AVX512(t, rows)
-	case wide && g.stored == StoredBF16:
+	case wide && g.Stored == StoredBF16:
 		mixedBF16AVX512(t, rows)
 	case wide:
 		mixedF16AVX512(t, rows)
-	case g.stored == StoredS8:
+	case g.Stored == StoredS8:
 		mixedS8AVX2(t, rows)
-	case g.stored == StoredBF16:
+	case g.Stored == StoredBF16:
 		mixedBF16AVX2(t, rows)
 	default:
 		mixedF16AVX2(t, rows)

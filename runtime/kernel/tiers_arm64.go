@@ -55,8 +55,8 @@ func (g *Gemm) row(t *Tile) {
 	rowF32NEON(t)
 }
 
-var mixedARM64 = []GemmMixed{{Rows: 8, Cols: 8, tier: NEON, stored: StoredF16}, {Rows: 8, Cols: 8, tier: NEON, stored: StoredBF16},
-	{Rows: 8, Cols: 8, tier: NEON, stored: StoredS8}}
+var mixedARM64 = []GemmMixed{{Rows: 8, Cols: 8, tier: NEON, Stored: StoredF16}, {Rows: 8, Cols: 8, tier: NEON, Stored: StoredBF16},
+	{Rows: 8, Cols: 8, tier: NEON, Stored: StoredS8}}
 
 // MixedOf are the tiles of t with panels that are stored so, nil where there are none.
 func MixedOf(t Tier, s Stored) *GemmMixed { return mixedOf(mixedARM64, t, s) }
@@ -65,7 +65,7 @@ func MixedOf(t Tier, s Stored) *GemmMixed { return mixedOf(mixedARM64, t, s) }
 //
 //go:noinline
 func (g *GemmMixed) run(t *Tile, rows int) {
-	switch g.stored {
+	switch g.Stored {
 	case StoredS8:
 		mixedS8NEON(t, rows)
 	case StoredBF16:

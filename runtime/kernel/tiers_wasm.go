@@ -45,7 +45,7 @@ func (g *Gemm) RunNarrow(t *Tile, rows int) {
 
 func (g *Gemm) row(t *Tile) { rowF32WASM(t) }
 
-var mixedWASM = []GemmMixed{{Rows: 4, Cols: 8, tier: WASM, stored: StoredS8}}
+var mixedWASM = []GemmMixed{{Rows: 4, Cols: 8, tier: WASM, Stored: StoredS8}}
 
 // MixedOf are the tiles of t with panels that are stored so, nil where there are none.
 func MixedOf(t Tier, s Stored) *GemmMixed { return mixedOf(mixedWASM, t, s) }

@@ -426,7 +426,7 @@ func (v *Invoker) resize() error {
 		if err := v.checkStatic(i, t.Sizes, sizes); err != nil {
 			return err
 		}
-		if v.reads(t) && !slices.Equal(t.Sizes, sizes) {
+		if !slices.Equal(t.Sizes, sizes) && v.reads(t) {
 			return errors.New("output is an input, whose sizes " + SizesText(t.Sizes) + " would become " + SizesText(sizes))
 		}
 		if err := v.env.Resize(t, sizes, v.env.Grow); err != nil {

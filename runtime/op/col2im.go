@@ -12,7 +12,7 @@ var Col2im = Def{
 // colWindow is the window along image dimension i of the call's arguments.
 func colWindow(args []Value, i int) (window, error) {
 	w := window{size: spatialAt(&args[2], i, 0), dilation: spatialAt(&args[3], i, 1), pad: spatialAt(&args[4], i, 0), stride: spatialAt(&args[5], i, 1)}
-	if w.size <= 0 || w.stride <= 0 || w.dilation <= 0 || w.pad < 0 || !w.small() {
+	if !w.positive() || !w.small() {
 		return w, errPool
 	}
 	return w, nil

@@ -33,19 +33,13 @@ func setFormat(out *tensor.Meta, v *Value) {
 	if v.Kind == None {
 		return
 	}
-	order := orderChannelsLast
-	switch v.Int {
-	case formatContiguous:
+	switch format, rank := v.Int, out.Rank(); {
+	case format == formatContiguous:
 		out.DimOrder = out.DimOrder[:0]
-		return
-	case formatChannelsLast3d:
-		order = orderChannelsLast3d
-	case formatChannelsLast:
-	default:
-		return
-	}
-	if len(order) == out.Rank() {
-		setOrder(out, order)
+	case format == formatChannelsLast && rank == len(orderChannelsLast):
+		setOrder(out, orderChannelsLast)
+	case format == formatChannelsLast3d && rank == len(orderChannelsLast3d):
+		setOrder(out, orderChannelsLast3d)
 	}
 }
 

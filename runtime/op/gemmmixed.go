@@ -15,17 +15,19 @@ type half struct {
 }
 
 // tiles are those for t's panels, nil where there are none.
-func (h half) tiles(t kernel.Tier) *kernel.GemmMixed { return kernel.MixedOf(t, storedAs(h.DType)) }
-
-// storedAs is how panels of a type are stored.
-func storedAs(t tensor.ScalarType) kernel.Stored {
-	switch t {
-	case tensor.Char:
-		return kernel.StoredS8
-	case tensor.BFloat16:
-		return kernel.StoredBF16
+func (h half) tiles(t kernel.Tier) *kernel.GemmMixed {
+	if h.DType == tensor.BFloat16 {
+		return kernel.MixedOf(t, kernel.StoredBF16)
 	}
-	return kernel.StoredF16
+	return kernel.MixedOf(t, kernel.StoredF16)
+}
+
+// mixedLayout names the panels of t.
+func mixedLayout(t *tensor.Tensor, transposed bool) string {
+	if transposed {
+		return "panels of rows of " + t.DType.String()
+	}
+	return "panels of " + t.DType.String()
 }
 
 func mixedTiling(g *kernel.GemmMixed) tiling { return tiling{cols: g.Cols} }
@@ -45,11 +47,7 @@ func prepareHalf(p *Prep, i int, transposed bool) (State, error) {
 	}
 	p.Packed = 1 << i
 	h := half{t, transposed}
-	layout := "panels of " + t.DType.String()
-	if transposed {
-		layout = "panels of rows of " + t.DType.String()
-	}
-	b := matrixOf[uint16](t, transposed)
+	layout, b := mixedLayout(t, transposed), matrixOf[uint16](t, transposed)
 	if g := h.tiles(p.Tier); g != nil {
 		return packOf(p, t, layout, mixedTiling(g).len(b.rows, b.cols), func(dst []uint16) { pack(dst, b, mixedTiling(g)) }), nil
 	}
@@ -106,7 +104,7 @@ func productHalf(c *Call, s State, a *tensor.Tensor, b half, bias []float32) err
 	if out.Numel() == 0 {
 		return nil
 	}
-	g := gemmMixed[uint16]{micro: tiles, b: w.data, stored: storedAs(b.DType)}
+	g := gemmMixed[uint16]{micro: tiles, b: w.data}
 	g.set(c, out, x, m.rows, m.cols)
 	g.bias, g.bounds = bias, c.bounds()
 	g.run(c)
@@ -116,10 +114,9 @@ func productHalf(c *Call, s State, a *tensor.Tensor, b half, bias []float32) err
 // gemmMixed is a product whose right factor is packed in fewer bits than float32 has.
 type gemmMixed[T uint16 | int8] struct {
 	gemm[float32]
-	micro  *kernel.GemmMixed
-	b      []T
-	stored kernel.Stored
-	tier   kernel.Tier
+	micro *kernel.GemmMixed
+	b     []T
+	tier  kernel.Tier
 	// scales multiply the columns of results, before shifts, which may be nil, are added; nil if nothing does. The product has
 	// no bias and no bounds then: limits are theirs.
 	scales, shifts []float32
@@ -210,11 +207,10 @@ func (g *gemmMixed[T]) widened(lo, hi, p int, wide []float32) {
 	if g.bias != nil {
 		t.Start = &g.bias[p*g.cols]
 	}
-	float := gemm[float32]{tiling: tiling{micro: micro}, lda: g.lda}
-	height := balanced(hi-lo, float.tileRows())
+	height := balanced(hi-lo, tileRows(micro.Rows, g.lda))
 	for k := 0; k < g.k; k += widenDepth {
 		depth := min(widenDepth, g.k-k)
-		widenPanel(wide[:depth*g.cols], g.b[(p*g.k+k)*g.cols:][:depth*g.cols], g.stored)
+		widenPanel(wide[:depth*g.cols], g.b[(p*g.k+k)*g.cols:][:depth*g.cols], g.micro.Stored)
 		if t.Depth = uintptr(depth); k+depth == g.k {
 			t.Low, t.High = g.bounds[0], g.bounds[1]
 		}

@@ -139,19 +139,19 @@ func (g *gemm[T]) strips(s *strip, lo, hi, p int) {
 	if ahead := (p + 1) * g.cols * g.k; len(g.b) > nearWeights && ahead < len(g.b) {
 		s.next = floats(g.b[ahead:min(len(g.b), ahead+g.cols*g.k)])
 	}
-	s.rows(hi-lo, balanced(hi-lo, g.tileRows()))
+	s.rows(hi-lo, balanced(hi-lo, tileRows(g.micro.Rows, g.lda)))
 }
 
 // nearWeights is how many weights stay in a second-level cache, from where tiles have them soon enough.
 const nearWeights = 16 << 10
 
-// tileRows is how many rows a tile has at most: fewer where all rows would lie in one set of a cache.
-func (g *gemm[T]) tileRows() int {
+// tileRows is how many rows a tile has at most that may have so many: fewer where all rows, lda apart, would lie in one set of a cache.
+func tileRows(most, lda int) int {
 	const page = 4096 / f32Size
-	if g.lda%page == 0 {
-		return min(g.micro.Rows, 8)
+	if lda%page == 0 {
+		return min(most, 8)
 	}
-	return g.micro.Rows
+	return most
 }
 
 // part32 is n elements of x, which are float32, from i on; nil of nil.

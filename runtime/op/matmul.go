@@ -84,12 +84,12 @@ func inferLinear(c *Infer) error {
 	return inferLinearOf(c, [2]tensor.Dim(w.Sizes))
 }
 
-// argOr is argument i, or None where there are fewer.
-func argOr(args []Value, i int) *Value {
+// tensorAt is the tensor that is argument i, nil where there are fewer arguments.
+func tensorAt(args []Value, i int) *tensor.Tensor {
 	if i < len(args) {
-		return &args[i]
+		return args[i].Tensor
 	}
-	return &Value{}
+	return nil
 }
 
 // inferLinearOf is inferLinear for weights of these sizes.
@@ -105,7 +105,7 @@ func inferLinearOf(c *Infer, weights [2]tensor.Dim) error {
 	if c.Shapes.Equal(t.Sizes[n], weights[1]) == tensor.No {
 		return errSizes
 	}
-	if b := argOr(c.Args, 2).Tensor; b != nil && (b.Rank() != 1 || c.Shapes.Equal(b.Sizes[0], weights[0]) == tensor.No) {
+	if b := tensorAt(c.Args, 2); b != nil && (b.Rank() != 1 || c.Shapes.Equal(b.Sizes[0], weights[0]) == tensor.No) {
 		return errSizes
 	}
 	out.Sizes = append(append(out.Sizes, t.Sizes[:n]...), weights[0])

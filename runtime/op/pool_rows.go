@@ -85,11 +85,14 @@ func poolWindow(args []Value, i int, dilation, ceil *Value) (window, error) {
 	if dilation != nil {
 		w.dilation = spatialAt(dilation, i, 1)
 	}
-	if w.size <= 0 || w.stride <= 0 || w.dilation <= 0 || w.pad < 0 || 2*w.pad > w.size || dilation != nil && !w.small() {
+	if !w.positive() || 2*w.pad > w.size || dilation != nil && !w.small() {
 		return w, errPool
 	}
 	return w, nil
 }
+
+// positive reports whether the numbers of w are, but for the padding, which may be 0.
+func (w *window) positive() bool { return min(w.size, w.stride, w.dilation) > 0 && w.pad >= 0 }
 
 // small reports whether the numbers of w have 31 bits, so that sums and products of them do not overflow.
 func (w *window) small() bool { return max(w.size, w.stride, w.dilation, w.pad) <= math.MaxInt32 }

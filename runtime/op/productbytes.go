@@ -47,6 +47,7 @@ func (b *Bytes) infer(c *Infer) error {
 
 // byteProduct is the State of a product with weights of int8.
 type byteProduct struct {
+	tiles       *kernel.GemmMixed
 	data        []int8 // panels
 	depth, cols int
 	scales      []float32 // of columns, or nil
@@ -58,7 +59,7 @@ func prepareBytes(b Bytes, args []Value, o Options) State {
 		return nil
 	}
 	m := matrixOf[int8](w, b.Rows)
-	s := &byteProduct{depth: m.rows, cols: m.cols}
+	s := &byteProduct{tiles: tiles, depth: m.rows, cols: m.cols}
 	switch len(b.Scales) {
 	case 0:
 	case 1, m.cols:
@@ -69,12 +70,8 @@ func prepareBytes(b Bytes, args []Value, o Options) State {
 	default:
 		return nil
 	}
-	layout := "panels of " + w.DType.String()
-	if b.Rows {
-		layout = "panels of rows of " + w.DType.String()
-	}
 	t := mixedTiling(tiles)
-	s.data = packOf(&Prep{Pack: o.Pack}, w, layout, t.len(m.rows, m.cols), func(dst []int8) { pack(dst, m, t) }).data
+	s.data = packOf(&Prep{Pack: o.Pack}, w, mixedLayout(w, b.Rows), t.len(m.rows, m.cols), func(dst []int8) { pack(dst, m, t) }).data
 	return s
 }
 
@@ -84,9 +81,9 @@ func runBytes(c *Call, state State) error {
 	if err != nil || out.Numel() == 0 {
 		return err
 	}
-	g := gemmMixed[int8]{micro: kernel.MixedOf(c.Tier, kernel.StoredS8), b: s.data, stored: kernel.StoredS8}
+	g := gemmMixed[int8]{micro: s.tiles, b: s.data}
 	g.set(c, out, x, s.depth, s.cols)
-	if bias := vectorOf[float32](argOr(c.Args, 2).Tensor); s.scales == nil {
+	if bias := vectorOf[float32](tensorAt(c.Args, 2)); s.scales == nil {
 		g.bias, g.bounds = bias, c.bounds()
 	} else {
 		g.scales, g.shifts, g.limits = s.scales, bias, c.bounds()

@@ -374,7 +374,10 @@ func (l *loader) unknownReference(d *diag.Error, msg string) {
 
 // importHint says how to import the package that is called name, if it comes with the tool.
 func (l *loader) importHint(name string) string {
-	packages := []string{schema.Module + "/cue/lower", schema.Module + "/cue/targets", schema.Module + "/cue/report"}
+	var packages []string
+	for _, p := range ownPackages {
+		packages = append(packages, path.Join(schema.Module, p))
+	}
 	for _, b := range l.backends {
 		packages = append(packages, b.Schema().ImportPath)
 	}

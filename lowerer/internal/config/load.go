@@ -137,11 +137,14 @@ func cause(err error) error {
 // schemaDir is where the embedded module is laid when only the schema is loaded; nothing is on disk.
 const schemaDir = "/rules_pte.cue.mod"
 
+// ownPackages are those of this module that specs import.
+var ownPackages = []string{"./cue/lower", "./cue/report", "./cue/targets"}
+
 func (l *loader) loadSchema() error {
 	overlay := map[string]load.Source{}
 	l.layOut(overlay, schemaDir, schemaDir)
 	overlay[filepath.Join(schemaDir, "cue.mod", "module.cue")] = load.FromString(moduleText(schema.Module + "@v0"))
-	packages := []string{"./cue/lower", "./cue/report", "./cue/targets"}
+	packages := slices.Clone(ownPackages)
 	own := len(packages)
 	for _, b := range l.backends {
 		pkg := b.Schema().ImportPath

@@ -113,7 +113,7 @@ func cast(b *exir.Builder, v *exir.Value, t tensor.ScalarType) *exir.Value {
 	if v.Spec.DType == t {
 		return v
 	}
-	return b.Op("dim_order_ops::_to_dim_order_copy", v, exir.KW{Name: "dtype", Arg: t})
+	return b.Op(copyName, v, exir.KW{Name: "dtype", Arg: t})
 }
 
 // wide is v in float32 if it is of a half type.

@@ -22,7 +22,7 @@ func dimOrder(_ *Context, m *exir.Method) error {
 			var name string
 			switch n.Op.Name {
 			case "aten::_to_copy":
-				name = "dim_order_ops::_to_dim_order_copy"
+				name = copyName
 			case "aten::clone":
 				name = "dim_order_ops::_clone_dim_order"
 			case "aten::empty.memory_format":

@@ -63,8 +63,8 @@ const dequantizePrefix = "quantized_decomposed::dequantize_per_"
 // linears are the operators whose constant factors stay quantized: kernels take them so, and the program is smaller.
 var linears = map[string]bool{"aten::linear": true, "aten::mm": true, "aten::addmm": true}
 
-// held are the nodes that dequantize weights of matrix products, or make another type of them, or that dequantize weights which meet an input that is dequantized, too: such products are
-// computed in integers, by what is quantized. Weights of rank 1 are no factors.
+// held are the nodes that dequantize weights of matrix products, or make another type of them, or that dequantize weights which meet an
+// input that is dequantized, too: such products are computed in integers, by what is quantized. Weights of rank 1 are no factors.
 func held(g *exir.Graph) map[*exir.Node]bool {
 	list := map[*exir.Node]bool{}
 	for _, n := range g.Nodes {
@@ -85,8 +85,8 @@ func held(g *exir.Graph) map[*exir.Node]bool {
 	return list
 }
 
-// dequantized is the node that dequantizes v, or, with casts, makes another type of int8, which may have been moved or seen in blocks; nil if v
-// is something else.
+// dequantized is the node that dequantizes v, or, with casts, makes another type of int8, which may have been moved or seen in blocks; nil
+// if v is something else.
 func dequantized(v *exir.Value, casts bool) *exir.Node {
 	for n := v.Node; n != nil && len(n.Args) > 0 && n.Args[0].Kind == exir.ArgValue; n = n.Args[0].Value.Node {
 		if strings.HasPrefix(n.Op.Name, dequantizePrefix) || casts && n.Op.Name == copyName && n.Args[0].Value.Spec.DType == tensor.Char {

@@ -40,23 +40,7 @@ const (
 
 // fuse rebuilds g where there is something to fuse.
 func (f *embeddingFuser) fuse(g *exir.Graph) error {
-	tables := map[*exir.Node]*table{}
-	for _, n := range g.Nodes {
-		if t := f.match(n); t != nil {
-			tables[n] = t
-		}
-	}
-	if len(tables) == 0 {
-		return nil
-	}
-	return f.rebuild(g, func(b *exir.Builder, n *exir.Node, same replacements) {
-		if t := tables[n]; t != nil {
-			b.Origin = n.Origin
-			same[n.Outs[0]] = t.embedding(b, n)
-		} else {
-			b.Append(n)
-		}
-	})
+	return replaceEach(&f.usage, g, f.match, (*table).embedding)
 }
 
 // match is the table of n, or nil if n is no embedding of one.
@@ -74,10 +58,7 @@ func (f *embeddingFuser) match(n *exir.Node) *table {
 	t := &table{weight: unviewed(args[channelInput].Value), scales: unviewed(args[channelScales].Value), rows: v.Spec.Sizes[0], width: v.Spec.Sizes[1],
 		low: args[channelLow].Int, high: args[channelHigh].Int}
 	if zeros := args[channelZeros].Value; zeros != nil {
-		if t.zeros = unviewed(zeros); t.zeros.Node != nil && t.zeros.Node.Op.Name == "dim_order_ops::_to_dim_order_copy" {
-			t.zeros = unviewed(t.zeros.Node.Args[0].Value)
-		}
-		if !f.laid(t.zeros) || !t.zeros.Spec.DType.IsIntegral(false) {
+		if t.zeros = unviewed(uncast(unviewed(zeros))); !f.laid(t.zeros) || !t.zeros.Spec.DType.IsIntegral(false) {
 			return nil
 		}
 	}

@@ -36,23 +36,7 @@ const (
 
 // fuse rebuilds g where there is something to fuse.
 func (f *intFuser) fuse(g *exir.Graph) error {
-	found := map[*exir.Node]*intProduct{}
-	for _, n := range g.Nodes {
-		if p := f.match(n); p != nil {
-			found[n] = p
-		}
-	}
-	if len(found) == 0 {
-		return nil
-	}
-	return f.rebuild(g, func(b *exir.Builder, n *exir.Node, same replacements) {
-		if p := found[n]; p != nil {
-			b.Origin = n.Origin
-			same[n.Outs[0]] = p.linear(b, n.Outs[0])
-		} else {
-			b.Append(n)
-		}
-	})
+	return replaceEach(&f.usage, g, f.match, (*intProduct).linear)
 }
 
 // match is what n, the last product with scales, computes; nil if that is something else.
@@ -142,8 +126,8 @@ func isZero(v *exir.Value) bool {
 	return v.Node != nil && v.Node.Op.Name == "aten::full_like" && v.Node.Args[1].Int == 0 && v.Node.Args[1].Float == 0
 }
 
-// linear builds what replaces out.
-func (p *intProduct) linear(b *exir.Builder, out *exir.Value) *exir.Value {
+// linear builds what replaces n.
+func (p *intProduct) linear(b *exir.Builder, n *exir.Node) *exir.Value {
 	args := []any{p.quantize.Outs[0]}
 	for _, a := range p.quantize.Args[tokenScales:] { // which are those of the inverse, too
 		args = append(args, a)
@@ -156,8 +140,8 @@ func (p *intProduct) linear(b *exir.Builder, out *exir.Value) *exir.Value {
 	}
 	w := b.Op("quantized_decomposed::dequantize_per_channel", p.weight, scales, nil, int64(0), int64(-128), int64(127), tensor.Char)
 	y := b.Op("aten::linear", x, w, nil)
-	if y.Spec.Rank() == out.Spec.Rank() {
-		return y
+	if out := n.Outs[0].Spec; y.Spec.Rank() != out.Rank() {
+		y = b.Op("aten::view_copy", y, []int64(out.Sizes))
 	}
-	return b.Op("aten::view_copy", y, []int64(out.Spec.Sizes))
+	return y
 }

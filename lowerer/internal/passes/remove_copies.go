@@ -30,7 +30,7 @@ func removeCopies(_ *Context, m *exir.Method) error {
 
 func isPlainCopy(n *exir.Node) bool {
 	switch n.Op.Name {
-	case "dim_order_ops::_to_dim_order_copy", "dim_order_ops::_clone_dim_order", "aten::alias_copy", "aten::detach_copy", "aten::lift_fresh_copy":
+	case copyName, "dim_order_ops::_clone_dim_order", "aten::alias_copy", "aten::detach_copy", "aten::lift_fresh_copy":
 		in, out := &n.Args[0].Value.Spec, &n.Outs[0].Spec
 		return in.DType == out.DType && slices.Equal(in.DimOrder, out.DimOrder)
 	case permuteName:

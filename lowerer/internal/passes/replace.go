@@ -31,6 +31,27 @@ func (u *usage) rebuild(g *exir.Graph, put func(b *exir.Builder, n *exir.Node, s
 	return b.Err
 }
 
+// replaceEach lets build make what stands for each node that match finds something for; the results of that one have one value.
+func replaceEach[T any](u *usage, g *exir.Graph, match func(n *exir.Node) *T, build func(t *T, b *exir.Builder, n *exir.Node) *exir.Value) error {
+	found := map[*exir.Node]*T{}
+	for _, n := range g.Nodes {
+		if t := match(n); t != nil {
+			found[n] = t
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return u.rebuild(g, func(b *exir.Builder, n *exir.Node, same replacements) {
+		if t := found[n]; t != nil {
+			b.Origin = n.Origin
+			same[n.Outs[0]] = build(t, b, n)
+		} else {
+			b.Append(n)
+		}
+	})
+}
+
 // toExpressions makes constants of what the nodes of b from number at on give, whose tensors are constants.
 func toExpressions(b *exir.Builder, at int) {
 	for _, made := range b.Graph.Nodes[at:] {
