@@ -110,6 +110,19 @@ func TestJoinErrors(t *testing.T) {
 	}
 }
 
+// TestFormatOfAnotherRank leaves the order as it is where a memory format is one of tensors of another rank.
+func TestFormatOfAnotherRank(t *testing.T) {
+	for _, c := range []struct {
+		sizes  dims
+		format int
+	}{{dims{2, 3}, formatChannelsLast}, {dims{1, 2, 3, 4}, formatChannelsLast3d}, {dims{1, 2, 3, 4, 5}, formatChannelsLast}} {
+		infer := Infer{Args: vals(wave(c.sizes...), 0, c.format), Out: make([]tensor.Meta, 1)}
+		if err := FullLike.Infer(&infer); err != nil || len(infer.Out[0].DimOrder) > 0 {
+			t.Errorf("sizes %v, format %d: order %v, error %v", c.sizes, c.format, infer.Out[0].DimOrder, err)
+		}
+	}
+}
+
 // TestMaxPoolErrors refuses numbers whose products would overflow.
 func TestMaxPoolErrors(t *testing.T) {
 	for _, large := range []int{0, 1, 3} {
