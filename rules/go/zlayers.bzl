@@ -5,6 +5,7 @@ RUNTIME = [
     "cmp",
     "context",
     "errors",
+    "fmt",
     "github.com/google/flatbuffers/go",
     "golang.org/x/sys/cpu",
     "hash/crc32",

@@ -19,7 +19,7 @@ import (
 // Values of weightsProgram.
 const (
 	weightsInput = iota
-	weightsInt8
+	weightsBytes
 	weightsFloat
 	weightsTurned
 	weightsResult
@@ -36,7 +36,7 @@ const (
 	weightsCount
 )
 
-// weightsProgram multiplies a 2 × 3 input by int8 weights of the file, 4 × 3, that instructions dequantize and turn.
+// weightsProgram multiplies a 2 × 3 input by uint8 weights of the file, 4 × 3, that instructions dequantize and turn.
 func weightsProgram() *pte.Program {
 	values := make([]pte.EValue, weightsCount)
 	at := uint64(0)
@@ -50,10 +50,10 @@ func weightsProgram() *pte.Program {
 	planned(weightsTurned, 3, 4)
 	planned(weightsResult, 2, 4)
 	planned(weightsMore, 4, 3)
-	values[weightsInt8] = tensorValue(4, 3)
-	values[weightsInt8].Tensor.ScalarType, values[weightsInt8].Tensor.DataBufferIdx = tensor.Char, 1
+	values[weightsBytes] = tensorValue(4, 3)
+	values[weightsBytes].Tensor.ScalarType, values[weightsBytes].Tensor.DataBufferIdx = tensor.Byte, 1
 	values[weightsScale] = pte.EValue{Type: pte.Double, Double: 0.5}
-	for v, n := range map[int]int64{weightsZero: 1, weightsLow: -128, weightsHigh: 127, weightsType: int64(tensor.Float), weightsRank0: 1, weightsRank1: 0} {
+	for v, n := range map[int]int64{weightsZero: 1, weightsLow: 0, weightsHigh: 255, weightsType: int64(tensor.Float), weightsRank0: 1, weightsRank1: 0} {
 		values[v] = pte.EValue{Type: pte.Int, Int: n}
 	}
 	values[weightsNone] = pte.EValue{Type: pte.Null}
@@ -62,7 +62,7 @@ func weightsProgram() *pte.Program {
 		return pte.Instruction{Type: pte.KernelCall, A: operator, Args: append(args, args[len(args)-1])}
 	}
 	p := plan(values, []int64{0, int64(at)},
-		call(0, weightsInt8, weightsScale, weightsZero, weightsLow, weightsHigh, weightsType, weightsNone, weightsFloat),
+		call(0, weightsBytes, weightsScale, weightsZero, weightsLow, weightsHigh, weightsType, weightsNone, weightsFloat),
 		call(1, weightsFloat, weightsDims, weightsTurned),
 		call(2, weightsInput, weightsTurned, weightsResult))
 	p.Plans[0].Operators = []pte.Operator{{Name: "quantized_decomposed::dequantize_per_tensor", Overload: "out"},
@@ -74,7 +74,7 @@ func weightsProgram() *pte.Program {
 }
 
 // weightsWant is the result for an input of ones.
-var weightsWant = []float32{1.5, 6, 10.5, 8.5, 1.5, 6, 10.5, 8.5}
+var weightsWant = []float32{1.5, 6, 10.5, 136.5, 1.5, 6, 10.5, 136.5}
 
 // loadWeights loads weightsProgram after a change, runs it twice, and gives the operators that it runs.
 func loadWeights(t *testing.T, opts LoadOptions, change func(p *pte.Program)) (*Program, []string) {
@@ -128,7 +128,7 @@ func TestFold(t *testing.T) {
 		"spans are traced":  {LoadOptions{Tracer: &scribe{}}, func(*pte.Program) {}, []string{mmName}, nil},
 		"values are traced": {LoadOptions{Tracer: values{&scribe{}}}, func(*pte.Program) {}, all, nil},
 		"a mutable buffer": {LoadOptions{}, func(p *pte.Program) {
-			p.Plans[0].Values[weightsInt8].Tensor.Allocation = &pte.Allocation{MemoryID: 1, Offset: 5 * 64}
+			p.Plans[0].Values[weightsBytes].Tensor.Allocation = &pte.Allocation{MemoryID: 1, Offset: 5 * 64}
 			p.MutableData = p.ConstantBuffers
 			p.Plans[0].NonConstBufferSizes[1] += 64
 		}, all, nil},
@@ -261,7 +261,7 @@ func TestFoldTwoMethods(t *testing.T) {
 	}{
 		"the same weights": {func(*pte.ExecutionPlan) {}, one},
 		"another scale":    {func(p *pte.ExecutionPlan) { p.Values[weightsScale].Double = 2 }, 2 * one},
-		"another constant": {func(p *pte.ExecutionPlan) { p.Values[weightsInt8].Tensor.DataBufferIdx = 2 }, 2 * one},
+		"another constant": {func(p *pte.ExecutionPlan) { p.Values[weightsBytes].Tensor.DataBufferIdx = 2 }, 2 * one},
 	} {
 		if got := packed(twice(c.change)); got != c.want {
 			t.Errorf("%s: %d bytes are packed, want %d", name, got, c.want)

@@ -249,8 +249,8 @@ func (q *quantizer) factors(i int, c *op.Quantized) (s step, x int, ok bool) {
 		return s, 0, false
 	}
 	c.Convolution = s.name == convolutionName
-	w := q.weights(s.args[1], c)
-	if bias := s.args[2]; w < 0 || q.vals[bias].Kind != op.None && q.place[bias] != constant {
+	w := q.weights(s.args[1], &c.Dequantized)
+	if bias := s.args[2]; w < 0 || c.Zeros != nil || c.Convolution && c.WeightRows > 0 || q.vals[bias].Kind != op.None && q.place[bias] != constant {
 		return s, 0, false
 	}
 	s.args[0], s.args[1] = q.steps[x].args[0], w
@@ -324,9 +324,9 @@ func (q *quantizer) stable(v int32) bool {
 	return ok && q.moves(v)
 }
 
-// weights are the int8 constant that v is dequantized from, or -1. It sets the scales of c, which go along the first dimension of the
-// constant: that of v, or blocks of its rows.
-func (q *quantizer) weights(v int32, c *op.Quantized) int32 {
+// weights are the int8 constant that v is dequantized from, or -1. It sets the scales and zero points of c, which go along the first
+// dimension of the constant: that of v, or blocks of its rows.
+func (q *quantizer) weights(v int32, c *op.Dequantized) int32 {
 	i, ok := q.maker(v)
 	if !ok {
 		return -1
@@ -339,29 +339,32 @@ func (q *quantizer) weights(v int32, c *op.Quantized) int32 {
 	}
 	if s.outs[0] != v {
 		matrix := q.vals[v].Tensor
-		if c.Convolution || t.Rank() != 2 || matrix.Rank() != 2 || matrix.Sizes[0] == 0 || t.Sizes[0]%matrix.Sizes[0] != 0 {
+		if t.Rank() != 2 || matrix.Rank() != 2 || matrix.Sizes[0] == 0 || t.Sizes[0]%matrix.Sizes[0] != 0 {
 			return -1
 		}
 		c.WeightRows = int(matrix.Sizes[0])
 	}
 	if s.name == dequantizeName {
 		a, ok := q.affineOf(i)
-		c.Scales = []float32{float32(a.scale)}
-		if !ok || a.zero != 0 {
+		if c.Scales = q.number(float32(a.scale)); a.zero != 0 {
+			c.Zeros = q.number(float32(a.zero))
+		}
+		if !ok {
 			return -1
 		}
 		return w
 	}
 	axis := &q.vals[s.args[3]]
 	c.Scales = q.numbers(s.args[1])
-	if q.varies[s.args[3]] || axis.Int != 0 || len(c.Scales) != int(t.Sizes[0]) || !q.zeros(s.args[2], len(c.Scales)) {
+	if q.varies[s.args[3]] || axis.Int != 0 || len(c.Scales) != int(t.Sizes[0]) || !q.zeros(s.args[2], c) {
 		return -1
 	}
 	return w
 }
 
-// zeros reports whether v is None, or a constant or integers that are made of one, all n of which are 0.
-func (q *quantizer) zeros(v int32, n int) bool {
+// zeros sets the zero points of c to v, which is None, or a constant or integers that are made of one, as many as there are scales; else it is
+// false.
+func (q *quantizer) zeros(v int32, c *op.Dequantized) bool {
 	if q.vals[v].Kind == op.None {
 		return true
 	}
@@ -371,16 +374,24 @@ func (q *quantizer) zeros(v int32, n int) bool {
 		}
 	}
 	list := q.numbers(v)
-	return len(list) == n && !slices.ContainsFunc(list, func(z float32) bool { return z != 0 })
+	if slices.ContainsFunc(list, func(z float32) bool { return z != 0 }) {
+		c.Zeros = list
+	}
+	return len(list) == len(c.Scales)
 }
 
-// numbers are those of a constant tensor; nil of another one.
+// numbers are those of a constant tensor, the same list for all who ask; nil of another one.
 func (q *quantizer) numbers(v int32) []float32 {
 	t := q.vals[v].Tensor
-	if t == nil || q.place[v] != constant || t.Data == nil || !t.Contiguous() {
+	if t == nil || q.place[v] != constant || len(t.Data) == 0 || !t.Contiguous() {
 		return nil
 	}
-	return op.Numbers(t)
+	return q.prog.numbersOf(numbersKey{data: &t.Data[0], bytes: len(t.Data), dtype: t.DType}, func() []float32 { return op.Numbers(t) })
+}
+
+// number is a list of x alone, the same for all who ask.
+func (q *quantizer) number(x float32) []float32 {
+	return q.prog.numbersOf(numbersKey{number: x}, func() []float32 { return []float32{x} })
 }
 
 // dropUnread drops steps that make what products may have read, if nobody reads it any more.

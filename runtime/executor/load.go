@@ -78,7 +78,8 @@ type Program struct {
 
 	mu        sync.Mutex
 	packs     map[packKey][]byte
-	packed    int64 // bytes of constants that were packed or copied
+	numbers   map[numbersKey][]float32 // scales and zero points of weights
+	packed    int64                    // bytes of constants that were packed or copied
 	constants constants
 	weights   Weights           // nil without a WeightCache
 	fills     []backend.Packing // what is left to pack before the program or an instance is complete
@@ -108,7 +109,25 @@ type packKey struct {
 	dtype        tensor.ScalarType
 	sizes, order string
 	layout       string
-	from         *byte
+	from         [2]*byte
+}
+
+// numbersKey is a constant whose elements are wanted as float32, or a number.
+type numbersKey struct {
+	data   *byte
+	bytes  int
+	dtype  tensor.ScalarType
+	number float32
+}
+
+// numbersOf is what list gives for this key when it is asked for first, so that what is packed with it is the same for all methods.
+func (p *Program) numbersOf(key numbersKey, list func() []float32) []float32 {
+	known, ok := p.numbers[key]
+	if !ok {
+		known = list()
+		p.numbers[key] = known
+	}
+	return known
 }
 
 // mapping is the bytes of a file; release and unmap are nil unless they are mapped.
@@ -274,7 +293,7 @@ func (p *Program) loadMethods(n int) error {
 	if err := missing.err(); err != nil {
 		return err
 	}
-	p.packs = nil
+	p.packs, p.numbers = nil, nil
 	p.keepFolded()
 	if err := p.fill(); err != nil {
 		return err
@@ -288,7 +307,7 @@ func (p *Program) reset(n int) {
 	p.clearFolded()
 	p.constants.close()
 	p.methods, p.fills, p.packing, p.packed = nil, nil, nil, 0
-	p.packs, p.constants = make(map[packKey][]byte), newConstants(n)
+	p.packs, p.numbers, p.constants = make(map[packKey][]byte), make(map[numbersKey][]float32), newConstants(n)
 	p.foldAt, p.foldsOf = make(map[*byte]*folded), make(map[*byte][]*folded)
 }
 
@@ -391,7 +410,13 @@ func (p *Program) packOf(t *tensor.Tensor, how op.Packing) []byte {
 		how.Fill(b)
 		return b
 	}
-	key := packKey{&t.Data[0], t.DType, op.SizesText(t.Sizes), string(t.DimOrder), how.Layout, unsafe.SliceData(how.From)}
+	key := packKey{&t.Data[0], t.DType, op.SizesText(t.Sizes), string(t.DimOrder), how.Layout, [2]*byte{}}
+	from := [][]byte{t.Data}
+	for i, b := range how.From {
+		if key.from[i] = unsafe.SliceData(b); len(b) > 0 {
+			from = append(from, b)
+		}
+	}
 	if b, ok := p.packs[key]; ok {
 		return b
 	}
@@ -402,10 +427,6 @@ func (p *Program) packOf(t *tensor.Tensor, how op.Packing) []byte {
 	if c != nil { // whose bytes are not known yet
 		name = ""
 		c.users.Add(1)
-	}
-	from := [][]byte{t.Data}
-	if len(how.From) > 0 {
-		from = append(from, how.From)
 	}
 	b, packed := p.take(how.Bytes, name, from)
 	p.packs[key] = b

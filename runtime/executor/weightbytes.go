@@ -60,16 +60,15 @@ func (q *quantizer) rowsBy(i int) (s step, b op.Bytes, ok bool) {
 	return s, b, true
 }
 
-// bytesOf is the constant of int8 of which step d makes v, of Float, or -1. It sets the scales of b.
+// bytesOf is the constant of int8 of which step d makes v, of Float, or -1. It sets the scales and zero points of b.
 func (q *quantizer) bytesOf(d int, v int32, b *op.Bytes) int32 {
 	s := &q.steps[d]
 	if q.changes(s) {
 		return -1
 	}
 	if s.name != castName {
-		var c op.Quantized
-		w := q.weights(v, &c)
-		if b.Scales = c.Scales; c.WeightRows != 0 || len(c.Scales) > 1 && !b.Rows {
+		w := q.weights(v, &b.Dequantized)
+		if !b.Rows && (b.WeightRows != 0 || len(b.Scales) > 1) {
 			return -1
 		}
 		return w

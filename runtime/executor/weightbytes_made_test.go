@@ -19,8 +19,40 @@ type byteMaker struct{ *tokenMaker }
 // note adds to what the program has.
 func (g *byteMaker) note(a ...any) { g.what = append(g.what, fmt.Sprint(a...)) }
 
+// zeros are n zero points, or none.
+func (g *byteMaker) zeros(n int32) int32 {
+	switch g.r.IntN(4) {
+	case 0:
+		g.note("zeros")
+		return g.chars(3, n)
+	case 1:
+		g.note("long zeros")
+		return g.castTo(g.chars(3, n), tensor.Long, n)
+	}
+	return g.none()
+}
+
+// blocks is a matrix [n, k] of Float that is another name of blocks of its rows.
+func (g *byteMaker) blocks(n, k int32) int32 {
+	count := k
+	for _, c := range []int32{2, 4, 3} {
+		if k%c == 0 && g.r.IntN(2) == 0 {
+			count = c
+		}
+	}
+	most := []int{7, 100}[g.r.IntN(2)]
+	w, u := g.chars(most, n*count, k/count), g.tensor(tensor.Float, n*count, k/count)
+	g.call("quantized_decomposed::dequantize_per_channel.out", []int32{u}, w, g.constant(tensor.Float, n*count), g.zeros(n*count), g.int(0), g.int(-128), g.int(127),
+		g.int(int64(tensor.Char)), g.none())
+	g.note(count, "blocks up to", most)
+	return g.name(u, n, k)
+}
+
 // made is a matrix [n, k] of Float that is made of one of int8.
 func (g *byteMaker) made(n, k int32) int32 {
+	if g.r.IntN(4) == 0 {
+		return g.blocks(n, k)
+	}
 	var w int32 = -1
 	for _, c := range g.ws {
 		s := g.plan.Values[c].Tensor.Sizes
@@ -75,7 +107,7 @@ func (g *byteMaker) made(n, k int32) int32 {
 			axis -= 2
 			g.note("neg axis")
 		}
-		g.call("quantized_decomposed::dequantize_per_channel.out", []int32{u}, w, g.constant(tensor.Float, m), g.none(), g.int(axis), g.int(-128), g.int(127), char, g.none())
+		g.call("quantized_decomposed::dequantize_per_channel.out", []int32{u}, w, g.constant(tensor.Float, m), g.zeros(m), g.int(axis), g.int(-128), g.int(127), char, g.none())
 		g.note("channel")
 	}
 	if g.r.IntN(6) == 0 {

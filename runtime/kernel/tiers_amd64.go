@@ -84,6 +84,8 @@ var mixedAMD64 = []GemmMixed{
 	{Rows: 6, Cols: 16, tier: AVX2, Stored: StoredS8},
 	{Rows: 12, Cols: 32, tier: AVX512, Stored: StoredF16}, {Rows: 12, Cols: 32, tier: AVX512, Stored: StoredBF16},
 	{Rows: 6, Cols: 32, tier: AVX512, Stored: StoredS8},
+	{Rows: 4, Cols: 16, tier: AVX2, Stored: StoredQ8}, {Rows: 4, Cols: 16, tier: AVX2, Stored: StoredQ4},
+	{Rows: 6, Cols: 32, tier: AVX512, Stored: StoredQ8}, {Rows: 6, Cols: 32, tier: AVX512, Stored: StoredQ4},
 }
 
 // MixedOf are the tiles of t with panels that are stored so, nil where there are none.
@@ -92,20 +94,44 @@ func MixedOf(t Tier, s Stored) *GemmMixed { return mixedOf(mixedAMD64, t, s) }
 // run has a frame of its own, like Gemm.Run.
 //
 //go:noinline
-func (g *GemmMixed) run(t *Tile, rows int) {
+func (g *GemmMixed) run(t *TileMixed, rows int) {
 	switch wide := g.tier == AVX512; {
+	case wide && g.Stored == StoredQ8:
+		mixedQ8AVX512(t, rows)
+	case wide && g.Stored == StoredQ4:
+		mixedQ4AVX512(t, rows)
 	case wide && g.Stored == StoredS8:
-		mixedS8AVX512(t, rows)
+		mixedS8AVX512(&t.Tile, rows)
 	case wide && g.Stored == StoredBF16:
-		mixedBF16AVX512(t, rows)
+		mixedBF16AVX512(&t.Tile, rows)
 	case wide:
-		mixedF16AVX512(t, rows)
+		mixedF16AVX512(&t.Tile, rows)
+	case g.Stored == StoredQ8:
+		mixedQ8AVX2(t, rows)
+	case g.Stored == StoredQ4:
+		mixedQ4AVX2(t, rows)
 	case g.Stored == StoredS8:
-		mixedS8AVX2(t, rows)
+		mixedS8AVX2(&t.Tile, rows)
 	case g.Stored == StoredBF16:
-		mixedBF16AVX2(t, rows)
+		mixedBF16AVX2(&t.Tile, rows)
 	default:
-		mixedF16AVX2(t, rows)
+		mixedF16AVX2(&t.Tile, rows)
+	}
+}
+
+// widen has a frame of its own, too.
+//
+//go:noinline
+func (g *GemmMixed) widen(t *TileMixed) {
+	switch wide := g.tier == AVX512; {
+	case wide && g.Stored == StoredQ8:
+		widenQ8AVX512(t)
+	case wide:
+		widenQ4AVX512(t)
+	case g.Stored == StoredQ8:
+		widenQ8AVX2(t)
+	default:
+		widenQ4AVX2(t)
 	}
 }
 

@@ -56,7 +56,7 @@ func (g *Gemm) row(t *Tile) {
 }
 
 var mixedARM64 = []GemmMixed{{Rows: 8, Cols: 8, tier: NEON, Stored: StoredF16}, {Rows: 8, Cols: 8, tier: NEON, Stored: StoredBF16},
-	{Rows: 8, Cols: 8, tier: NEON, Stored: StoredS8}}
+	{Rows: 8, Cols: 8, tier: NEON, Stored: StoredS8}, {Rows: 8, Cols: 8, tier: NEON, Stored: StoredQ8}, {Rows: 8, Cols: 8, tier: NEON, Stored: StoredQ4}}
 
 // MixedOf are the tiles of t with panels that are stored so, nil where there are none.
 func MixedOf(t Tier, s Stored) *GemmMixed { return mixedOf(mixedARM64, t, s) }
@@ -64,15 +64,30 @@ func MixedOf(t Tier, s Stored) *GemmMixed { return mixedOf(mixedARM64, t, s) }
 // run has a frame of its own, like Gemm.Run.
 //
 //go:noinline
-func (g *GemmMixed) run(t *Tile, rows int) {
+func (g *GemmMixed) run(t *TileMixed, rows int) {
 	switch g.Stored {
+	case StoredQ8:
+		mixedQ8NEON(t, rows)
+	case StoredQ4:
+		mixedQ4NEON(t, rows)
 	case StoredS8:
-		mixedS8NEON(t, rows)
+		mixedS8NEON(&t.Tile, rows)
 	case StoredBF16:
-		mixedBF16NEON(t, rows)
+		mixedBF16NEON(&t.Tile, rows)
 	default:
-		mixedF16NEON(t, rows)
+		mixedF16NEON(&t.Tile, rows)
 	}
+}
+
+// widen has a frame of its own, too.
+//
+//go:noinline
+func (g *GemmMixed) widen(t *TileMixed) {
+	if g.Stored == StoredQ8 {
+		widenQ8NEON(t)
+		return
+	}
+	widenQ4NEON(t)
 }
 
 // TapsKernels are the kernels of t, nil for Scalar.

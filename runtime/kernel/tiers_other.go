@@ -18,7 +18,9 @@ func (g *Gemm) row(*Tile) {}
 // MixedOf is nil: all panels are float32.
 func MixedOf(Tier, Stored) *GemmMixed { return nil }
 
-func (g *GemmMixed) run(*Tile, int) {}
+func (g *GemmMixed) run(*TileMixed, int) {}
+
+func (g *GemmMixed) widen(*TileMixed) {}
 
 // TapsKernels are the kernels of t, nil for Scalar.
 func TapsKernels(Tier) *TapsF32 { return nil }

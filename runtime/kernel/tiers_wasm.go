@@ -45,12 +45,30 @@ func (g *Gemm) RunNarrow(t *Tile, rows int) {
 
 func (g *Gemm) row(t *Tile) { rowF32WASM(t) }
 
-var mixedWASM = []GemmMixed{{Rows: 4, Cols: 8, tier: WASM, Stored: StoredS8}}
+var mixedWASM = []GemmMixed{{Rows: 4, Cols: 8, tier: WASM, Stored: StoredS8}, {Rows: 4, Cols: 8, tier: WASM, Stored: StoredQ8},
+	{Rows: 4, Cols: 8, tier: WASM, Stored: StoredQ4}}
 
 // MixedOf are the tiles of t with panels that are stored so, nil where there are none.
 func MixedOf(t Tier, s Stored) *GemmMixed { return mixedOf(mixedWASM, t, s) }
 
-func (g *GemmMixed) run(t *Tile, rows int) { mixedS8WASM(t, rows) }
+func (g *GemmMixed) run(t *TileMixed, rows int) {
+	switch g.Stored {
+	case StoredQ8:
+		mixedQ8WASM(t, rows)
+	case StoredQ4:
+		mixedQ4WASM(t, rows)
+	default:
+		mixedS8WASM(&t.Tile, rows)
+	}
+}
+
+func (g *GemmMixed) widen(t *TileMixed) {
+	if g.Stored == StoredQ8 {
+		widenQ8WASM(t)
+		return
+	}
+	widenQ4WASM(t)
+}
 
 // TapsKernels are the kernels of t, nil for Scalar.
 func TapsKernels(t Tier) *TapsF32 {

@@ -134,6 +134,36 @@ func mixedS8AVX2x5(a *Tile)
 func mixedS8AVX2x6(a *Tile)
 
 //go:noescape
+func widenQ8AVX2(a *TileMixed)
+
+//go:noescape
+func mixedQ8AVX2x1(a *TileMixed)
+
+//go:noescape
+func mixedQ8AVX2x2(a *TileMixed)
+
+//go:noescape
+func mixedQ8AVX2x3(a *TileMixed)
+
+//go:noescape
+func mixedQ8AVX2x4(a *TileMixed)
+
+//go:noescape
+func widenQ4AVX2(a *TileMixed)
+
+//go:noescape
+func mixedQ4AVX2x1(a *TileMixed)
+
+//go:noescape
+func mixedQ4AVX2x2(a *TileMixed)
+
+//go:noescape
+func mixedQ4AVX2x3(a *TileMixed)
+
+//go:noescape
+func mixedQ4AVX2x4(a *TileMixed)
+
+//go:noescape
 func tapsLineX1AVX2(a *Taps)
 
 //go:noescape
@@ -746,5 +776,33 @@ func mixedS8AVX2(t *Tile, rows int) {
 		mixedS8AVX2x5(t)
 	case 6:
 		mixedS8AVX2x6(t)
+	}
+}
+
+// mixedQ8AVX2 computes t, which has this many rows and a panel of fewer bits.
+func mixedQ8AVX2(t *TileMixed, rows int) {
+	switch rows {
+	case 1:
+		mixedQ8AVX2x1(t)
+	case 2:
+		mixedQ8AVX2x2(t)
+	case 3:
+		mixedQ8AVX2x3(t)
+	case 4:
+		mixedQ8AVX2x4(t)
+	}
+}
+
+// mixedQ4AVX2 computes t, which has this many rows and a panel of fewer bits.
+func mixedQ4AVX2(t *TileMixed, rows int) {
+	switch rows {
+	case 1:
+		mixedQ4AVX2x1(t)
+	case 2:
+		mixedQ4AVX2x2(t)
+	case 3:
+		mixedQ4AVX2x3(t)
+	case 4:
+		mixedQ4AVX2x4(t)
 	}
 }

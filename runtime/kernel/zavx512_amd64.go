@@ -242,6 +242,48 @@ func mixedS8AVX512x5(a *Tile)
 func mixedS8AVX512x6(a *Tile)
 
 //go:noescape
+func widenQ8AVX512(a *TileMixed)
+
+//go:noescape
+func mixedQ8AVX512x1(a *TileMixed)
+
+//go:noescape
+func mixedQ8AVX512x2(a *TileMixed)
+
+//go:noescape
+func mixedQ8AVX512x3(a *TileMixed)
+
+//go:noescape
+func mixedQ8AVX512x4(a *TileMixed)
+
+//go:noescape
+func mixedQ8AVX512x5(a *TileMixed)
+
+//go:noescape
+func mixedQ8AVX512x6(a *TileMixed)
+
+//go:noescape
+func widenQ4AVX512(a *TileMixed)
+
+//go:noescape
+func mixedQ4AVX512x1(a *TileMixed)
+
+//go:noescape
+func mixedQ4AVX512x2(a *TileMixed)
+
+//go:noescape
+func mixedQ4AVX512x3(a *TileMixed)
+
+//go:noescape
+func mixedQ4AVX512x4(a *TileMixed)
+
+//go:noescape
+func mixedQ4AVX512x5(a *TileMixed)
+
+//go:noescape
+func mixedQ4AVX512x6(a *TileMixed)
+
+//go:noescape
 func tapsLineX1AVX512(a *Taps)
 
 //go:noescape
@@ -923,5 +965,41 @@ func mixedS8AVX512(t *Tile, rows int) {
 		mixedS8AVX512x5(t)
 	case 6:
 		mixedS8AVX512x6(t)
+	}
+}
+
+// mixedQ8AVX512 computes t, which has this many rows and a panel of fewer bits.
+func mixedQ8AVX512(t *TileMixed, rows int) {
+	switch rows {
+	case 1:
+		mixedQ8AVX512x1(t)
+	case 2:
+		mixedQ8AVX512x2(t)
+	case 3:
+		mixedQ8AVX512x3(t)
+	case 4:
+		mixedQ8AVX512x4(t)
+	case 5:
+		mixedQ8AVX512x5(t)
+	case 6:
+		mixedQ8AVX512x6(t)
+	}
+}
+
+// mixedQ4AVX512 computes t, which has this many rows and a panel of fewer bits.
+func mixedQ4AVX512(t *TileMixed, rows int) {
+	switch rows {
+	case 1:
+		mixedQ4AVX512x1(t)
+	case 2:
+		mixedQ4AVX512x2(t)
+	case 3:
+		mixedQ4AVX512x3(t)
+	case 4:
+		mixedQ4AVX512x4(t)
+	case 5:
+		mixedQ4AVX512x5(t)
+	case 6:
+		mixedQ4AVX512x6(t)
 	}
 }

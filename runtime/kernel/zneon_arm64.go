@@ -176,6 +176,60 @@ func mixedS8NEONx7(a *Tile)
 func mixedS8NEONx8(a *Tile)
 
 //go:noescape
+func widenQ8NEON(a *TileMixed)
+
+//go:noescape
+func mixedQ8NEONx1(a *TileMixed)
+
+//go:noescape
+func mixedQ8NEONx2(a *TileMixed)
+
+//go:noescape
+func mixedQ8NEONx3(a *TileMixed)
+
+//go:noescape
+func mixedQ8NEONx4(a *TileMixed)
+
+//go:noescape
+func mixedQ8NEONx5(a *TileMixed)
+
+//go:noescape
+func mixedQ8NEONx6(a *TileMixed)
+
+//go:noescape
+func mixedQ8NEONx7(a *TileMixed)
+
+//go:noescape
+func mixedQ8NEONx8(a *TileMixed)
+
+//go:noescape
+func widenQ4NEON(a *TileMixed)
+
+//go:noescape
+func mixedQ4NEONx1(a *TileMixed)
+
+//go:noescape
+func mixedQ4NEONx2(a *TileMixed)
+
+//go:noescape
+func mixedQ4NEONx3(a *TileMixed)
+
+//go:noescape
+func mixedQ4NEONx4(a *TileMixed)
+
+//go:noescape
+func mixedQ4NEONx5(a *TileMixed)
+
+//go:noescape
+func mixedQ4NEONx6(a *TileMixed)
+
+//go:noescape
+func mixedQ4NEONx7(a *TileMixed)
+
+//go:noescape
+func mixedQ4NEONx8(a *TileMixed)
+
+//go:noescape
 func tapsLineX1NEON(a *Taps)
 
 //go:noescape
@@ -810,5 +864,49 @@ func mixedS8NEON(t *Tile, rows int) {
 		mixedS8NEONx7(t)
 	case 8:
 		mixedS8NEONx8(t)
+	}
+}
+
+// mixedQ8NEON computes t, which has this many rows and a panel of fewer bits.
+func mixedQ8NEON(t *TileMixed, rows int) {
+	switch rows {
+	case 1:
+		mixedQ8NEONx1(t)
+	case 2:
+		mixedQ8NEONx2(t)
+	case 3:
+		mixedQ8NEONx3(t)
+	case 4:
+		mixedQ8NEONx4(t)
+	case 5:
+		mixedQ8NEONx5(t)
+	case 6:
+		mixedQ8NEONx6(t)
+	case 7:
+		mixedQ8NEONx7(t)
+	case 8:
+		mixedQ8NEONx8(t)
+	}
+}
+
+// mixedQ4NEON computes t, which has this many rows and a panel of fewer bits.
+func mixedQ4NEON(t *TileMixed, rows int) {
+	switch rows {
+	case 1:
+		mixedQ4NEONx1(t)
+	case 2:
+		mixedQ4NEONx2(t)
+	case 3:
+		mixedQ4NEONx3(t)
+	case 4:
+		mixedQ4NEONx4(t)
+	case 5:
+		mixedQ4NEONx5(t)
+	case 6:
+		mixedQ4NEONx6(t)
+	case 7:
+		mixedQ4NEONx7(t)
+	case 8:
+		mixedQ4NEONx8(t)
 	}
 }

@@ -132,6 +132,66 @@ func mixedS8WASMx4Import(a unsafe.Pointer)
 
 func mixedS8WASMx4(a *Tile) { mixedS8WASMx4Import(unsafe.Pointer(a)) }
 
+//go:wasmimport pte widenQ8WASM
+//go:noescape
+func widenQ8WASMImport(a unsafe.Pointer)
+
+func widenQ8WASM(a *TileMixed) { widenQ8WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte mixedQ8WASMx1
+//go:noescape
+func mixedQ8WASMx1Import(a unsafe.Pointer)
+
+func mixedQ8WASMx1(a *TileMixed) { mixedQ8WASMx1Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte mixedQ8WASMx2
+//go:noescape
+func mixedQ8WASMx2Import(a unsafe.Pointer)
+
+func mixedQ8WASMx2(a *TileMixed) { mixedQ8WASMx2Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte mixedQ8WASMx3
+//go:noescape
+func mixedQ8WASMx3Import(a unsafe.Pointer)
+
+func mixedQ8WASMx3(a *TileMixed) { mixedQ8WASMx3Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte mixedQ8WASMx4
+//go:noescape
+func mixedQ8WASMx4Import(a unsafe.Pointer)
+
+func mixedQ8WASMx4(a *TileMixed) { mixedQ8WASMx4Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte widenQ4WASM
+//go:noescape
+func widenQ4WASMImport(a unsafe.Pointer)
+
+func widenQ4WASM(a *TileMixed) { widenQ4WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte mixedQ4WASMx1
+//go:noescape
+func mixedQ4WASMx1Import(a unsafe.Pointer)
+
+func mixedQ4WASMx1(a *TileMixed) { mixedQ4WASMx1Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte mixedQ4WASMx2
+//go:noescape
+func mixedQ4WASMx2Import(a unsafe.Pointer)
+
+func mixedQ4WASMx2(a *TileMixed) { mixedQ4WASMx2Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte mixedQ4WASMx3
+//go:noescape
+func mixedQ4WASMx3Import(a unsafe.Pointer)
+
+func mixedQ4WASMx3(a *TileMixed) { mixedQ4WASMx3Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte mixedQ4WASMx4
+//go:noescape
+func mixedQ4WASMx4Import(a unsafe.Pointer)
+
+func mixedQ4WASMx4(a *TileMixed) { mixedQ4WASMx4Import(unsafe.Pointer(a)) }
+
 //go:wasmimport pte tapsLineX1WASM
 //go:noescape
 func tapsLineX1WASMImport(a unsafe.Pointer)
@@ -1199,5 +1259,33 @@ func mixedS8WASM(t *Tile, rows int) {
 		mixedS8WASMx3(t)
 	case 4:
 		mixedS8WASMx4(t)
+	}
+}
+
+// mixedQ8WASM computes t, which has this many rows and a panel of fewer bits.
+func mixedQ8WASM(t *TileMixed, rows int) {
+	switch rows {
+	case 1:
+		mixedQ8WASMx1(t)
+	case 2:
+		mixedQ8WASMx2(t)
+	case 3:
+		mixedQ8WASMx3(t)
+	case 4:
+		mixedQ8WASMx4(t)
+	}
+}
+
+// mixedQ4WASM computes t, which has this many rows and a panel of fewer bits.
+func mixedQ4WASM(t *TileMixed, rows int) {
+	switch rows {
+	case 1:
+		mixedQ4WASMx1(t)
+	case 2:
+		mixedQ4WASMx2(t)
+	case 3:
+		mixedQ4WASMx3(t)
+	case 4:
+		mixedQ4WASMx4(t)
 	}
 }

@@ -116,7 +116,9 @@ type gemmMixed[T uint16 | int8] struct {
 	gemm[float32]
 	micro *kernel.GemmMixed
 	b     []T
-	tier  kernel.Tier
+	// blocked are the panels, instead of b, if they are in blocks.
+	blocked *blocked
+	tier    kernel.Tier
 	// scales multiply the columns of results, before shifts, which may be nil, are added; nil if nothing does. The product has
 	// no bias and no bounds then: limits are theirs.
 	scales, shifts []float32
@@ -134,7 +136,12 @@ func (g *gemmMixed[T]) set(c *Call, out *tensor.Tensor, x []float32, k, n int) {
 }
 
 // widens reports whether so many rows are worth a panel in float32, which tiles then read without widening it in each.
-func (g *gemmMixed[T]) widens(rows int) bool { return rows > 2*g.micro.Rows }
+func (g *gemmMixed[T]) widens(rows int) bool {
+	if g.blocked != nil { // whose numbers take longer to make
+		return rows > g.micro.Rows
+	}
+	return rows > 2*g.micro.Rows
+}
 
 // widenDepth is how many rows of a panel are in float32 at a time: 32 KiB in the widest tiers.
 const widenDepth = 256
@@ -166,7 +173,11 @@ func (g *gemmMixed[T]) parts(lo, hi int) {
 	}
 	lo, hi, from, until := g.area(lo, hi)
 	var noPanel T
-	t := kernel.Tile{Stride: uintptr(g.lda * f32Size), Depth: uintptr(g.k), Segments: 1, Low: g.bounds[0], High: g.bounds[1], Panel: (*float32)(unsafe.Pointer(&noPanel))}
+	t := kernel.TileMixed{Tile: kernel.Tile{Stride: uintptr(g.lda * f32Size), Depth: uintptr(g.k), Segments: 1, Low: g.bounds[0], High: g.bounds[1],
+		Panel: (*float32)(unsafe.Pointer(&noPanel))}}
+	if g.blocked != nil {
+		t.Depth, t.Segments = uintptr(g.blocked.rows), uintptr(g.blocked.count)
+	}
 	most := rowBlock
 	if len(wide) > 0 {
 		most *= 4
@@ -210,7 +221,11 @@ func (g *gemmMixed[T]) widened(lo, hi, p int, wide []float32) {
 	height := balanced(hi-lo, tileRows(micro.Rows, g.lda))
 	for k := 0; k < g.k; k += widenDepth {
 		depth := min(widenDepth, g.k-k)
-		widenPanel(wide[:depth*g.cols], g.b[(p*g.k+k)*g.cols:][:depth*g.cols], g.micro.Stored)
+		if part := wide[:depth*g.cols]; g.blocked != nil {
+			g.blocked.widen(part, p, k)
+		} else {
+			widenPanel(part, g.b[(p*g.k+k)*g.cols:][:len(part)], g.micro.Stored)
+		}
 		if t.Depth = uintptr(depth); k+depth == g.k {
 			t.Low, t.High = g.bounds[0], g.bounds[1]
 		}
@@ -225,8 +240,10 @@ func (g *gemmMixed[T]) widened(lo, hi, p int, wide []float32) {
 }
 
 // strip computes rows lo to hi of panel p; t is a tile but for its places.
-func (g *gemmMixed[T]) strip(t *kernel.Tile, lo, hi, p int) {
-	if g.k > 0 {
+func (g *gemmMixed[T]) strip(t *kernel.TileMixed, lo, hi, p int) {
+	if g.blocked != nil {
+		g.blocked.place(t, p, 0)
+	} else if g.k > 0 {
 		t.Panel = (*float32)(unsafe.Pointer(&g.b[p*g.cols*g.k]))
 	}
 	height := balanced(hi-lo, g.micro.Rows)
@@ -237,7 +254,7 @@ func (g *gemmMixed[T]) strip(t *kernel.Tile, lo, hi, p int) {
 }
 
 // tile computes rows of panel p from row i on; results that do not fill the panel go through a buffer.
-func (g *gemmMixed[T]) tile(t kernel.Tile, i, rows, p int) {
+func (g *gemmMixed[T]) tile(t kernel.TileMixed, i, rows, p int) {
 	at, cols := p*g.cols, min(g.cols, g.n-p*g.cols)
 	var start [kernel.MaxCols]float32
 	if g.bias != nil {

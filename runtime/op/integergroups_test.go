@@ -22,7 +22,7 @@ type groupsCase struct {
 // newGroupsCase has weights from -most to most.
 func newGroupsCase(m, rows, depth, blocks, most int) *groupsCase {
 	r := rand.New(rand.NewSource(int64(m*rows + depth)))
-	c := &groupsCase{m: m, rows: rows, depth: depth, blocks: blocks, q: Quantized{WeightRows: rows, Scales: make([]float32, rows*blocks)}}
+	c := &groupsCase{m: m, rows: rows, depth: depth, blocks: blocks, q: Quantized{Dequantized: Dequantized{WeightRows: rows, Scales: make([]float32, rows*blocks)}}}
 	for i := range c.q.Scales {
 		c.q.Scales[i] = float32(r.NormFloat64())
 	}

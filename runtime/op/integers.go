@@ -17,12 +17,10 @@ type Quantized struct {
 	// tensors of one element or of one for each row, and results are Float.
 	Static bool
 	Quantization
-	// Scales are the scales of the weights: one, one a row, or some a row, each for a block of it.
-	Scales []float32
+	// Dequantized are the weights; no zero points are.
+	Dequantized
 	// Convolution tells the two operators apart.
 	Convolution bool
-	// WeightRows, if it is not 0, is how many rows the weights of a linear operator have that lie as a matrix of blocks.
-	WeightRows int
 }
 
 // PrepareIntegers makes a plan that computes in integers what two operators do: that of p, which dequantizes the input, and the
@@ -205,7 +203,7 @@ func (s *integers) packNibbles(w *tensor.Tensor, keep PackFunc) bool {
 		made.PackBytes(dst, elems[int8](w), s.Scales)
 	}}
 	if len(s.Scales) > s.Rows { // which lie between the weights
-		how.From = bytesOf(s.Scales)
+		how.From = [][]byte{bytesOf(s.Scales)}
 	}
 	s.data = keep(w, how)
 	return true

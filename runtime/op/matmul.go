@@ -150,14 +150,18 @@ func preparePacked[T number](p *Prep, i int, transposed bool) (State, error) {
 	return packOf(p, t, layout, tiling.len(b.rows, b.cols), func(dst []T) { pack(dst, b, tiling) }), nil
 }
 
+// pack is what packs constants.
+func (p *Prep) pack() PackFunc {
+	if p.Pack == nil {
+		return packNew
+	}
+	return p.Pack
+}
+
 // packOf is the State of the constant t packed into n elements.
 func packOf[T number](p *Prep, t *tensor.Tensor, layout string, n int, fill func(dst []T)) *packed[T] {
 	var z T
-	keep := p.Pack
-	if keep == nil {
-		keep = packNew
-	}
-	return &packed[T]{data: sliceOf[T](keep(t, Packing{Layout: layout, Bytes: n * int(unsafe.Sizeof(z)), Fill: func(dst []byte) {
+	return &packed[T]{data: sliceOf[T](p.pack()(t, Packing{Layout: layout, Bytes: n * int(unsafe.Sizeof(z)), Fill: func(dst []byte) {
 		fill(sliceOf[T](dst, n))
 	}}), n)}
 }

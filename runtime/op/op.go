@@ -209,8 +209,8 @@ type PackFunc func(t *tensor.Tensor, p Packing) []byte
 type Packing struct {
 	// Layout names the result; together with the constant, and From, it says what the bytes are.
 	Layout string
-	// From is what is packed with the constant, or nil.
-	From []byte
+	// From is what is packed with the constant, two lists at most.
+	From [][]byte
 	// Bytes is how many there are.
 	Bytes int
 	// Fill writes them; dst is zero. It may run on any goroutine until the first Run.

@@ -170,7 +170,7 @@ func TestNoProductsOfBytes(t *testing.T) {
 	best := kernel.Best()
 	for name, p := range map[string]*Plan{
 		"the kernel has none":      PrepareBytes(&Plan{Kernel: &AddF32, tier: best}, Bytes{}, newBytesCase(2, 3, 4, false, 0, false).args, nil),
-		"scales of something else": PrepareBytes(&Plan{Kernel: &DequantizePerChannelI8, tier: best}, Bytes{Scales: make([]float32, 3)}, newBytesCase(2, 3, 4, false, 0, false).args, nil),
+		"scales of something else": PrepareBytes(&Plan{Kernel: &DequantizePerChannelI8, tier: best}, Bytes{Dequantized: Dequantized{Scales: make([]float32, 3)}}, newBytesCase(2, 3, 4, false, 0, false).args, nil),
 		"three dimensions": PrepareBytes(&Plan{Kernel: &DequantizePerChannelI8, tier: best}, Bytes{},
 			vals(wave(2, 3), testTensor(tensor.Char, dims{1, 3, 4}, make([]float64, 12)...)), nil),
 		"scalar": PrepareBytes(&Plan{Kernel: &DequantizePerChannelI8, tier: kernel.Scalar}, Bytes{}, newBytesCase(2, 3, 4, false, 0, false).args, nil),

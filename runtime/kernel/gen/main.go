@@ -30,6 +30,9 @@ func main() {
 	gemmMixed(avx512, 12, 2, storedTypes[:2]...)
 	gemmMixed(avx512, 6, 2, storedTypes[2])
 	gemmMixed(arm, 8, 2, storedTypes...)
+	gemmBlocks(avx2, 4, 2)
+	gemmBlocks(avx512, 6, 2)
+	gemmBlocks(arm, 8, 2)
 	for _, m := range []machine{avx2, avx512, arm} {
 		floatsF32(m)
 	}
@@ -106,12 +109,15 @@ func writeTiles(b *bytes.Buffer, tier string, s *source) {
 		tileCases(b, kind.scattered+"F32"+tier, s)
 		b.WriteString("}\n")
 	}
-	for _, stored := range storedTypes {
-		name := "mixed" + stored + tier
-		if !slices.Contains(s.funcs, function{name + "x1", "Tile"}) {
+	for _, stored := range slices.Concat(storedTypes, blockTypes) {
+		name, arg := "mixed"+stored+tier, "Tile"
+		if slices.Contains(blockTypes, stored) {
+			arg = "TileMixed"
+		}
+		if !slices.Contains(s.funcs, function{name + "x1", arg}) {
 			continue
 		}
-		fmt.Fprintf(b, "\n// %s computes t, which has this many rows and a panel of fewer bits.\nfunc %[1]s(t *Tile, rows int) {\n", name)
+		fmt.Fprintf(b, "\n// %s computes t, which has this many rows and a panel of fewer bits.\nfunc %[1]s(t *%s, rows int) {\n", name, arg)
 		tileCases(b, name, s)
 		b.WriteString("}\n")
 	}

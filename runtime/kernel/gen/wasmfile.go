@@ -22,6 +22,7 @@ func wasmFiles() {
 	m := &wasm{}
 	gemmF32(m, 4, 2)
 	gemmMixed(m, 4, 2, storedTypes[2])
+	gemmBlocks(m, 4, 2)
 	floatsF32(m)
 	gemmS8(m, 4, 2)
 	leftS8(m)
