@@ -44,6 +44,7 @@ var tests = []struct {
 	{"numerics", numerics},
 	{"methods", methods},
 	{"specs", specs},
+	{"inputs", inputs},
 	{"lifetime", lifetime},
 	{"concurrent", concurrent},
 	{"malformed", malformed},

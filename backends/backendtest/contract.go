@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer/exir"
 	rtbackend "github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
 // ids: both halves have one id, and the machine can run it.
@@ -76,6 +78,43 @@ func specs(t *testing.T, s *Suite) {
 			t.Errorf("%d calls of Init for %d modules", len(w.specs), len(l.modules))
 		}
 	})
+}
+
+// inputs: a backend that counts the inputs of payloads has as many as it was given, and counts none in what is no payload.
+func inputs(t *testing.T, s *Suite) {
+	c, ok := s.Runtime.(rtbackend.InputCounter)
+	if !ok {
+		t.Skip("it is no InputCounter")
+	}
+	s.each(t, func(t *testing.T, m map[string]string) {
+		l := s.lower(t, m, true)
+		p, err := pte.Read(l.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got, want []int // outputs
+		for _, module := range l.modules {
+			want = append(want, len(module.Program.Methods[0].Graph.Outputs))
+		}
+		plan := p.Plans[0]
+		for _, chain := range plan.Chains {
+			for _, in := range chain.Instructions {
+				if in.Type == pte.DelegateCall {
+					got = append(got, len(in.Args)-c.Inputs(p.DelegateData[plan.Delegates[in.A].Processed]))
+				}
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("calls have %v arguments that are no inputs, the modules %v outputs", got, want)
+		}
+	})
+	for _, payload := range [][]byte{nil, {1, 2, 3}, []byte("no payload at all, not even a short one")} {
+		if n := c.Inputs(payload); n >= 0 {
+			t.Errorf("payload %q has %d inputs, want -1", payload, n)
+		}
+	}
 }
 
 func anyModule(modules []*exir.LoweredModule, specs []rtbackend.CompileSpec) bool {

@@ -65,6 +65,13 @@ type KernelUser interface {
 	Kernels(processed []byte, all *op.Table) []*op.Kernel
 }
 
+// InputCounter is a Backend that tells, before Init, how many of Execute's arguments are inputs. Without that, an argument may be
+// an input or an output to those who load a program: what kernels around it compute stays at its place, and is computed at each call.
+type InputCounter interface {
+	// Inputs is how many inputs a payload has, or -1 if it is none that Init would take. No named data is there to be read.
+	Inputs(processed []byte) int
+}
+
 // FreeableBuffer is the bytes of a payload, which lie in the program's file.
 type FreeableBuffer struct {
 	data []byte

@@ -86,10 +86,21 @@ func (s *step) writes() []int32 {
 
 // touches are the tensors that a step may write: all of its arguments, where only a backend or a built-in operator knows which.
 func (s *step) touches() []int32 {
-	if s.plan == nil && s.name != etViewName {
+	switch {
+	case s.known:
+		return s.args[s.inputs:]
+	case s.plan == nil && s.name != etViewName:
 		return s.args
 	}
 	return s.outs
+}
+
+// reads are the values that a step may read.
+func (s *step) reads() []int32 {
+	if s.known {
+		return s.args[:s.inputs]
+	}
+	return s.args
 }
 
 // static reports whether the sizes of value v never change.

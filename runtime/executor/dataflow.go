@@ -51,7 +51,7 @@ func (f *fuser) findFlow() []op.FlowCall {
 // step adds step i.
 func (d *dataflow) step(i int) {
 	s, c := &d.steps[i], &d.calls[i]
-	args, outs := s.args, s.outs
+	args, outs := s.reads(), s.outs
 	if s.name == etViewName {
 		args, outs = args[:2], args[2:3]
 	}
@@ -66,7 +66,7 @@ func (d *dataflow) step(i int) {
 	case s.name == etViewName:
 		d.live = append(d.live, definition{outs[0], d.areas[outs[0]], i, 0})
 	case s.plan == nil:
-		d.each(s.args, d.overwrite) // it may write them
+		d.each(s.touches(), d.overwrite) // it may write them
 	default:
 		for k := range outs {
 			d.each(outs[k:k+1], func(v int32) {

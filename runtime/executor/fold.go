@@ -199,7 +199,7 @@ func (f *folder) find() bool {
 	group := f.spans.names()
 	for i := range f.steps {
 		s := &f.steps[i]
-		f.each(s.args, func(v int32) { f.users[v] = append(f.users[v], i) })
+		f.each(s.reads(), func(v int32) { f.users[v] = append(f.users[v], i) })
 		if foldable(s) && f.place[s.outs[0]] == planned {
 			f.names[s.outs[0]] = group[f.root(s.outs[0])]
 			f.gone[i] = f.writesNames(i)
@@ -260,12 +260,13 @@ func (f *folder) trace() {
 	}
 }
 
-// pays reports whether kernels alone read v, and whether those that run every time, if there are any, may find it in memory.
+// pays reports whether kernels alone read v, and delegates as an input, and whether those that run every time, if there are any, may find it in
+// memory.
 func (f *folder) pays(v int32) bool {
 	read, stays := false, false
 	for _, name := range f.names[v] {
 		for _, i := range f.users[name] {
-			if f.steps[i].plan == nil {
+			if s := &f.steps[i]; s.plan == nil && !s.known {
 				return false
 			}
 			read, stays = true, stays || !f.gone[i]
@@ -446,7 +447,7 @@ func (f *folder) prepareReaders() error {
 			}
 		}
 		for k, v := range s.args {
-			if !s.plan.Packed(k) {
+			if s.plan == nil || !s.plan.Packed(k) {
 				f.each([]int32{v}, func(v int32) {
 					if f.base[v] != nil {
 						f.base[v].kept = true

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
@@ -212,6 +213,41 @@ func TestFoldSizes(t *testing.T) {
 			t.Errorf("%s: constants take %d bytes, want %d", name, q.packed, want)
 		}
 		q.Close()
+	}
+}
+
+// TestFoldForDelegates has weights that a kernel dequantizes and a delegate reads: that is done once if its backend says that they are an input.
+func TestFoldForDelegates(t *testing.T) {
+	n := newNegator()
+	for name, c := range map[string]struct {
+		backend backend.Backend
+		folds   bool
+	}{
+		"known":             {counter{n, 1}, true},
+		"an output":         {counter{n, 0}, false},
+		"not known":         {n, false},
+		"no such payload":   {counter{n, -1}, false},
+		"too many":          {counter{n, 3}, false},
+		"values are traced": {counter{n, 1}, false},
+	} {
+		opts := LoadOptions{Backends: []backend.Backend{c.backend}}
+		if strings.Contains(name, "traced") {
+			opts.Tracer = values{&scribe{}}
+		}
+		p, steps := loadWeights(t, opts, func(p *pte.Program) {
+			p.Plans[0].Delegates, p.DelegateData = []pte.BackendDelegate{{ID: "Negator"}}, [][]byte{{1}}
+			p.Plans[0].Values[weightsMore].Tensor.Sizes = []int32{3, 4}
+			p.Plans[0].Outputs = append(p.Plans[0].Outputs, weightsMore)
+			chain := &p.Plans[0].Chains[0]
+			chain.Instructions = append(chain.Instructions, pte.Instruction{Type: pte.DelegateCall, Args: []int32{weightsTurned, weightsMore}})
+		})
+		if folds := slices.Equal(steps, []string{mmName, "Negator"}); folds != c.folds {
+			t.Errorf("%s: the steps are %v", name, steps)
+		}
+		m := p.methods[0]
+		if kept := m.place[weightsTurned] == constant && m.vals[weightsTurned].Tensor.Data != nil; kept != c.folds {
+			t.Errorf("%s: the weights stay in memory: %v", name, kept)
+		}
 	}
 }
 

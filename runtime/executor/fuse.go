@@ -173,13 +173,13 @@ func (f *fuser) readers(i int, x int32) (list []int, ok bool) {
 	}
 	for j := i + 1; j < len(f.steps); j++ {
 		s := &f.steps[j]
-		if f.any(s.args, x) {
+		if f.any(s.reads(), x) {
 			if f.gone[j] || s.plan == nil {
 				return nil, false
 			}
 			list = append(list, j)
 		}
-		if s.plan != nil && f.any(s.outs, x) {
+		if f.any(s.touches(), x) {
 			return list, len(list) > 0
 		}
 	}
@@ -208,10 +208,10 @@ func (f *fuser) readFirst(x int32) bool {
 	}
 	for i := range f.steps {
 		s := &f.steps[i]
-		if f.any(s.args, x) {
+		if f.any(s.reads(), x) {
 			return true
 		}
-		if f.any(s.outs, x) {
+		if f.any(s.touches(), x) {
 			return false
 		}
 	}

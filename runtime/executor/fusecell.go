@@ -293,7 +293,7 @@ func (f *fuser) same(v, w int32) bool { return f.areas[v] == f.areas[w] }
 func (f *fuser) producer(v int32, i int) int {
 	for i--; i >= 0; i-- {
 		s := &f.steps[i]
-		if f.gone[i] || !f.any(s.outs, v) {
+		if f.gone[i] || !f.any(s.touches(), v) {
 			continue
 		}
 		if s.plan != nil && slices.ContainsFunc(s.outs, func(x int32) bool { return f.same(x, v) }) {

@@ -126,7 +126,7 @@ func (p *pairs) bound(i int) {
 	}
 	t := &p.steps[j]
 	low, high, ok := p.boundsOf(t)
-	if !ok || int(p.of[t.outs[0]].first) != j || p.of[t.outs[0]].stays || !p.moves(t.outs[0]) || p.static(s.outs[0]) != p.static(t.outs[0]) || !p.alike(s.outs[0], t.outs[0]) {
+	if !ok || int(p.of[t.outs[0]].first) != j || p.of[t.outs[0]].stays || !p.moves(t.outs[0]) || p.tied(s.args, t.outs[0]) || p.static(s.outs[0]) != p.static(t.outs[0]) || !p.alike(s.outs[0], t.outs[0]) {
 		return
 	}
 	plan := s.plan.Within(low, high)
@@ -136,6 +136,12 @@ func (p *pairs) bound(i int) {
 	s.fused = fusedOf(p.steps, i, j)
 	s.plan, s.outs, s.chain, s.index = plan, slices.Concat(t.outs, s.outs[1:]), t.chain, t.index
 	p.gone[j] = true
+}
+
+// tied reports whether one of list lies where v does, or keeps its distance to it when places are planned anew.
+func (p *spans) tied(list []int32, v int32) (yes bool) {
+	p.each(list, func(w int32) { yes = yes || p.root(p.base(w)) == p.root(v) })
+	return yes
 }
 
 // boundsOf are the bounds of a step that bounds its first argument.

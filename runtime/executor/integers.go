@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -39,7 +40,7 @@ type affine struct {
 // writers knows which step gives each value.
 type writers struct {
 	pairs
-	writes []int // how many steps write each value
+	writes []int // how many steps may write each value
 }
 
 // quantizer finds what is computed in Float between an operator that dequantizes and one that quantizes, and can be
@@ -85,7 +86,12 @@ func (m *method) fuseIntegers() {
 func (m *method) findWriters() writers {
 	q := writers{pairs: pairs{spans: m.findSpans(), steps: slices.Clone(m.steps), gone: make([]bool, len(m.steps))}, writes: make([]int, len(m.vals))}
 	for i := range q.steps {
-		q.each(q.steps[i].outs, func(v int32) { q.writes[v]++ })
+		s := &q.steps[i]
+		writes := s.writes()
+		if s.kind == pte.DelegateCall {
+			writes = s.touches()
+		}
+		q.each(writes, func(v int32) { q.writes[v]++ })
 	}
 	return q
 }
@@ -203,8 +209,8 @@ func (q *quantizer) product(i int, c *op.Quantized, taken []int) {
 		return
 	}
 	c.In, c.ZeroIn = float32(in.scale), int32(in.zero)
-	if q.integers(&s, x, *c) {
-		last := q.steps[taken[0]]
+	last := q.steps[taken[0]]
+	if !q.tied(s.args[:1], last.outs[0]) && q.integers(&s, x, *c) {
 		s.outs, s.chain, s.index, s.fused = last.outs, last.chain, last.index, fusedOf(q.steps, taken...)
 		for _, i := range taken {
 			q.gone[i] = i != taken[0]

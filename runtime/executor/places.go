@@ -92,12 +92,12 @@ func (p *spans) measure(steps []step) {
 
 // step says that step i uses its values.
 func (p *spans) step(s *step, i int32) {
-	p.each(s.args, func(v int32) {
+	p.each(s.reads(), func(v int32) {
 		p.of[v].reads++
 		p.of[v].reader = i
 		p.use(v, i)
 	})
-	p.each(s.outs, func(v int32) { p.use(v, i) })
+	p.each(s.touches(), func(v int32) { p.use(v, i) })
 }
 
 // given reports whether the caller sees v behind the last step: as an output, or a member of one, or as an input, which may be written back.
@@ -138,7 +138,7 @@ func (p *spans) use(v, i int32) {
 }
 
 // renames puts values that nobody has written when they are read into one group with what was written there last. What
-// a delegate or a built-in operator writes is not known: their arguments count as read first.
+// a built-in operator, and some delegates, write is not known: their arguments count as read first.
 func (p *spans) renames() {
 	written := make([]bool, len(p.vals))
 	var order []int32
@@ -156,14 +156,14 @@ func (p *spans) renames() {
 	}
 	for i := range p.steps {
 		s := &p.steps[i]
-		p.each(s.args, read)
-		if s.plan == nil {
+		p.each(s.reads(), read)
+		if s.name == etViewName {
 			p.each(s.args, func(v int32) { order = append(order, v) })
 		}
-		for _, v := range s.outs {
+		p.each(s.touches(), func(v int32) {
 			written[v] = true
 			order = append(order, v)
-		}
+		})
 	}
 	p.each(p.plan.Outputs, read)
 }

@@ -23,6 +23,9 @@ type step struct {
 	plan    *op.Plan
 	prim    primFunc
 	backend backend.Backend
+	// inputs is how many of a delegate's args are inputs, if known: else all are, and may be outputs, too.
+	inputs int
+	known  bool
 	// assert is the check of a move to itself, or nil.
 	assert *assertion
 	// chain and index say which instruction it is.
@@ -272,6 +275,10 @@ func (m *method) loadDelegate(s *step, missing *missingList) error {
 		case b.ID() != d.ID:
 		case b.Available():
 			s.backend = b
+			if c, ok := b.(backend.InputCounter); ok {
+				s.inputs = c.Inputs(m.prog.file.DelegateData[d.Processed])
+				s.known = s.inputs >= 0 && s.inputs <= len(s.args)
+			}
 			return nil
 		default:
 			missing.add(&missing.unavailable, d.ID)

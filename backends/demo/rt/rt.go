@@ -29,6 +29,15 @@ func (All) ID() string { return "BackendWithPreprocessAllDemo" }
 // Available is always true.
 func (Backend) Available() bool { return true }
 
+// Inputs is how many inputs a payload has, or -1 if it is none.
+func (Backend) Inputs(processed []byte) int {
+	b, err := blob.Decode(processed)
+	if err != nil {
+		return -1
+	}
+	return b.Inputs
+}
+
 // step is an instruction with its weights.
 type step struct {
 	blob.Instruction

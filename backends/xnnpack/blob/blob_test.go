@@ -237,11 +237,15 @@ func seeds(t testing.TB) [][]byte {
 	return list
 }
 
-// rewrite writes what Read makes of b, and reads it again.
+// rewrite writes what Read makes of b, and reads it again. Inputs may not panic, and counts those that there are.
 func rewrite(t *testing.T, b []byte) {
+	n := Inputs(b)
 	g, err := Read(b)
 	if err != nil {
 		return
+	}
+	if n != len(g.Inputs) {
+		t.Fatalf("%d inputs, want %d", n, len(g.Inputs))
 	}
 	again, err := Write(g)
 	if err != nil {

@@ -52,6 +52,21 @@ func Read(payload []byte) (*Graph, error) {
 	return r.out, nil
 }
 
+// inputsSchema is the part of the schema that Inputs reads.
+var inputsSchema = verifier.Schema{Identifier: schema.Identifier, Tables: []verifier.TableType{{Name: "XNNGraph",
+	Fields: []verifier.Field{{Name: "input_ids", Slot: graphInputs, Kind: verifier.Vector, Size: 4}}}}}
+
+// Inputs is how many inputs the graph of a payload has, or -1 if it has no list of them. All else of the payload may be wrong.
+func Inputs(payload []byte) int {
+	buf, _, err := parseHeader(payload)
+	if err != nil || verifyAs(inputsSchema, buf) != nil {
+		return -1
+	}
+	root := rootOf(buf)
+	_, n := root.vector(graphInputs)
+	return n
+}
+
 // parseHeader splits a payload into flatbuffer and constant data.
 func parseHeader(b []byte) (buf, data []byte, err error) {
 	if len(b) < headerPadded || string(b[4:8]) != headerMagic {
@@ -79,8 +94,9 @@ func itoa[T int | int32 | uint16 | uint32 | uint64](n T) string {
 }
 
 // verify checks that buf is a well-formed flatbuffer of either version.
-func verify(buf []byte) error {
-	s := schema
+func verify(buf []byte) error { return verifyAs(schema, buf) }
+
+func verifyAs(s verifier.Schema, buf []byte) error {
 	if len(buf) >= 8 && string(buf[4:8]) == XN00 {
 		s.Identifier = XN00
 	}

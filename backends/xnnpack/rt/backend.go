@@ -61,6 +61,9 @@ func (*Backend) Kernels(processed []byte, all *op.Table) []*op.Kernel {
 	return list
 }
 
+// Inputs is how many inputs a graph has, -1 of what is none.
+func (*Backend) Inputs(processed []byte) int { return blob.Inputs(processed) }
+
 // Execute runs the graph. args are the graph's external values in order.
 func (*Backend) Execute(ctx *backend.ExecuteContext, h backend.Handle, args []*backend.Value) error {
 	return h.(*instance).execute(ctx, args)
