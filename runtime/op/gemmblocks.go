@@ -27,13 +27,15 @@ var noZeros, zerosS4 = [kernel.MaxCols]float32{}, func() (z [kernel.MaxCols]floa
 // firstS4 is what a weight of 4 bits is stored more than it is.
 const firstS4 = 8
 
+// shortestBlock is how many rows a block has at least: scales and zero points of shorter ones take more memory than float32.
+const shortestBlock = 8
+
 // blockedOf are panels that are yet to be filled, of a matrix [depth, columns]; nil where a tier has no tiles for them.
 func blockedOf(t kernel.Tier, b Bytes, m matrix[int8], fit bool) *blocked {
 	s := &blocked{columns: m.cols, count: max(1, len(b.Scales)/m.cols), zeros: b.Zeros != nil}
-	if m.rows%s.count != 0 {
+	if s.rows = m.rows / s.count; s.rows*s.count != m.rows || s.rows < shortestBlock {
 		return nil
 	}
-	s.rows = m.rows / s.count
 	stored := kernel.StoredQ8
 	if fit && s.rows%2 == 0 {
 		stored = kernel.StoredQ4

@@ -43,8 +43,8 @@ func newBlocksCase(m, k, n, blocks, bits int, zeros, bias bool) *bytesCase {
 // TestProductsInBlocks holds products with weights in blocks against those in Float, to the bit: all sums and multiples are exact.
 func TestProductsInBlocks(t *testing.T) {
 	for _, tier := range kernel.Tiers() {
-		for _, s := range [][4]int{{1, 1, 1, 1}, {1, 64, 33, 2}, {2, 300, 130, 3}, {3, 7, 5, 7}, {13, 64, 96, 2}, {31, 20, 64, 10}, {32, 256, 33, 8}, {40, 768, 70, 2},
-			{70, 514, 128, 1}, {5, 515, 31, 1}, {41, 515, 64, 5}, {0, 4, 4, 2}} {
+		for _, s := range [][4]int{{1, 9, 1, 1}, {1, 64, 33, 2}, {2, 300, 130, 3}, {3, 72, 5, 9}, {13, 64, 96, 2}, {31, 80, 64, 10}, {32, 256, 33, 8}, {40, 768, 70, 2},
+			{70, 514, 128, 1}, {5, 515, 31, 1}, {41, 515, 64, 5}, {0, 16, 4, 2}} {
 			for _, bits := range []int{4, 8} {
 				for _, zeros := range []bool{false, true} {
 					for _, bias := range []bool{false, true} {
@@ -89,12 +89,13 @@ func TestBlocksRounding(t *testing.T) {
 func TestNoBlocks(t *testing.T) {
 	best := kernel.Best()
 	none := func(name string, change func(c *bytesCase)) {
-		c := newBlocksCase(2, 8, 6, 2, 8, true, false)
+		c := newBlocksCase(2, 32, 6, 2, 8, true, false)
 		change(c)
 		if PrepareBytes(&Plan{Kernel: &DequantizePerChannelI8, tier: best}, c.Bytes, c.args, nil) != nil {
 			t.Errorf("%s: there is a plan", name)
 		}
 	}
+	none("short blocks", func(c *bytesCase) { *c = *newBlocksCase(2, 14, 6, 2, 8, true, false) })
 	none("blocks do not divide the depth", func(c *bytesCase) {
 		c.Scales = append(c.Scales, c.Scales[:6]...)
 		c.Zeros = append(c.Zeros, c.Zeros[:6]...)

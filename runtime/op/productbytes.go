@@ -86,7 +86,7 @@ func prepareBytes(b Bytes, args []Value, o Options) State {
 	}
 	p := &Prep{Pack: o.Pack, Tier: o.Tier}
 	fit := len(b.Scales) > 0 && kernel.FitS4(m.data)
-	if len(b.Scales) > m.cols || b.Zeros != nil || fit && m.rows%2 == 0 {
+	if len(b.Scales) > m.cols || b.Zeros != nil || fit && m.rows%2 == 0 && m.rows >= shortestBlock {
 		return prepareBlocks(p, b, w, m, fit)
 	}
 	tiles := kernel.MixedOf(o.Tier, kernel.StoredS8)
