@@ -129,8 +129,9 @@ func (g *tileS8) sum() {
 	}
 }
 
-// rowAhead is how many bytes before their use weights of a single row are asked for, which takes each of them once.
-const rowAhead = 2048
+// rowAhead is how many bytes before their use weights of a single row are asked for, which takes each of them once: a page, since what machines
+// fetch by themselves ends with the page.
+const rowAhead = 4096
 
 // steps adds the products of n groups.
 func (g *tileS8) steps(n int) {
