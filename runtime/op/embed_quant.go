@@ -117,7 +117,7 @@ func embedRows[T float](c *Call, perByte int) error {
 	w, indices := c.Args[0].Tensor, c.Args[5].Tensor
 	for i := range indices.Numel() {
 		if k := countAt(indices, i); k < 0 || k >= int64(w.Sizes[0]) {
-			return errIndex
+			return &indexError{k, int(w.Sizes[0])}
 		}
 	}
 	e := embedding[T]{c: c, perByte: perByte, groups: int(groupsOf(c.Args[1].Tensor)), bytes: int(w.Sizes[1])}

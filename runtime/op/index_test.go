@@ -1,6 +1,7 @@
 package op
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -115,9 +116,13 @@ func TestIndexErrors(t *testing.T) {
 		{&MaskedScatterF32, errTooFew, []any{x, bools(dims{3}, 0, 1, 0), mf32(dims{1}, 7)}},
 		{&TopkF32, errTopk, []any{x, 4, 1, true, true}},
 	} {
-		if _, err := call(test.k, 1+int(toBool(test.k == &TopkF32)), true, test.args...); err != test.want {
+		if _, err := call(test.k, 1+int(toBool(test.k == &TopkF32)), true, test.args...); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", test.k.Def.Schema, err, test.want)
 		}
+	}
+	_, err := call(&EmbeddingF32, 1, true, x, mi64(dims{2}, 1, 1005), -1, false, false)
+	if want := "check index: 1005 is out of bounds for a dimension of size 2"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

@@ -2,6 +2,7 @@ package op
 
 import (
 	"errors"
+	"strconv"
 
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -141,6 +142,18 @@ func indexInts(c *Call, t *tensor.Tensor, size tensor.Dim, wrap bool) ([]int, er
 	return list, fillIndex[int64](c, list, t, int(size), wrap)
 }
 
+// indexError is errIndex of an index in a tensor.
+type indexError struct {
+	index int64
+	size  int
+}
+
+func (e *indexError) Error() string {
+	return "check index: " + strconv.FormatInt(e.index, 10) + " is out of bounds for a dimension of size " + strconv.Itoa(e.size)
+}
+
+func (e *indexError) Is(err error) bool { return err == errIndex }
+
 func fillIndex[T int32 | int64](c *Call, list []int, t *tensor.Tensor, size int, wrap bool) error {
 	x, err := contiguousOf[T](c, t)
 	if err != nil {
@@ -152,7 +165,7 @@ func fillIndex[T int32 | int64](c *Call, list []int, t *tensor.Tensor, size int,
 			at += size
 		}
 		if at < 0 || at >= size {
-			return errIndex
+			return &indexError{int64(v), size}
 		}
 		list[i] = at
 	}
