@@ -12,7 +12,7 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// foldedProgram multiplies a 2×3 input by weights of 8 bits (4×3) that are dequantized and turned, by float weights (3×4) of the file
+// foldedProgram multiplies a 2×8 input by weights of 8 bits (4×8) that are dequantized and turned, by float weights (8×4) of the file
 // as they are, and by ones of Long that are cast, and added to what is folded. The first element of each is given.
 func foldedProgram(t *testing.T, d tensor.ScalarType, scale float64, zero int64, ints, floats byte) []byte {
 	t.Helper()
@@ -31,7 +31,7 @@ func foldedProgram(t *testing.T, d tensor.ScalarType, scale float64, zero int64,
 	planned := func(sizes ...int32) pte.EValue {
 		v := value(tensor.Float, sizes...)
 		v.Tensor.Allocation = &pte.Allocation{MemoryID: 1, Offset: at}
-		at += 64
+		at += 128
 		return v
 	}
 	stored := func(d tensor.ScalarType, buffer uint32, sizes ...int32) pte.EValue {
@@ -41,9 +41,9 @@ func foldedProgram(t *testing.T, d tensor.ScalarType, scale float64, zero int64,
 	}
 	i := func(n int64) pte.EValue { return pte.EValue{Type: pte.Int, Int: n} }
 	vals := []pte.EValue{
-		0: planned(2, 3), 1: stored(d, 1, 4, 3), 2: planned(4, 3), 3: planned(3, 4), 4: planned(2, 4), 5: {Type: pte.Double, Double: scale},
+		0: planned(2, 8), 1: stored(d, 1, 4, 8), 2: planned(4, 8), 3: planned(8, 4), 4: planned(2, 4), 5: {Type: pte.Double, Double: scale},
 		6: i(zero), 7: i(low), 8: i(low + 255), 9: i(int64(tensor.Float)), 10: {Type: pte.Null}, 11: {Type: pte.IntList, Items: []int64{18, 12}}, 12: i(0),
-		13: stored(tensor.Float, 2, 3, 4), 14: planned(2, 4), 15: stored(tensor.Long, 3, 3, 4), 16: planned(3, 4), 17: planned(2, 4), 18: i(1),
+		13: stored(tensor.Float, 2, 8, 4), 14: planned(2, 4), 15: stored(tensor.Long, 3, 8, 4), 16: planned(8, 4), 17: planned(2, 4), 18: i(1),
 	}
 	call := func(operator int32, args ...int32) pte.Instruction {
 		return pte.Instruction{Type: pte.KernelCall, A: operator, Args: append(args, args[len(args)-1])}
@@ -56,11 +56,11 @@ func foldedProgram(t *testing.T, d tensor.ScalarType, scale float64, zero int64,
 			call(0, 1, 5, 6, 7, 8, 9, 10, 2), call(1, 2, 11, 3), call(2, 0, 3, 4), call(2, 0, 13, 14),
 			call(3, 3, 15, 16), call(2, 0, 16, 17)}}}}}}
 	var f, l []byte
-	for k := range 12 {
+	for k := range 32 {
 		f = binary.LittleEndian.AppendUint32(f, math.Float32bits(float32(k)+float32(floats)))
 		l = binary.LittleEndian.AppendUint64(l, uint64(k)+uint64(floats))
 	}
-	p.ConstantBuffers = [][]byte{nil, {ints, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 255}, f, l}
+	p.ConstantBuffers = [][]byte{nil, append([]byte{ints, 255}, f[:30]...), f, l}
 	b, err := pte.Marshal(p)
 	if err != nil {
 		t.Fatal(err)
