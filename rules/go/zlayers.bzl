@@ -5,7 +5,6 @@ RUNTIME = [
     "cmp",
     "context",
     "errors",
-    "fmt",
     "github.com/google/flatbuffers/go",
     "golang.org/x/sys/cpu",
     "hash/crc32",

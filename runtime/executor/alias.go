@@ -3,7 +3,6 @@ package executor
 import (
 	"slices"
 
-	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
@@ -117,23 +116,32 @@ const (
 	noResize                         // its sizes are static
 )
 
-// restrict notes what delegates may not do with their arguments.
+// restrict notes what delegates may not do with tensors: with their arguments, members of those, and, where a method moves values, all.
 func (m *Method) restrict() {
-	for i := range m.m.steps {
-		s := &m.m.steps[i]
-		if s.kind != pte.DelegateCall {
-			continue
+	is := func(kind pte.InstructionType) bool {
+		return slices.ContainsFunc(m.m.steps, func(s step) bool { return s.kind == kind })
+	}
+	switch {
+	case !is(pte.DelegateCall):
+	case is(pte.MoveCall):
+		for i := range m.vals {
+			m.m.each([]int32{int32(i)}, m.restrictOne)
 		}
-		for _, v := range s.args {
-			if m.vals[v].Kind != op.Tensor {
-				continue
-			}
-			if m.m.readOnly[v] {
-				m.restricted[m.vals[v].Tensor] |= noWrite
-			}
-			if m.m.static(v) {
-				m.restricted[m.vals[v].Tensor] |= noResize
+	default:
+		for i := range m.m.steps {
+			if s := &m.m.steps[i]; s.kind == pte.DelegateCall {
+				m.m.each(s.args, m.restrictOne)
 			}
 		}
+	}
+}
+
+func (m *Method) restrictOne(v int32) {
+	t := m.vals[v].Tensor
+	if m.m.readOnly[v] || m.m.place[v] == constant {
+		m.restricted[t] |= noWrite
+	}
+	if m.m.static(v) {
+		m.restricted[t] |= noResize
 	}
 }

@@ -56,7 +56,13 @@ func (n *negator) Init(ctx *backend.InitContext, processed *backend.FreeableBuff
 }
 
 func (n *negator) Execute(ctx *backend.ExecuteContext, h backend.Handle, args []*backend.Value) error {
+	if len(args) != 2 {
+		return errors.New("want an input and an output")
+	}
 	in, out := args[0].Tensor, args[1].Tensor
+	if in == nil || out == nil || in.DType != tensor.Float || out.DType != tensor.Float {
+		return errors.New("no tensors of Float")
+	}
 	if err := ctx.Resize(out, in.Sizes); err != nil {
 		return err
 	}

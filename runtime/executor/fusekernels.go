@@ -104,7 +104,7 @@ func clamps(s step) bool { return s.plan != nil && s.plan.Kernel.Def.Tags&op.Cla
 // onlyReader is the step that alone reads what step i writes, its first result.
 func (p *pairs) onlyReader(i int) (int, bool) {
 	s := &p.steps[i]
-	if !p.alone(s.outs[0]) || p.of[s.outs[0]].reads != 1 || p.given(s.outs[0]) || slices.ContainsFunc(s.outs[1:], p.isRead) {
+	if !p.alone(s.outs[0]) || p.of[s.outs[0]].reads != 1 || p.of[s.outs[0]].writes != 1 || p.given(s.outs[0]) || slices.ContainsFunc(s.outs[1:], p.isRead) {
 		return 0, false
 	}
 	j := int(p.of[s.outs[0]].reader)

@@ -92,7 +92,7 @@ func (f *pointwise) joins(i int, v int32, list []int) bool {
 		})
 	}
 	from, to := &f.links[i].Out, &f.links[j].Out
-	if reads != int(f.of[v].reads) || !slices.Equal(from.Sizes, to.Sizes) || !slices.Equal(from.DimOrder, to.DimOrder) {
+	if reads != int(f.of[v].reads) || f.of[v].writes != 1 || !slices.Equal(from.Sizes, to.Sizes) || !slices.Equal(from.DimOrder, to.DimOrder) {
 		return false
 	}
 	stays := true
@@ -110,17 +110,15 @@ func (f *pointwise) lasts(v int32, i, j int, list []int) bool {
 	if !f.moves(v) {
 		return false
 	}
-	same := func(w int32) bool { return f.root(f.base(w)) == f.root(v) }
+	stays := true
 	for k := i + 1; k < j; k++ {
 		s := &f.steps[k]
 		if f.gone[k] || slices.Contains(list, k) {
 			continue
 		}
-		if slices.ContainsFunc(s.touches(), same) {
-			return false
-		}
+		f.each(s.touches(), func(w int32) { stays = stays && f.root(f.base(w)) != f.root(v) })
 	}
-	return true
+	return stays
 }
 
 // fuse lets the steps of list run as one.

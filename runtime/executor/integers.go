@@ -52,13 +52,18 @@ type quantizer struct {
 
 // fuseIntegers lets products and convolutions of dequantized numbers, whose results are quantized, compute in integers, and products of
 // other numbers with dequantized weights read these as they are. Such a step runs where its last instruction was, and has its handle; memory
-// is planned anew, in an arena that is not larger.
-func (m *method) fuseIntegers() {
+// is planned anew, in an arena that is not larger. The error is that of what packs weights.
+func (m *method) fuseIntegers() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = recovered("prepare products of integers", r)
+		}
+	}()
 	integers := func(s step) bool {
 		return s.plan != nil && (s.plan.Kernel.Integers != nil || s.plan.Kernel.Bytes != nil)
 	}
 	if m.prog.tracesIntermediates() || !slices.ContainsFunc(m.steps, integers) || !m.inLine() {
-		return
+		return nil
 	}
 	w := m.findWriters()
 	q := quantizer{w, w.spans.names()}
@@ -74,12 +79,13 @@ func (m *method) fuseIntegers() {
 		}
 	}
 	if !found {
-		return
+		return nil
 	}
 	q.dropUnread()
 	if kept := without(q.steps, q.gone); q.replan(kept) {
 		m.steps = kept
 	}
+	return nil
 }
 
 // findWriters finds which steps write values.
@@ -210,7 +216,7 @@ func (q *quantizer) product(i int, c *op.Quantized, taken []int) {
 	}
 	c.In, c.ZeroIn = float32(in.scale), int32(in.zero)
 	last := q.steps[taken[0]]
-	if !q.tied(s.args[:1], last.outs[0]) && q.integers(&s, x, *c) {
+	if q.integers(&s, x, *c) {
 		s.outs, s.chain, s.index, s.fused = last.outs, last.chain, last.index, fusedOf(q.steps, taken...)
 		for _, i := range taken {
 			q.gone[i] = i != taken[0]
@@ -251,12 +257,12 @@ func (q *quantizer) factors(i int, c *op.Quantized) (s step, x int, ok bool) {
 		return s, 0, false
 	}
 	x, ok = q.writer(s.args[0])
-	if !ok || q.steps[x].plan.Kernel.Integers == nil || !q.stable(q.steps[x].args[0]) {
+	if !ok || q.steps[x].plan.Kernel.Integers == nil || !q.stable(q.steps[x].args[0]) || !q.givesFloat(&q.steps[x]) {
 		return s, 0, false
 	}
 	c.Convolution = s.name == convolutionName
 	w := q.weights(s.args[1], &c.Dequantized)
-	if bias := s.args[2]; w < 0 || c.Zeros != nil || c.Convolution && c.WeightRows > 0 || q.vals[bias].Kind != op.None && q.place[bias] != constant {
+	if bias := s.args[2]; w < 0 || c.Zeros != nil || q.vals[bias].Kind != op.None && q.place[bias] != constant {
 		return s, 0, false
 	}
 	s.args[0], s.args[1] = q.steps[x].args[0], w
@@ -340,7 +346,7 @@ func (q *quantizer) weights(v int32, c *op.Dequantized) int32 {
 	s := &q.steps[i]
 	w := s.args[0]
 	t := q.vals[w].Tensor
-	if s.name != dequantizeName && s.name != dequantizeChannelName || q.place[w] != constant || t.DType != tensor.Char || t.Data == nil || t.Rank() < 2 {
+	if s.name != dequantizeName && s.name != dequantizeChannelName || q.place[w] != constant || t.DType != tensor.Char || t.Data == nil || t.Rank() < 2 || !q.givesFloat(s) {
 		return -1
 	}
 	if s.outs[0] != v {
@@ -368,22 +374,32 @@ func (q *quantizer) weights(v int32, c *op.Dequantized) int32 {
 	return w
 }
 
+// givesFloat reports whether step s, which dequantizes, rounds nothing to another type before it gives Float.
+func (q *quantizer) givesFloat(s *step) bool {
+	v := s.args[len(s.args)-1]
+	t := &q.vals[v]
+	return !q.varies[v] && (t.Kind == op.None || t.Int == int64(tensor.Float))
+}
+
 // zeros sets the zero points of c to v, which is None, or a constant or integers that are made of one, as many as there are scales; else it is
 // false.
 func (q *quantizer) zeros(v int32, c *op.Dequantized) bool {
 	if q.vals[v].Kind == op.None {
 		return true
 	}
+	keeps := true // the numbers of the constant
 	if i, ok := q.maker(v); ok && q.steps[i].name == castName {
-		if v = q.steps[i].args[0]; q.vals[v].Tensor.DType.IsFloat() {
+		from, to := q.vals[q.steps[i].args[0]].Tensor.DType, q.vals[v].Tensor.DType
+		if from.IsFloat() {
 			return false
 		}
+		v, keeps = q.steps[i].args[0], to.Size() > from.Size()
 	}
 	list := q.numbers(v)
 	if slices.ContainsFunc(list, func(z float32) bool { return z != 0 }) {
 		c.Zeros = list
 	}
-	return len(list) == len(c.Scales)
+	return len(list) == len(c.Scales) && (keeps || c.Zeros == nil)
 }
 
 // numbers are those of a constant tensor, the same list for all who ask; nil of another one.

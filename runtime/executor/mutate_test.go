@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -49,8 +50,36 @@ func TestMutatedPrograms(t *testing.T) {
 	}
 }
 
+// TestMutatedMade is TestMutatedPrograms of random programs, with delegates among their steps.
+func TestMutatedMade(t *testing.T) {
+	rounds, err := strconv.ParseUint(os.Getenv("PTE_MUTATIONS"), 10, 32)
+	if err != nil {
+		rounds = 1000
+	}
+	for seed := range rounds {
+		p := mixedProgram(seed/2, int(seed/2)%(2*mixAgain))
+		if seed%2 == 0 {
+			p, _ = byteProgram(seed / 2)
+			delegateSome(rand.New(rand.NewPCG(seed, 21)), p)
+		}
+		b, err := pte.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, known := range []bool{false, true} {
+			backends := []backend.Backend{mixer{}, newNegator()}
+			if known {
+				backends = []backend.Backend{knownMixer{}, counter{newNegator(), 1}}
+			}
+			if err := runMutant(t, b, seed, backends...); err != nil && strings.Contains(err.Error(), "panic") {
+				t.Errorf("seed %d, inputs known %v: %v", seed, known, err)
+			}
+		}
+	}
+}
+
 // runMutant loads the mutant of a program that seed makes, and runs each of its methods twice on zeros.
-func runMutant(t *testing.T, program []byte, seed uint64) error {
+func runMutant(t *testing.T, program []byte, seed uint64, backends ...backend.Backend) error {
 	t.Helper()
 	p, err := pte.Read(program)
 	if err != nil {
@@ -66,7 +95,7 @@ func runMutant(t *testing.T, program []byte, seed uint64) error {
 	}
 	locked := readOnly(t, b)
 	defer func() { _ = syscall.Munmap(locked) }()
-	prog, err := Load(locked, LoadOptions{Kernels: op.Kernels, MaxMemory: mutationMemory, MaxInstructions: 1000, Threads: 1})
+	prog, err := Load(locked, LoadOptions{Kernels: op.Kernels, MaxMemory: mutationMemory, MaxInstructions: 1000, Threads: 1, Backends: backends})
 	if err != nil {
 		return err
 	}
@@ -137,7 +166,7 @@ func (m mutator) instruction(p *pte.ExecutionPlan, c *pte.Chain) {
 	case n > 0 && m.IntN(4) != 0:
 		in.Args[m.IntN(n)] = m.value(p)
 	case n > 0 && m.IntN(2) == 0:
-		in.A = int32(m.IntN(len(p.Operators)))
+		in.A = int32(m.IntN(max(1, len(p.Operators))))
 	default:
 		*in = pte.Instruction{Type: pick(m, pte.MoveCall, pte.JumpFalseCall, pte.FreeCall), A: m.value(p), B: m.value(p)}
 		if in.Type == pte.FreeCall {

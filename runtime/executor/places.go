@@ -26,6 +26,7 @@ type spans struct {
 type span struct {
 	first, last int32
 	reads       int32 // how often it is an argument
+	writes      int32 // how many steps may write it
 	reader      int32 // the last step that reads it
 	members     int32 // how many values the group has that it stands for
 	stays       bool  // whether it is there before the first step and behind the last
@@ -66,7 +67,7 @@ func (m *method) findSpans() *spans {
 func (p *spans) measure(steps []step) {
 	for v := range p.of {
 		s := &p.of[v]
-		s.first, s.last, s.reads = never, never, 0
+		s.first, s.last, s.reads, s.writes = never, never, 0, 0
 	}
 	for v := range p.of {
 		if p.vals[v].Kind == op.Tensor && (p.isInput[v] || p.of[v].stays) {
@@ -97,7 +98,10 @@ func (p *spans) step(s *step, i int32) {
 		p.of[v].reader = i
 		p.use(v, i)
 	})
-	p.each(s.touches(), func(v int32) { p.use(v, i) })
+	p.each(s.touches(), func(v int32) {
+		p.of[v].writes++
+		p.use(v, i)
+	})
 }
 
 // given reports whether the caller sees v behind the last step: as an output, or a member of one, or as an input, which may be written back.

@@ -124,7 +124,9 @@ func (m *method) loadSteps(missing *missingList) error {
 	m.updateBuffers()
 	m.findUnread()
 	m.fuse()
-	m.fuseIntegers()
+	if err := m.fuseIntegers(); err != nil {
+		return err
+	}
 	if err := m.fold(); err != nil {
 		return err
 	}
@@ -401,7 +403,7 @@ func (m *method) prepare(s *step, def *op.Def, sig *op.Signature, missing *missi
 	}()
 	args, outs := s.appendArgs(m.args[:0], m.vals), m.outs[:0]
 	for i := range args {
-		if err := s.checkArg(i, &args[i]); err != nil && !m.varies[s.args[i]] {
+		if err := s.checkArg(i, &args[i]); err != nil && (!m.varies[s.args[i]] || s.params[i].Type == "Tensor") { // what varies stays no tensor
 			return err
 		}
 	}

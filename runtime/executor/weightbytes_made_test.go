@@ -56,16 +56,16 @@ func (g *byteMaker) made(n, k int32) int32 {
 	var w int32 = -1
 	for _, c := range g.ws {
 		s := g.plan.Values[c].Tensor.Sizes
-		if s[0] == n && s[1] == k && g.r.IntN(2) == 0 {
+		if s[0] == n && s[1] == k && g.r.IntN(4) > 0 {
 			w = c
 		}
 	}
 	if w < 0 {
 		if g.r.IntN(12) == 0 {
-			w = g.castTo(g.chars(100, n, k), tensor.Char, n, k)
+			w = g.castTo(g.chars([]int{7, 100}[g.r.IntN(2)], n, k), tensor.Char, n, k)
 			g.note("w not constant")
 		} else {
-			w = g.chars(100, n, k)
+			w = g.chars([]int{7, 100, 0}[g.r.IntN(3)], n, k)
 			if g.r.IntN(6) == 0 {
 				g.plan.Values[w].Tensor.DimOrder = []uint8{1, 0}
 				g.note("order of w")
@@ -79,8 +79,8 @@ func (g *byteMaker) made(n, k int32) int32 {
 	switch g.r.IntN(4) {
 	case 0:
 		zp := int64(0)
-		if g.r.IntN(6) == 0 {
-			zp = 3
+		if g.r.IntN(2) == 0 {
+			zp = int64(g.r.IntN(9) - 4)
 			g.note("zp")
 		}
 		g.call("quantized_decomposed::dequantize_per_tensor.out", []int32{u}, w, g.double(0.375), g.int(zp), g.int(-128), g.int(127), char, g.none())

@@ -1,11 +1,15 @@
 package executor
 
 import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -66,4 +70,134 @@ func keptBytes(m *method) (n int) {
 		}
 	}
 	return n
+}
+
+// checkBytes holds a program against the same that keeps all values of the file.
+func checkBytes(t *testing.T, what string, p *pte.Program) {
+	t.Helper()
+	run := func(tracer EventTracer) [][]float32 {
+		all, err := runsOf(instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Threads: 1, Tracer: tracer})).Method("forward"), 1)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		return all
+	}
+	checkNear(t, what, run(nil), run(values{&scribe{}}), 1e-3)
+}
+
+// TestSquareBytes has a linear operator and mm of the same square weights, which one number scales: their panels differ.
+func TestSquareBytes(t *testing.T) {
+	const side = 64
+	for _, c := range []struct {
+		most int
+		zero int64
+	}{{100, 0}, {100, 3}, {7, 0}} {
+		g := newTokenMaker(3, side)
+		x, w := g.input(), g.chars(c.most, side, side)
+		for _, name := range []string{"aten::linear.out", "aten::mm.out"} {
+			u, o := g.tensor(tensor.Float, side, side), g.tensor(tensor.Float, 3, side)
+			g.call(dequantizeName, []int32{u}, w, g.double(0.25), g.int(c.zero), g.int(-128), g.int(127), g.int(int64(tensor.Char)), g.none())
+			args := []int32{x, u}
+			if name == linearName {
+				args = append(args, g.none())
+			}
+			g.call(name, []int32{o}, args...)
+			g.output(o)
+		}
+		for _, v := range g.plan.Outputs {
+			g.last[v] = len(g.calls)
+		}
+		checkBytes(t, fmt.Sprintf("up to %d, zero point %d", c.most, c.zero), g.finish(1))
+	}
+}
+
+// newTokenMaker is a maker of programs of rows of this many elements.
+func newTokenMaker(rows, depth int32) *tokenMaker {
+	return &tokenMaker{maker: newMaker(rand.New(rand.NewPCG(1, 1)), rows, depth), alias: map[int32]int32{}, d: depth}
+}
+
+// channels is a product of rows with weights [n, k] that are dequantized by rows, to a type as out is.
+func (g *tokenMaker) channels(x, w, zeros, out, n, k, rows int32) {
+	u, o := g.tensor(tensor.Float, n, k), g.tensor(tensor.Float, rows, n)
+	g.call(dequantizeChannelName, []int32{u}, w, g.constant(tensor.Float, n), zeros, g.int(0), g.int(-128), g.int(127), g.int(int64(tensor.Char)), out)
+	g.call(linearName, []int32{o}, x, u, g.none())
+	g.output(o)
+	g.last[o] = len(g.calls)
+}
+
+// TestCastZeros has zero points that are cast to types which hold them, or do not.
+func TestCastZeros(t *testing.T) {
+	for _, c := range []struct {
+		from, to tensor.ScalarType
+		z        int64
+	}{{tensor.Long, tensor.Char, 257}, {tensor.Long, tensor.Char, 3}, {tensor.Long, tensor.Bool, 5}, {tensor.Char, tensor.Byte, -3}, {tensor.Char, tensor.Long, -3},
+		{tensor.Long, tensor.Int, 1<<32 + 2}, {tensor.Int, tensor.BFloat16, 257}, {tensor.Char, tensor.Half, -3}} {
+		const n, k = 32, 16
+		g := newTokenMaker(3, k)
+		x, w, zeros := g.input(), g.chars(100, n, k), g.constant(tensor.Char, n)
+		g.plan.Values[zeros].Tensor.ScalarType = c.from
+		var b []byte
+		for range n {
+			b = append(b, binary.LittleEndian.AppendUint64(nil, uint64(c.z))[:c.from.Size()]...)
+		}
+		g.constants[len(g.constants)-1] = b
+		g.channels(x, w, g.castTo(zeros, c.to, n), g.none(), n, k, 3)
+		checkBytes(t, fmt.Sprint(c), g.finish(1))
+	}
+}
+
+// TestRoundedWeights has weights that are rounded to another type before they are Float, and zero points that are no integers, of weights
+// that fit 4 bits.
+func TestRoundedWeights(t *testing.T) {
+	const n, k = 32, 16
+	for _, d := range []tensor.ScalarType{tensor.Byte, tensor.Char, tensor.Int, tensor.Float} {
+		g := newTokenMaker(3, k)
+		g.channels(g.input(), g.chars(100, n, k), g.none(), g.int(int64(d)), n, k, 3)
+		checkBytes(t, d.String(), g.finish(1))
+	}
+	g := newTokenMaker(3, k)
+	g.channels(g.input(), g.chars(7, n, k), g.constant(tensor.Float, n), g.none(), n, k, 3)
+	checkBytes(t, "zero points of Float", g.finish(1))
+}
+
+// taken counts what a load packs.
+type taken struct{ bytes int }
+
+func (c *taken) Take(w PackedWeight, alloc func(n int) []byte) ([]byte, bool) {
+	c.bytes += w.Bytes
+	return alloc(w.Bytes), false
+}
+func (c *taken) Keep()  {}
+func (c *taken) Close() {}
+
+// TestPackedBytesCount packs weights of few columns, which panels are mostly empty with: no more than MaxMemory, or it is an error.
+func TestPackedBytesCount(t *testing.T) {
+	for _, s := range [][3]int32{{1, 1 << 16, 1 << 16}, {1, 1 << 16, 32}, {64, 1 << 12, 32}} {
+		columns, depth, block := s[0], s[1], s[2]
+		g := newTokenMaker(1, depth)
+		n := columns * depth / block
+		x, w := g.input(), g.chars(100, n, block)
+		u, o := g.tensor(tensor.Float, n, block), g.tensor(tensor.Float, 1, columns)
+		g.call(dequantizeChannelName, []int32{u}, w, g.constant(tensor.Float, n), g.chars(3, n), g.int(0), g.int(-128), g.int(127), g.int(int64(tensor.Char)), g.none())
+		v := g.name(u, columns, depth)
+		g.call(linearName, []int32{o}, x, v, g.none())
+		g.output(o)
+		g.last[o], g.last[u] = len(g.calls), len(g.calls)
+		delete(g.first, v)
+		p := g.finish(1)
+		a := *p.Plans[0].Values[u].Tensor.Allocation
+		p.Plans[0].Values[v].Tensor.Allocation = &a
+		b, err := pte.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, limit := new(taken), p.Plans[0].NonConstBufferSizes[1]+5*int64(columns*depth)
+		prog, err := Load(b, LoadOptions{Kernels: op.Kernels, Threads: 1, MaxMemory: limit, WeightCache: func(kernel.Tier) Weights { return c }})
+		if err == nil {
+			prog.Close()
+		}
+		if err == nil && int64(c.bytes) > limit || err != nil && !strings.Contains(err.Error(), "exceed the limit") {
+			t.Errorf("%d columns of %d in blocks of %d: error %v, packed %d bytes, the limit is %d", columns, depth, block, err, c.bytes, limit)
+		}
+	}
 }

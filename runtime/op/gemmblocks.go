@@ -1,6 +1,7 @@
 package op
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -37,7 +38,8 @@ func blockedOf(t kernel.Tier, b Bytes, m matrix[int8], fit bool) *blocked {
 		return nil
 	}
 	stored := kernel.StoredQ8
-	if fit && s.rows%2 == 0 {
+	whole := func(z float32) bool { return z == float32(int8(z)) }
+	if fit && s.rows%2 == 0 && !slices.ContainsFunc(b.Zeros, func(z float32) bool { return !whole(z) }) {
 		stored = kernel.StoredQ4
 	}
 	if s.micro = kernel.MixedOf(t, stored); s.micro == nil {
@@ -77,11 +79,7 @@ func (s *blocked) pack(dst []byte, b Bytes, m matrix[int8]) {
 			clear(head)
 			for c := range n {
 				i := min((at+c)*s.count+k, len(b.Scales)-1)
-				head[c] = 1
-				if len(b.Scales) > 0 {
-					head[c] = b.Scales[i]
-				}
-				if s.zeros {
+				if head[c] = b.Scales[i]; s.zeros {
 					head[width+c] = b.Zeros[min(i, len(b.Zeros)-1)]
 				}
 			}

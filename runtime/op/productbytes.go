@@ -1,7 +1,7 @@
 package op
 
 import (
-	"fmt"
+	"strconv"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -43,6 +43,7 @@ func PrepareBytes(p *Plan, b Bytes, args []Value, pack PackFunc) *Plan {
 	if state == nil {
 		return nil
 	}
+	b.Scales, b.Zeros = nil, nil // which the state has
 	def := &Def{Schema: "rules_pte::bytes.out(Tensor input, Tensor weight, Tensor? bias, *, Tensor(a!) out) -> Tensor(a!)", Infer: b.infer, Tags: Clamps}
 	return &Plan{Kernel: &Kernel{Def: def, DType: tensor.Float, Run: p.Kernel.Bytes.run}, state: state, tier: p.tier, inPlace: []int{-1}}
 }
@@ -111,7 +112,7 @@ func prepareBlocks(p *Prep, b Bytes, w *tensor.Tensor, m matrix[int8], fit bool)
 	if s == nil {
 		return nil
 	}
-	layout := fmt.Sprintf("%dx%d blocks of %d rows, %d bytes", s.count, s.columns, s.rows, s.weightBytes(s.rows))
+	layout := mixedLayout(w, b.Rows) + " in " + strconv.Itoa(s.count) + "x" + strconv.Itoa(s.columns) + " blocks, " + strconv.Itoa(s.weightBytes(s.rows)) + " bytes each"
 	s.data = p.pack()(w, Packing{Layout: layout, Bytes: s.bytes(), From: [][]byte{bytesOf(b.Scales), bytesOf(b.Zeros)}, Fill: func(dst []byte) { s.pack(dst, b, m) }})
 	return &byteProduct{tiles: s.micro, depth: m.rows, cols: m.cols, blocked: s}
 }
