@@ -84,10 +84,7 @@ func (g *GemmMixed) Run(t *TileMixed, rows int) {
 			if n > t.Depth {
 				p.Segments, p.Depth = n/t.Depth, t.Depth
 			}
-			if g.Stored == StoredQ4 {
-				p.Depth /= 2
-				p.table = &fourBits[0]
-			}
+			g.pair(&p)
 		}
 		g.run(&p, rows)
 		k += max(n, 1)
@@ -101,10 +98,15 @@ func (g *GemmMixed) Widen(o []float32, t *TileMixed) {
 	for k := uintptr(0); k < rows; k += tileMost {
 		p := TileMixed{Tile: t.part(k, 0, uintptr(g.Cols)*g.Stored.bits()/8), Scales: t.Scales, Zeros: t.Zeros}
 		p.Out, p.Depth = &o[k*uintptr(g.Cols)], min(rows-k, tileMost)
-		if g.Stored == StoredQ4 {
-			p.Depth /= 2
-			p.table = &fourBits[0]
-		}
+		g.pair(&p)
 		g.widen(&p)
+	}
+}
+
+// pair gives a tile of StoredQ4 what the kernels want: the number of pairs of rows, and a table.
+func (g *GemmMixed) pair(p *TileMixed) {
+	if g.Stored == StoredQ4 {
+		p.Depth /= 2
+		p.table = &fourBits[0]
 	}
 }

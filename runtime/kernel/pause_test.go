@@ -91,6 +91,10 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 		"deep integers": integersLoop(IntegersOf(tier), 400_000),
 		"taps":          tapsLoop(TapsKernels(tier), 1024),
 		"nibbles":       nibblesLoop(NibblesOf(tier), MostDepthS4),
+		"halves":        mixedLoop(MixedOf(tier, StoredF16), 100_000, 1),
+		"bytes":         mixedLoop(MixedOf(tier, StoredS8), 100_000, 1),
+		"byte blocks":   mixedLoop(MixedOf(tier, StoredQ8), 32, 3000),
+		"nibble block":  mixedLoop(MixedOf(tier, StoredQ4), 100_000, 1),
 		"max": func(stop *atomic.Bool) {
 			for !stop.Load() {
 				MaxRowF32(tier, x)
@@ -261,6 +265,23 @@ func gemmLoop(g *Gemm, depth, more int) func(stop *atomic.Bool) {
 		for !stop.Load() {
 			t.More = uintptr(more)
 			g.Run(t, g.Rows)
+		}
+	}
+}
+
+// mixedLoop computes tiles of blocks of this depth, and makes float32 of the first.
+func mixedLoop(g *GemmMixed, depth, blocks int) func(stop *atomic.Bool) {
+	return func(stop *atomic.Bool) {
+		if g == nil {
+			return
+		}
+		left, panel, out := make([]float32, depth*blocks), make([]float32, depth*blocks*g.Cols), make([]float32, depth*g.Cols)
+		t := &TileMixed{Tile: Tile{Left: &left[0], Panel: &panel[0], Out: &out[0], Depth: uintptr(depth), Segments: uintptr(blocks), Start: &left[0],
+			Low: Unclamped[0], High: Unclamped[1]}, Scales: &left[0], Zeros: &left[0]}
+		for !stop.Load() {
+			if g.Run(t, g.Rows); g.Stored.InBlocks() {
+				g.Widen(out, t)
+			}
 		}
 	}
 }
