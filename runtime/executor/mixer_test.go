@@ -240,7 +240,7 @@ func checkMixed(t *testing.T, what string, p *pte.Program, seed uint64) {
 // TestMixedDelegates has random programs.
 func TestMixedDelegates(t *testing.T) {
 	for _, mode := range []int{0, mixRewrites, mixNames, mixLists, mixAgain, mixRewrites | mixNames | mixLists | mixAgain} {
-		for seed := range uint64(200) {
+		for seed := range uint64(100) {
 			checkMixed(t, fmt.Sprintf("mode %d, seed %d", mode, seed), mixedProgram(seed, mode), seed)
 		}
 	}

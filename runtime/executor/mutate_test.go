@@ -54,7 +54,7 @@ func TestMutatedPrograms(t *testing.T) {
 func TestMutatedMade(t *testing.T) {
 	rounds, err := strconv.ParseUint(os.Getenv("PTE_MUTATIONS"), 10, 32)
 	if err != nil {
-		rounds = 1000
+		rounds = 500
 	}
 	for seed := range rounds {
 		p := mixedProgram(seed/2, int(seed/2)%(2*mixAgain))
