@@ -460,6 +460,16 @@ func (g *maker) place(arenas int) {
 // madeProgram is a program by this seed.
 func madeProgram(seed uint64, quantizes bool) *pte.Program {
 	r := rand.New(rand.NewPCG(seed, 3))
+	g := startMade(r)
+	for range 2 + r.IntN(8) {
+		g.step(quantizes)
+	}
+	g.outputs()
+	return g.finish(1 + r.IntN(2))
+}
+
+// startMade is a maker of matrices or images, with one to three inputs.
+func startMade(r *rand.Rand) *maker {
 	g := newMaker(r, 24, 24)
 	if r.IntN(2) == 0 {
 		g.shape = []int32{1, 16, 8, 8}
@@ -467,15 +477,16 @@ func madeProgram(seed uint64, quantizes bool) *pte.Program {
 	for range 1 + r.IntN(3) {
 		g.input()
 	}
-	for range 2 + r.IntN(8) {
-		g.step(quantizes)
-	}
+	return g
+}
+
+// outputs gives the last value to the caller, and some of those before it.
+func (g *maker) outputs() {
 	for i, v := range g.values {
-		if i == len(g.values)-1 || i >= len(g.values)-6 && i >= len(g.plan.Inputs) && r.IntN(4) == 0 {
+		if i == len(g.values)-1 || i >= len(g.values)-6 && i >= len(g.plan.Inputs) && g.r.IntN(4) == 0 {
 			g.output(v)
 		}
 	}
-	return g.finish(1 + r.IntN(2))
 }
 
 // asType makes all tensors of Float such of d.

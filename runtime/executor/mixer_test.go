@@ -166,13 +166,7 @@ func (g *maker) again(alias map[int32]int32) {
 // mixedProgram is a random program with delegates.
 func mixedProgram(seed uint64, mode int) *pte.Program {
 	r := rand.New(rand.NewPCG(seed, 31))
-	g := newMaker(r, 24, 24)
-	if r.IntN(2) == 0 {
-		g.shape = []int32{1, 16, 8, 8}
-	}
-	for range 1 + r.IntN(3) {
-		g.input()
-	}
+	g := startMade(r)
 	alias := map[int32]int32{}
 	for range 2 + r.IntN(8) {
 		switch k := r.IntN(4); {
@@ -189,11 +183,7 @@ func mixedProgram(seed uint64, mode int) *pte.Program {
 			g.delegate(mode)
 		}
 	}
-	for i, v := range g.values {
-		if i == len(g.values)-1 || i >= len(g.values)-6 && i >= len(g.plan.Inputs) && r.IntN(4) == 0 {
-			g.output(v)
-		}
-	}
+	g.outputs()
 	for _, v := range g.plan.Outputs {
 		g.last[v] = len(g.calls)
 	}
@@ -214,27 +204,37 @@ func mixedProgram(seed uint64, mode int) *pte.Program {
 	return p
 }
 
-// checkMixed holds a program with delegates, whose backend tells inputs from outputs or does not, against the same that keeps all values of
-// the file.
+// checkMixed is checkDelegated for programs of the mixer.
 func checkMixed(t *testing.T, what string, p *pte.Program, seed uint64) {
 	t.Helper()
-	run := func(b backend.Backend, tracer EventTracer) [][]float32 {
-		all, err := runsOf(instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Threads: 1 + int(seed%2), Tracer: tracer, Backends: []backend.Backend{b}})).Method("forward"), seed)
+	checkDelegated(t, what, p, seed, mixer{}, knownMixer{})
+}
+
+// checkDelegated holds a program with delegates, whose backend tells inputs from outputs or does not, against the same that keeps all values of
+// the file. It gives the numbers of steps where inputs are unknown and where they are known.
+func checkDelegated(t *testing.T, what string, p *pte.Program, seed uint64, unknown, known backend.Backend) (steps [2]int) {
+	t.Helper()
+	run := func(b backend.Backend, tracer EventTracer) ([][]float32, int) {
+		m := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Threads: 1 + int(seed%2), Tracer: tracer, Backends: []backend.Backend{b}})).Method("forward")
+		all, err := runsOf(m, seed)
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		return all
+		return all, len(m.m.steps)
 	}
-	want := run(mixer{}, values{&scribe{}})
-	for k, got := range [][][]float32{run(mixer{}, nil), run(knownMixer{}, nil)} {
+	want, _ := run(unknown, values{&scribe{}})
+	for k, b := range []backend.Backend{unknown, known} {
+		var got [][]float32
+		got, steps[k] = run(b, nil)
 		for i := range want {
 			size := 1.0
 			for _, w := range want[i] {
 				size = max(size, float64(w), -float64(w))
 			}
-			checkNear(t, fmt.Sprintf("%s, inputs known: %v", what, k > 0), got[i:i+1], want[i:i+1], 1e-4*size)
+			checkNear(t, fmt.Sprintf("%s, inputs known: %v", what, k > 0), got[i:i+1], want[i:i+1], 5e-5*size)
 		}
 	}
+	return steps
 }
 
 // TestMixedDelegates has random programs.

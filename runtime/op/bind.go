@@ -81,10 +81,7 @@ type Options struct {
 func Prepare(k *Kernel, sig *Signature, args []Value, outs []tensor.Meta, opts Options) (*Plan, error) {
 	p := &Plan{Kernel: k, tier: opts.Tier, promote: k.Def.Key == KeyPromote || k.Def.Key == KeyPromoteFloat, inPlace: sig.inPlace,
 		bounds: opts.Bounds}
-	pack := opts.Pack
-	if pack == nil {
-		pack = packNew
-	}
+	pack := opts.Pack.orNew()
 	args = p.castConstants(args, pack)
 	if k.Prepare == nil {
 		return p, nil

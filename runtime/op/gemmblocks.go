@@ -38,8 +38,8 @@ func blockedOf(t kernel.Tier, b Bytes, m matrix[int8], fit bool) *blocked {
 		return nil
 	}
 	stored := kernel.StoredQ8
-	whole := func(z float32) bool { return z == float32(int8(z)) }
-	if fit && s.rows%2 == 0 && !slices.ContainsFunc(b.Zeros, func(z float32) bool { return !whole(z) }) {
+	broken := func(z float32) bool { return z != float32(int8(z)) }
+	if fit && s.rows%2 == 0 && !slices.ContainsFunc(b.Zeros, broken) {
 		stored = kernel.StoredQ4
 	}
 	if s.micro = kernel.MixedOf(t, stored); s.micro == nil {

@@ -104,6 +104,7 @@ func TestNoBlocks(t *testing.T) {
 	none("too few zero points", func(c *bytesCase) { c.Zeros = c.Zeros[:6] })
 	none("columns that are not rows", func(c *bytesCase) { c.Rows = false })
 	none("rows that do not divide the weights", func(c *bytesCase) { c.WeightRows = 5 })
+	none("one scale for the blocks of a row", func(c *bytesCase) { c.Scales, c.Zeros = c.Scales[:6], nil })
 	none("other order", func(c *bytesCase) { c.args[1].Tensor.DimOrder = []uint8{1, 0} })
 }
 

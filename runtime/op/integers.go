@@ -108,9 +108,7 @@ type integers struct {
 func prepareIntegers(q Quantized, args []Value, o Options) State {
 	w := args[1].Tensor
 	s := &integers{Quantized: q, groups: 1, segments: 1, spatial: w.Rank() - 2}
-	if o.Pack == nil {
-		o.Pack = packNew
-	}
+	o.Pack = o.Pack.orNew()
 	if q.Convolution {
 		s.groups = int(args[convGroups].Int)
 	}

@@ -150,18 +150,10 @@ func preparePacked[T number](p *Prep, i int, transposed bool) (State, error) {
 	return packOf(p, t, layout, tiling.len(b.rows, b.cols), func(dst []T) { pack(dst, b, tiling) }), nil
 }
 
-// pack is what packs constants.
-func (p *Prep) pack() PackFunc {
-	if p.Pack == nil {
-		return packNew
-	}
-	return p.Pack
-}
-
 // packOf is the State of the constant t packed into n elements.
 func packOf[T number](p *Prep, t *tensor.Tensor, layout string, n int, fill func(dst []T)) *packed[T] {
 	var z T
-	return &packed[T]{data: sliceOf[T](p.pack()(t, Packing{Layout: layout, Bytes: n * int(unsafe.Sizeof(z)), Fill: func(dst []byte) {
+	return &packed[T]{data: sliceOf[T](p.Pack.orNew()(t, Packing{Layout: layout, Bytes: n * int(unsafe.Sizeof(z)), Fill: func(dst []byte) {
 		fill(sliceOf[T](dst, n))
 	}}), n)}
 }

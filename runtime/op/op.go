@@ -219,6 +219,14 @@ type Packing struct {
 	Now bool
 }
 
+// orNew is f or, without one, packNew.
+func (f PackFunc) orNew() PackFunc {
+	if f == nil {
+		return packNew
+	}
+	return f
+}
+
 // packNew is a PackFunc that shares nothing.
 func packNew(_ *tensor.Tensor, p Packing) []byte {
 	b := AlignedBytes(p.Bytes)

@@ -70,8 +70,8 @@ type byteProduct struct {
 }
 
 func prepareBytes(b Bytes, args []Value, o Options) State {
-	w := args[1].Tensor
-	if w.Rank() != 2 || w.Numel() == 0 {
+	w, tiles := args[1].Tensor, kernel.MixedOf(o.Tier, kernel.StoredS8) // which all tiers have that have tiles of blocks
+	if tiles == nil || w.Rank() != 2 || w.Numel() == 0 {
 		return nil
 	}
 	m := matrixOf[int8](w, b.Rows)
@@ -90,8 +90,7 @@ func prepareBytes(b Bytes, args []Value, o Options) State {
 	if len(b.Scales) > m.cols || b.Zeros != nil || fit && m.rows%2 == 0 && m.rows >= shortestBlock {
 		return prepareBlocks(p, b, w, m, fit)
 	}
-	tiles := kernel.MixedOf(o.Tier, kernel.StoredS8)
-	if tiles == nil || b.WeightRows > 0 {
+	if b.WeightRows > 0 {
 		return nil
 	}
 	s := &byteProduct{tiles: tiles, depth: m.rows, cols: m.cols}
@@ -113,7 +112,7 @@ func prepareBlocks(p *Prep, b Bytes, w *tensor.Tensor, m matrix[int8], fit bool)
 		return nil
 	}
 	layout := mixedLayout(w, b.Rows) + " in " + strconv.Itoa(s.count) + "x" + strconv.Itoa(s.columns) + " blocks, " + strconv.Itoa(s.weightBytes(s.rows)) + " bytes each"
-	s.data = p.pack()(w, Packing{Layout: layout, Bytes: s.bytes(), From: [][]byte{bytesOf(b.Scales), bytesOf(b.Zeros)}, Fill: func(dst []byte) { s.pack(dst, b, m) }})
+	s.data = p.Pack.orNew()(w, Packing{Layout: layout, Bytes: s.bytes(), From: [][]byte{bytesOf(b.Scales), bytesOf(b.Zeros)}, Fill: func(dst []byte) { s.pack(dst, b, m) }})
 	return &byteProduct{tiles: s.micro, depth: m.rows, cols: m.cols, blocked: s}
 }
 

@@ -255,7 +255,7 @@ func (g *gemm) loadRight(s int) {
 		case g.scattered:
 			g.loadAt(g.right(j), panel, offset, j*g.width())
 		case g.stored != "":
-			g.soon(at)
+			soon(g, panel, at, g.mr)
 			g.widen(g.right(j), at)
 		default:
 			g.load(g.right(j), panel, at)

@@ -133,14 +133,19 @@ func (g *tileS8) sum() {
 // fetch by themselves ends with the page.
 const rowAhead = 4096
 
+// soon asks for what is at bytes into p, a panel of a tile of so many rows, if that is a single one.
+func soon(m machine, p ptr, at, rows int) {
+	if rows == 1 && at%cacheLine == 0 {
+		m.prefetchSoon(p, at+rowAhead)
+	}
+}
+
 // steps adds the products of n groups.
 func (g *tileS8) steps(n int) {
 	for s := range n {
 		for j := range g.nv {
 			at := (s*g.panel + j) * g.weightsWidth()
-			if g.mr == 1 && at%cacheLine == 0 {
-				g.prefetchSoon(panel, at+rowAhead)
-			}
+			soon(g, panel, at, g.mr)
 			g.weights(g.right(j), panel, at)
 		}
 		for r := range g.mr {

@@ -110,14 +110,12 @@ func writeTiles(b *bytes.Buffer, tier string, s *source) {
 		b.WriteString("}\n")
 	}
 	for _, stored := range slices.Concat(storedTypes, blockTypes) {
-		name, arg := "mixed"+stored+tier, "Tile"
-		if slices.Contains(blockTypes, stored) {
-			arg = "TileMixed"
-		}
-		if !slices.Contains(s.funcs, function{name + "x1", arg}) {
+		name := "mixed" + stored + tier
+		i := slices.IndexFunc(s.funcs, func(f function) bool { return f.name == name+"x1" })
+		if i < 0 {
 			continue
 		}
-		fmt.Fprintf(b, "\n// %s computes t, which has this many rows and a panel of fewer bits.\nfunc %[1]s(t *%s, rows int) {\n", name, arg)
+		fmt.Fprintf(b, "\n// %s computes t, which has this many rows and a panel of fewer bits.\nfunc %[1]s(t *%s, rows int) {\n", name, s.funcs[i].arg)
 		tileCases(b, name, s)
 		b.WriteString("}\n")
 	}

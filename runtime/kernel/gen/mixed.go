@@ -41,13 +41,6 @@ func (g *gemm) panelWidth() int {
 	return g.width() / 2
 }
 
-// soon asks for what a single row takes from the panel, each of it once, a while before it does.
-func (g *gemm) soon(at int) {
-	if g.mr == 1 && at%cacheLine == 0 {
-		g.prefetchSoon(panel, at+rowAhead)
-	}
-}
-
 // widen loads a vector of the panel, and makes float32 of it.
 func (g *gemm) widen(v vec, off int) {
 	switch g.stored {
@@ -188,7 +181,7 @@ func (g *blockTile) numbers(n int, use func(k int, row vec)) {
 	row := g.right(0)
 	for s := range n {
 		load := func(j int) { g.bytes.loadBytes(row+vec(j), panel, (s*g.nv+j)*g.lanes(), g.stored == "Q8") }
-		g.soon(s * g.nv * g.lanes())
+		soon(g, panel, s*g.nv*g.lanes(), g.mr)
 		if g.stored == "Q8" {
 			for j := range g.nv {
 				load(j)

@@ -131,10 +131,9 @@ func (g *tileS4) steps(n int) {
 	}
 	for s := range n {
 		for j := range g.nv {
-			if at := (s*g.nv + j) * g.width(); g.mr == 1 && at%cacheLine == 0 {
-				g.prefetchSoon(nibblePanel, at+rowAhead)
-			}
-			g.unpack(weights(j, 0), weights(j, 1), nibblePanel, (s*g.nv+j)*g.width(), g.consts())
+			at := (s*g.nv + j) * g.width()
+			soon(g, nibblePanel, at, g.mr)
+			g.unpack(weights(j, 0), weights(j, 1), nibblePanel, at, g.consts())
 			if !together {
 				dots(s, j, j+1)
 			}
