@@ -61,16 +61,19 @@ func TestProductsInBlocks(t *testing.T) {
 	}
 }
 
-// TestBlocksRounding holds products with any scales against those in Float, to the bit: weights are rounded as an operator that
+// TestBlocksRounding holds products with any scales, and zero points that are integers or not, against those in Float, to the bit: weights are rounded as an operator that
 // dequantizes them does it, and sums one product after another.
 func TestBlocksRounding(t *testing.T) {
 	r := rand.New(rand.NewSource(4))
-	for _, bits := range []int{4, 8} {
+	for _, k := range [][2]int{{4, 0}, {8, 0}, {4, 1}, {8, 1}} {
 		for _, m := range []int{1, 5, 40} {
+			bits, broken := k[0], k[1] > 0
 			c := newBlocksCase(m, 128, 96, 4, bits, true, true)
 			w := elems[float32](c.wide[1].Tensor)
 			for i := range c.Scales {
-				c.Scales[i] = float32(r.NormFloat64())
+				if c.Scales[i] = float32(r.NormFloat64()); broken {
+					c.Zeros[i] = float32(r.NormFloat64())
+				}
 			}
 			for i, q := range elems[int8](c.args[1].Tensor) {
 				w[i] = (float32(q) - c.Zeros[i/32]) * c.Scales[i/32]
