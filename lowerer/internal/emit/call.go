@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"encoding/binary"
+	"math"
 	"strings"
 
 	"github.com/rules-pte/rules_pte/lowerer/diag"
@@ -101,7 +103,7 @@ func (e *emitter) list(t pte.ValueType, items []int32) int32 {
 	for i, at := range items {
 		wide[i] = int64(at)
 	}
-	return e.add(pte.EValue{Type: t, Items: wide})
+	return e.share(pte.EValue{Type: t, Items: wide})
 }
 
 // newOuts makes the values of n's results and their storage.
@@ -137,39 +139,76 @@ func (e *emitter) prim(n *exir.Node) {
 	e.call(n.Op.Name, append(args, e.index[out]))
 }
 
-// arg is the EValue of an argument; every literal gets one of its own.
+// arg is the EValue of an argument. Equal literals are one EValue, which nobody writes.
 func (e *emitter) arg(a *exir.Arg, typ string) int32 {
 	if a.Kind == exir.ArgValue {
 		return e.value(a.Value)
 	}
-	return e.literal(a, typ)
+	return e.share(e.literal(a, typ))
 }
 
-func (e *emitter) literal(a *exir.Arg, typ string) int32 {
+// literal is the EValue of what is not a value of the graph.
+func (e *emitter) literal(a *exir.Arg, typ string) pte.EValue {
 	switch a.Kind {
 	case exir.ArgInt, exir.ArgDType, exir.ArgMemoryFormat:
 		if strings.HasPrefix(typ, "float") {
-			return e.add(pte.EValue{Type: pte.Double, Double: float64(a.Int)})
+			return pte.EValue{Type: pte.Double, Double: float64(a.Int)}
 		}
 		if tensor.IsSymbol(a.Int) {
 			e.fail(diag.UnsupportedFeature, "a symbolic size has no value")
 		}
-		return e.add(pte.EValue{Type: pte.Int, Int: a.Int})
+		return pte.EValue{Type: pte.Int, Int: a.Int}
 	case exir.ArgLayout:
-		return e.add(pte.EValue{Type: pte.Int})
+		return pte.EValue{Type: pte.Int}
 	case exir.ArgBool:
-		return e.add(pte.EValue{Type: pte.Bool, Int: a.Int})
+		return pte.EValue{Type: pte.Bool, Int: a.Int}
 	case exir.ArgFloat:
-		return e.add(pte.EValue{Type: pte.Double, Double: a.Float})
+		return pte.EValue{Type: pte.Double, Double: a.Float}
 	case exir.ArgString:
-		return e.add(pte.EValue{Type: pte.String, String: a.Str})
+		return pte.EValue{Type: pte.String, String: a.Str}
 	case exir.ArgList:
 		return e.listArg(a, typ)
 	}
-	return e.add(pte.EValue{Type: pte.Null})
+	return pte.EValue{Type: pte.Null}
 }
 
-func (e *emitter) listArg(a *exir.Arg, typ string) int32 {
+// content is what an EValue that is no tensor holds, to find an equal one by.
+type content struct {
+	typ  pte.ValueType
+	bits uint64
+	text string
+}
+
+// share is the EValue that holds what v does, for literals, and lists of them and of values.
+func (e *emitter) share(v pte.EValue) int32 {
+	key := content{typ: v.Type, text: v.String}
+	switch v.Type {
+	case pte.Int, pte.Bool:
+		key.bits = uint64(v.Int)
+	case pte.Double:
+		key.bits = math.Float64bits(v.Double)
+	case pte.IntList, pte.BoolList, pte.TensorList, pte.OptionalTensorList:
+		var b []byte
+		for _, n := range v.Items {
+			b = binary.AppendVarint(b, n)
+		}
+		key.text = string(b)
+	case pte.DoubleList:
+		var b []byte
+		for _, x := range v.Doubles {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+		}
+		key.text = string(b)
+	}
+	at, ok := e.literals[key]
+	if !ok {
+		at = e.add(v)
+		e.literals[key] = at
+	}
+	return at
+}
+
+func (e *emitter) listArg(a *exir.Arg, typ string) pte.EValue {
 	v := pte.EValue{Type: listType(a, typ)}
 	for i := range a.List {
 		m := &a.List[i]
@@ -192,7 +231,7 @@ func (e *emitter) listArg(a *exir.Arg, typ string) int32 {
 			v.Items = append(v.Items, int64(e.arg(m, "int")))
 		}
 	}
-	return e.add(v)
+	return v
 }
 
 func listType(a *exir.Arg, typ string) pte.ValueType {

@@ -31,7 +31,7 @@ func (e *emitter) enter(g *exir.Graph, operands []exir.Arg) {
 	for i, in := range g.Inputs {
 		a := &operands[i]
 		if a.Kind != exir.ArgValue {
-			e.index[in] = e.literal(a, "")
+			e.index[in] = e.arg(a, "")
 			continue
 		}
 		e.index[in] = e.value(a.Value)
@@ -46,7 +46,7 @@ func (e *emitter) jump(cond int32) int {
 
 func (e *emitter) land(at int) { e.ins[at].B = int32(len(e.ins)) }
 
-func (e *emitter) never() int32 { return e.add(pte.EValue{Type: pte.Bool}) }
+func (e *emitter) never() int32 { return e.share(pte.EValue{Type: pte.Bool}) }
 
 // cond emits: jump to else; then-branch; moves; jump to the end; else-branch; moves.
 func (e *emitter) cond(n *exir.Node) {
@@ -111,7 +111,7 @@ func (e *emitter) fill(dst, src *exir.Value) {
 	}
 	const clone = "aten::clone.out"
 	d, s := e.value(dst), e.value(src)
-	e.call(clone, []int32{s, e.add(pte.EValue{Type: pte.Null}), d, d})
+	e.call(clone, []int32{s, e.share(pte.EValue{Type: pte.Null}), d, d})
 	e.use(clone, []exir.Arg{exir.ToArg(src), {}}, nil)
 }
 
@@ -242,7 +242,7 @@ func (e *emitter) mapOrScan(n *exir.Node, init, xs, extra []exir.Arg, body *exir
 	}
 }
 
-func (e *emitter) int(x int64) int32 { return e.add(pte.EValue{Type: pte.Int, Int: x}) }
+func (e *emitter) int(x int64) int32 { return e.share(pte.EValue{Type: pte.Int, Int: x}) }
 
 // slice emits row = x[turn].
 func (e *emitter) slice(x, like *exir.Value, turn int32) *exir.Value {

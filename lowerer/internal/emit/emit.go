@@ -186,12 +186,14 @@ type emitter struct {
 	nodes  []*exir.Node    // of ins
 	views  map[int32]int32 // what an elided view shares the memory of
 	index  map[*exir.Value]int32
-	stores map[*exir.Value][]*storage // a value merged from two branches has both
-	order  []*storage
-	ops    map[pte.Operator]int32
-	loops  [][2]int
-	state  map[*exir.Value]bool // mutated buffers
-	output map[*exir.Value]bool
+	// literals are the EValues that calls share, by what they hold.
+	literals map[content]int32
+	stores   map[*exir.Value][]*storage // a value merged from two branches has both
+	order    []*storage
+	ops      map[pte.Operator]int32
+	loops    [][2]int
+	state    map[*exir.Value]bool // mutated buffers
+	output   map[*exir.Value]bool
 	// escapes are results of loop bodies and new states.
 	escapes map[*exir.Value]bool
 	node    *exir.Node
@@ -208,7 +210,7 @@ type emitter struct {
 func newEmitter(m *exir.Method, p *exir.Program, table *symint.Table, opts Options, shared *constants) *emitter {
 	return &emitter{m: m, prog: p, table: table, opts: opts, shared: shared,
 		plan:  &pte.ExecutionPlan{Name: m.Name, EncodedInpStr: m.InSpec, EncodedOutStr: m.OutSpec},
-		index: map[*exir.Value]int32{}, stores: map[*exir.Value][]*storage{}, ops: map[pte.Operator]int32{},
+		index: map[*exir.Value]int32{}, literals: map[content]int32{}, stores: map[*exir.Value][]*storage{}, ops: map[pte.Operator]int32{},
 		state: map[*exir.Value]bool{}, output: map[*exir.Value]bool{}, escapes: map[*exir.Value]bool{}, views: map[int32]int32{}}
 }
 
@@ -268,7 +270,7 @@ func (e *emitter) placeholders() {
 		spec := e.m.Inputs[i]
 		switch {
 		case spec.Kind == exir.ConstantInput:
-			e.plan.Inputs = append(e.plan.Inputs, e.literal(&spec.Value, ""))
+			e.plan.Inputs = append(e.plan.Inputs, e.add(e.literal(&spec.Value, "")))
 		case spec.Kind == exir.UserInput && v == nil:
 			e.plan.Inputs = append(e.plan.Inputs, e.add(pte.EValue{Type: pte.Null}))
 		case spec.Kind == exir.UserInput:
@@ -476,7 +478,7 @@ func (e *emitter) ownState(i int, v *exir.Value) bool {
 // copyTo emits aten::copy_(dst, src).
 func (e *emitter) copyTo(dst, src *exir.Value) {
 	d, s := e.value(dst), e.value(src)
-	blocking := e.add(pte.EValue{Type: pte.Bool})
+	blocking := e.share(pte.EValue{Type: pte.Bool})
 	e.call("aten::copy_", []int32{d, s, blocking, d})
 	e.use("aten::copy_", []exir.Arg{exir.ToArg(dst), exir.ToArg(src), exir.ToArg(false)}, nil)
 }
@@ -488,7 +490,7 @@ func (e *emitter) outputs() {
 		}
 		a := &e.m.Graph.Outputs[i]
 		if a.Kind != exir.ArgValue {
-			e.plan.Outputs = append(e.plan.Outputs, e.literal(a, ""))
+			e.plan.Outputs = append(e.plan.Outputs, e.arg(a, ""))
 			continue
 		}
 		at := e.value(a.Value)
