@@ -276,7 +276,7 @@ func (f *folder) pays(v int32) bool {
 	return read && (!stays || n <= foldFree || n/foldTimes <= f.size[v])
 }
 
-// fits reports whether there is room for what steps that are gone give, and for the same packed, which counts as in packOf.
+// fits reports whether there is room for what steps that are gone give, and for the same packed as float32 or, if that is more, as it is.
 func (f *folder) fits() bool {
 	p := f.prog
 	left := p.opts.MaxMemory - p.arenas - p.packed

@@ -403,7 +403,7 @@ func (p *Program) charge(n int64) error {
 }
 
 // packOf is op.Options.Pack: packed constants are shared by the methods and instances of a program. It panics with an error
-// where they exceed the limit; they count as float32 or, if that is more, as what they are or as what they become.
+// where they exceed the limit, which counts what they become.
 func (p *Program) packOf(t *tensor.Tensor, how op.Packing) []byte {
 	if len(t.Data) == 0 {
 		b := op.AlignedBytes(how.Bytes)
@@ -420,7 +420,7 @@ func (p *Program) packOf(t *tensor.Tensor, how op.Packing) []byte {
 	if b, ok := p.packs[key]; ok {
 		return b
 	}
-	if err := p.charge(max(4*int64(t.Numel()), int64(len(t.Data)), int64(how.Bytes))); err != nil {
+	if err := p.charge(int64(how.Bytes)); err != nil {
 		panic(err)
 	}
 	name, c := layoutKey(t, &how), p.foldAt[&t.Data[0]]

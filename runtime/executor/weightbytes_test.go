@@ -170,6 +170,40 @@ func (c *taken) Take(w PackedWeight, alloc func(n int) []byte) ([]byte, bool) {
 func (c *taken) Keep()  {}
 func (c *taken) Close() {}
 
+// TestLimitOfPackedBytes loads weights of 8 bits where there is room for what they become, and not where a byte is missing.
+func TestLimitOfPackedBytes(t *testing.T) {
+	const n, k = 64, 1 << 10
+	g := newTokenMaker(3, k)
+	x := g.input()
+	for range 10 {
+		g.channels(x, g.chars(100, n, k), g.none(), g.none(), n, k, 3)
+	}
+	p := g.finish(1)
+	b, err := pte.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := func(limit int64) (packed int64, err error) {
+		c := new(taken)
+		prog, err := Load(b, LoadOptions{Kernels: op.Kernels, Threads: 1, MaxMemory: limit, WeightCache: func(kernel.Tier) Weights { return c }})
+		if err == nil {
+			prog.Close()
+		}
+		return int64(c.bytes), err
+	}
+	packed, err := load(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := max(packed, p.Plans[0].NonConstBufferSizes[1])
+	if got, err := load(limit); err != nil || got != packed {
+		t.Errorf("packed %d bytes of %d with a limit of %d: %v", got, packed, limit, err)
+	}
+	if _, err := load(packed - 1); packed > 0 && err == nil {
+		t.Errorf("packed %d bytes with a limit of %d", packed, packed-1)
+	}
+}
+
 // TestPackedBytesCount packs weights of few columns, which panels are mostly empty with: no more than MaxMemory, or it is an error.
 func TestPackedBytesCount(t *testing.T) {
 	for _, s := range [][3]int32{{1, 1 << 16, 1 << 16}, {1, 1 << 16, 32}, {64, 1 << 12, 32}} {
