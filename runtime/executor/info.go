@@ -35,7 +35,8 @@ type SizeInfo struct {
 type MethodInfo struct {
 	Name            string
 	Inputs, Outputs []ValueInfo
-	// Arenas are the sizes of the planned arenas in bytes, those of memory id 1 first.
+	// Arenas are how many bytes of the planned arenas an instance takes, those of memory id 1 first: what the file says, or less where
+	// steps that run as one, or at load, need fewer tensors.
 	Arenas   []int64
 	Backends []string
 }
@@ -68,8 +69,8 @@ func (m *method) info() MethodInfo {
 		info.Inputs[i].Written = m.writesBack[i]
 	}
 	m.describe(info.Inputs)
-	if n := m.plan.NonConstBufferSizes; len(n) > 1 {
-		info.Arenas = append(info.Arenas, n[1:]...)
+	if len(m.arenas) > 1 {
+		info.Arenas = append(info.Arenas, m.arenas[1:]...)
 	}
 	for _, d := range m.plan.Delegates {
 		info.Backends = append(info.Backends, d.ID)

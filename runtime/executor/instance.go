@@ -195,7 +195,7 @@ func (m *Method) resizeForDelegate(t *tensor.Tensor, sizes []tensor.Dim) error {
 }
 
 func (m *Method) allocArenas() (err error) {
-	for i, n := range m.m.plan.NonConstBufferSizes {
+	for i, n := range m.m.arenas {
 		b := m.inst.shared[i]
 		if !m.m.sharedArena[i] || b == nil {
 			if b, err = m.inst.arena(int(n)); err != nil {

@@ -37,7 +37,9 @@ type method struct {
 	sharedArena []bool
 	// offsets are where planned tensors lie in their arenas; nil where the file says.
 	offsets []uint64
-	steps   []step
+	// arenas are how many bytes of each arena instances need: what is planned anew may take less than the file says.
+	arenas []int64
+	steps  []step
 	// own are the values that each instance has for itself, and the tensors and dimensions that these take. It shares the others.
 	own                 []int32
 	ownTensors, ownDims int
@@ -80,7 +82,7 @@ func (s *tensors) tensor(rank int) *tensor.Tensor {
 }
 
 // findOwn finds the values that change from call to call, those that others than kernels get, and tensors that lie elsewhere than in
-// the file, with the lists that they are in. Tensors that nobody refers to any more are none of them.
+// the file, with the lists that they are in. Tensors that nobody refers to any more are none of them, and need no room in arenas.
 func (m *method) findOwn() {
 	own := slices.Clone(m.varies)
 	tensor := func(v int32) { own[v] = own[v] || m.bound(v) }
@@ -105,6 +107,12 @@ func (m *method) findOwn() {
 			}
 		}
 	}
+	m.arenas = make([]int64, len(m.plan.NonConstBufferSizes))
+	for i, shared := range m.sharedArena {
+		if shared {
+			m.arenas[i] = m.plan.NonConstBufferSizes[i]
+		}
+	}
 	for i, yes := range own {
 		v := int32(i)
 		bound := m.bound(v)
@@ -115,6 +123,10 @@ func (m *method) findOwn() {
 		if bound {
 			m.ownTensors++
 			m.ownDims += len(m.vals[v].Tensor.Sizes)
+			if m.place[v] == planned {
+				a := m.areaOf(v)
+				m.arenas[a.memory] = max(m.arenas[a.memory], int64(a.to))
+			}
 		}
 	}
 }

@@ -170,7 +170,8 @@ func (c *taken) Take(w PackedWeight, alloc func(n int) []byte) ([]byte, bool) {
 func (c *taken) Keep()  {}
 func (c *taken) Close() {}
 
-// TestLimitOfPackedBytes loads weights of 8 bits where there is room for what they become, and not where a byte is missing.
+// TestLimitOfPackedBytes makes instances of a program of weights of 8 bits where there is room for what these become and for the tensors
+// that are left in the arena, and not where a byte is missing.
 func TestLimitOfPackedBytes(t *testing.T) {
 	const n, k = 64, 1 << 10
 	g := newTokenMaker(3, k)
@@ -183,24 +184,32 @@ func TestLimitOfPackedBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	load := func(limit int64) (packed int64, err error) {
+	use := func(limit int64) (packed, arena int64, err error) {
 		c := new(taken)
 		prog, err := Load(b, LoadOptions{Kernels: op.Kernels, Threads: 1, MaxMemory: limit, WeightCache: func(kernel.Tier) Weights { return c }})
-		if err == nil {
-			prog.Close()
+		if err != nil {
+			return 0, 0, err
 		}
-		return int64(c.bytes), err
+		defer prog.Close()
+		info, _ := prog.Method("forward")
+		in, err := prog.NewInstance()
+		if err == nil {
+			in.Close()
+		}
+		return int64(c.bytes), info.Arenas[0], err
 	}
-	packed, err := load(0)
+	packed, arena, err := use(0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := max(packed, p.Plans[0].NonConstBufferSizes[1])
-	if got, err := load(limit); err != nil || got != packed {
-		t.Errorf("packed %d bytes of %d with a limit of %d: %v", got, packed, limit, err)
+	if planned := p.Plans[0].NonConstBufferSizes[1]; packed > 0 && arena >= planned {
+		t.Errorf("the arena has %d bytes, want fewer than the file's %d, which have room for dequantized weights", arena, planned)
 	}
-	if _, err := load(packed - 1); packed > 0 && err == nil {
-		t.Errorf("packed %d bytes with a limit of %d", packed, packed-1)
+	if _, _, err := use(packed + arena); err != nil {
+		t.Errorf("packed %d bytes, the arena has %d: %v", packed, arena, err)
+	}
+	if _, _, err := use(packed + arena - 1); err == nil {
+		t.Errorf("packed %d bytes, the arena has %d, the limit is 1 less", packed, arena)
 	}
 }
 
