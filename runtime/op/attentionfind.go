@@ -343,11 +343,13 @@ func (f *attentionFinder) setGrouped(of AttentionSizes) bool {
 // swaps reports whether call i transposes matrices.
 func (f *attentionFinder) swaps(i int) bool {
 	t, order := f.calls[i].Args[0].tensor(), f.calls[i].Args[1].Value
-	if t == nil || order == nil || !t.Contiguous() || order.Kind != Ints || len(order.Ints) != t.Rank() || t.Rank() < 2 {
-		return false
-	}
-	n := t.Rank()
-	for d, from := range order.Ints {
+	return t != nil && order != nil && t.Contiguous() && order.Kind == Ints && len(order.Ints) == t.Rank() && SwapsMatrices(order.Ints)
+}
+
+// SwapsMatrices reports whether dimensions in this order are those before with the last two swapped.
+func SwapsMatrices(order []int64) bool {
+	n := len(order)
+	for d, from := range order {
 		want := d
 		if d >= n-2 {
 			want = 2*n - 3 - d
@@ -356,7 +358,7 @@ func (f *attentionFinder) swaps(i int) bool {
 			return false
 		}
 	}
-	return true
+	return n >= 2
 }
 
 // dropUnread takes the calls whose results only calls of the attention read, which do so no longer.

@@ -23,19 +23,8 @@ func (c *compiler) fuseAttention() {
 			c.attention(a, gone)
 		}
 	}
-	if !slices.Contains(gone, true) {
-		return
-	}
-	steps := c.out.steps
-	c.out.steps = nil
-	for i := range c.out.slots {
-		c.out.slots[i].first = -1
-	}
-	for i := range steps {
-		if !gone[i] {
-			c.node = steps[i].node
-			c.add(steps[i])
-		}
+	if slices.Contains(gone, true) {
+		c.rebuild(gone)
 	}
 }
 

@@ -53,6 +53,7 @@ func compile(ctx *backend.InitContext, payload []byte) (*program, error) {
 	c.runJobs()
 	if !backend.TracesIntermediates(ctx.Tracer) {
 		c.fuseAttention()
+		c.fuseTransposes()
 	}
 	c.out.findChains()
 	return c.out, c.place()
@@ -224,18 +225,25 @@ func (c *compiler) call(name string, out operand, args ...operand) {
 
 // callIn is call of the operator's kernel for this type; Undefined: for the type that its key gives.
 func (c *compiler) callIn(dtype tensor.ScalarType, name string, out operand, args ...operand) {
+	if plan := c.prepare(dtype, name, out, args); plan != nil {
+		c.add(step{plan: plan, args: args, outs: []operand{out}})
+	}
+}
+
+// prepare is the plan of a call; nil after an error, and where kernels are listed alone.
+func (c *compiler) prepare(dtype tensor.ScalarType, name string, out operand, args []operand) *op.Plan {
 	if c.err != nil {
-		return
+		return nil
 	}
 	vals := c.bindValues(args)
 	metas := []tensor.Meta{c.tensorOf(&out).Meta}
 	if c.err != nil {
-		return
+		return nil
 	}
 	def, sig := c.ctx.Kernels.Def(name)
 	if def == nil {
 		c.fail(pte.NotImplemented, "no kernel ", name)
-		return
+		return nil
 	}
 	if dtype == tensor.Undefined {
 		dtype = op.KeyOf(def, vals, metas)
@@ -243,12 +251,12 @@ func (c *compiler) callIn(dtype tensor.ScalarType, name string, out operand, arg
 	k := c.ctx.Kernels.Lookup(name, dtype)
 	if k == nil {
 		c.fail(pte.NotImplemented, "no kernel ", name, " in ", dtype.String())
-		return
+		return nil
 	}
 	metas, err := inferred(def, vals, metas)
 	if err != nil {
 		c.fail(pte.DelegateInvalidCompatibility, err.Error())
-		return
+		return nil
 	}
 	opts := op.Options{Pack: c.pack, Tier: c.ctx.Tier}
 	if def.Tags&op.Clamps != 0 {
@@ -256,14 +264,14 @@ func (c *compiler) callIn(dtype tensor.ScalarType, name string, out operand, arg
 	}
 	if c.listed != nil {
 		c.listed[k] = true
-		return
+		return nil
 	}
 	plan, err := op.Prepare(k, sig, vals, metas, opts)
 	if err != nil {
 		c.fail(pte.DelegateInvalidCompatibility, err.Error())
-		return
+		return nil
 	}
-	c.add(step{plan: plan, args: args, outs: []operand{out}})
+	return plan
 }
 
 var errRank = errors.New("its result has another rank")
@@ -446,6 +454,9 @@ func (c *compiler) place() error {
 	}
 	for i, home := range homes {
 		c.out.slots[i].offset = c.out.slots[home].offset
+		if home != i && c.out.slots[home].external >= 0 {
+			c.out.lodgers = append(c.out.lodgers, lodger{i, home})
+		}
 	}
 	c.out.workspace = total
 	return nil

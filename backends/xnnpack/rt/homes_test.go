@@ -60,25 +60,39 @@ func TestHomes(t *testing.T) {
 			seen++
 		}
 	}
-	if seen != 3 {
-		t.Errorf("%d values lie where others do, want 3", seen)
+	if seen != 5 {
+		t.Errorf("%d values lie where others do, want 5", seen)
 	}
 }
 
-// TestGrownHomes reshapes a value that is larger than the graph says, again and again.
+// TestGrownHomes reshapes a value that is larger than the graph says, or the input, again and again.
 func TestGrownHomes(t *testing.T) {
+	for _, first := range []bool{false, true} {
+		testGrownHomes(t, first)
+	}
+}
+
+// testGrownHomes squares the input twice and reshapes it in between, or first.
+func testGrownHomes(t *testing.T, first bool) {
 	const x, a, r, d, out = 0, 1, 2, 3, 4
 	value := func(id, external, flags uint32, dims ...uint32) blob.Value {
 		return blob.Value{ID: id, External: external, Type: blob.FP32, Flags: flags, Dims: dims}
 	}
 	reshape := listed(blob.StaticReshape, []uint32{0})
 	reshape.Inputs, reshape.Outputs = []uint32{a}, []uint32{r}
+	square, sizes := blob.Node{Type: blob.Square, Inputs: []uint32{x}, Outputs: []uint32{a}}, []uint32{2, 3}
+	if first {
+		reshape.Inputs, reshape.Outputs, square.Inputs, square.Outputs, sizes = []uint32{x}, []uint32{a}, []uint32{a}, []uint32{r}, []uint32{150}
+	}
 	slice := listed(blob.StaticSlice, []uint32{3}, []uint32{3})
 	slice.Inputs, slice.Outputs = []uint32{d}, []uint32{out}
 	g := &blob.Graph{Identifier: blob.XN01, Version: "0", NumExterns: 2, Inputs: []uint32{x}, Outputs: []uint32{out},
-		Values: []blob.Value{value(x, 0, blob.ExternalInput, 50, 3), value(a, blob.InvalidID, 0, 2, 3), value(r, blob.InvalidID, 0, 6),
+		Values: []blob.Value{value(x, 0, blob.ExternalInput, 50, 3), value(a, blob.InvalidID, 0, sizes...), value(r, blob.InvalidID, 0, 6),
 			value(d, blob.InvalidID, 0, 6), value(out, 1, blob.ExternalOutput, 3)},
-		Nodes: []blob.Node{{Type: blob.Square, Inputs: []uint32{x}, Outputs: []uint32{a}}, reshape, {Type: blob.Square, Inputs: []uint32{r}, Outputs: []uint32{d}}, slice}}
+		Nodes: []blob.Node{square, reshape, {Type: blob.Square, Inputs: []uint32{r}, Outputs: []uint32{d}}, slice}}
+	if first {
+		g.Nodes[0], g.Nodes[1] = reshape, square
+	}
 	file := programOf(t, g, nil)
 	p, err := executor.Load(file, executor.LoadOptions{Kernels: kernelsOf(t, file), Backends: []backend.Backend{New()}})
 	if err != nil {
@@ -94,8 +108,8 @@ func TestGrownHomes(t *testing.T) {
 	for i := range in {
 		in[i] = float32(i)
 	}
-	for call := range 3 {
-		outs, err := inst.Method("forward").Run(context.Background(), []executor.Value{executor.TensorOf(floatsTensor(tensor.Float, []uint32{50, 3}, in))})
+	for call, rows := range []uint32{50, 20, 50} {
+		outs, err := inst.Method("forward").Run(context.Background(), []executor.Value{executor.TensorOf(floatsTensor(tensor.Float, []uint32{rows, 3}, in[:3*rows]))})
 		if err != nil {
 			t.Fatalf("call %d: %v", call, err)
 		}

@@ -339,6 +339,9 @@ func (in *instance) setArguments(args []*backend.Value) error {
 			return err
 		}
 	}
+	for _, l := range in.prog.lodgers {
+		in.tensors[l.slot].Data = in.tensors[l.home].Data
+	}
 	return nil
 }
 

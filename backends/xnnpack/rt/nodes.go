@@ -230,7 +230,7 @@ func lowerCat(c *compiler, n *blob.Node) {
 }
 
 func lowerTranspose(c *compiler, n *blob.Node) {
-	c.moves(n, func(out int, in []int) { c.call("aten::permute_copy.out", of(out), of(in[0]), intsOf(n.Lists[0])) })
+	c.moves(n, func(out int, in []int) { c.call(permuteName, of(out), of(in[0]), intsOf(n.Lists[0])) })
 }
 
 // lowerReshape: a size 0 follows from the others.
@@ -241,7 +241,7 @@ func lowerReshape(c *compiler, n *blob.Node) {
 			sizes[i] = -1
 		}
 	}
-	c.moves(n, func(out int, in []int) { c.call("aten::view_copy.out", of(out), of(in[0]), numbers(sizes...)) })
+	c.moves(n, func(out int, in []int) { c.call(viewName, of(out), of(in[0]), numbers(sizes...)) })
 }
 
 // lowerSlice slices one dimension after another. A size 0 reaches to the end, and one that is the dimension's largest
@@ -341,7 +341,7 @@ func lowerBatchMatrixMultiply(c *compiler, n *blob.Node) {
 		}
 		c.own(leading, out, in[0])
 		c.out.steps[len(c.out.steps)-1].leads = true
-		c.call("aten::bmm.out", as(out, batches), as(in[0], batches), b)
+		c.call(bmmName, as(out, batches), as(in[0], batches), b)
 	})
 }
 

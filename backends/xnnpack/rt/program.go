@@ -19,9 +19,14 @@ type program struct {
 	nodes []traced
 	// inline says that constants lie in the payload.
 	inline bool
+	// lodgers are the slots that lie in arguments.
+	lodgers []lodger
 	// workspace is the bytes of the slots that have a place in it.
 	workspace int64
 }
+
+// lodger is a slot that lies where slot home does, an argument.
+type lodger struct{ slot, home int }
 
 // traced is a node in a trace: the handle that the ahead-of-time half gave it, its type, the slots of its results, and what
 // it has to do.
