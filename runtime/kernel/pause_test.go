@@ -132,7 +132,7 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 		},
 		"softmax": func(stop *atomic.Bool) {
 			for !stop.Load() {
-				SoftmaxRowF32(tier, o[:softMost], x[:softMost])
+				SoftmaxRowsF32(tier, o[:softMost], x[:softMost], softMost)
 			}
 		},
 		"norm": func(stop *atomic.Bool) {

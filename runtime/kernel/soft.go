@@ -59,27 +59,18 @@ func SoftmaxBlocksF32(t Tier, s *Softs) {
 	k.run(t)
 }
 
-// softMost is how many elements SoftmaxRowF32 and SoftmaxRowsF32 take in a row.
+// softMost is how many elements SoftmaxRowsF32 takes in a row.
 const softMost = 16 << 10
 
-// SoftmaxRowF32 computes the softmax of x, and reports whether t has a kernel for it. o may be x.
-func SoftmaxRowF32(t Tier, o, x []float32) bool {
-	lanes := lanesOf(t)
-	if t == Scalar || len(x) < 2 || len(x) > softMost {
-		return false
-	}
-	if len(x)%lanes == 0 {
-		return SoftmaxRowsF32(t, o, x, len(x))
-	}
-	return softmaxPadded(t, o, x)
-}
-
 // SoftmaxRowsF32 computes the softmax of rows of width elements, one after another, and reports whether t has a kernel for it,
-// which is so for a width that is a multiple of the lanes of t and at most 16384. o may be x.
+// which is so for a width from 2 to 256, and for a multiple of the lanes of t up to 16384. o may be x.
 func SoftmaxRowsF32(t Tier, o, x []float32, width int) bool {
-	lanes := lanesOf(t)
-	if t == Scalar || width < lanes || width%lanes != 0 || width > softMost {
+	if t == Scalar || width < 2 || width > softMost {
 		return false
+	}
+	lanes := lanesOf(t)
+	if width%lanes != 0 {
+		return softmaxPadded(t, o, x, width)
 	}
 	stride := uintptr(width) * unsafe.Sizeof(x[0])
 	k := soft{xStride: stride, outStride: stride, vectors: uintptr(width / lanes), table: &constants[0]}
@@ -92,20 +83,31 @@ func SoftmaxRowsF32(t Tier, o, x []float32, width int) bool {
 	return true
 }
 
-// softPadded is how many elements of a row that is no multiple of vectors go through a buffer.
+// softPadded is how many elements a row that is no multiple of vectors has at most. As many rows as fit, with what is behind them, go
+// through a buffer together; a larger one would take longer to clear than a single row takes.
 const softPadded = 256
 
-// softmaxPadded computes a row with -Inf behind it.
-func softmaxPadded(t Tier, o, x []float32) bool {
-	if len(x) > softPadded {
+// softmaxPadded computes rows with -Inf behind each.
+func softmaxPadded(t Tier, o, x []float32, width int) bool {
+	if width > softPadded {
 		return false
 	}
 	var buf [softPadded + maxLanes]float32
 	lanes := lanesOf(t)
-	n := (len(x) + lanes - 1) / lanes * lanes
-	copy(buf[copy(buf[:], x):n], lows[:])
-	k := soft{x: &buf[0], out: &buf[0], rows: 1, vectors: uintptr(n / lanes), table: &constants[0]}
-	k.whole(t)
-	copy(o, buf[:len(x)])
+	padded := (width + lanes - 1) / lanes * lanes
+	stride := uintptr(padded) * unsafe.Sizeof(x[0])
+	k := soft{x: &buf[0], out: &buf[0], xStride: stride, outStride: stride, vectors: uintptr(padded / lanes), table: &constants[0]}
+	for len(x) > 0 {
+		n := min(len(buf)/padded, len(x)/width)
+		for i := range n {
+			copy(buf[i*padded+copy(buf[i*padded:], x[i*width:][:width]):][:padded-width], lows[:])
+		}
+		k.rows = uintptr(n)
+		k.whole(t)
+		for i := range n {
+			copy(o[i*width:][:width], buf[i*padded:])
+		}
+		x, o = x[n*width:], o[n*width:]
+	}
 	return true
 }

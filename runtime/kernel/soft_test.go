@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// TestSoftmaxRowF32 holds softmax of rows of all tails against float64.
-func TestSoftmaxRowF32(t *testing.T) {
+// TestSoftmaxRow holds softmax of rows of all tails against float64.
+func TestSoftmaxRow(t *testing.T) {
 	for _, tier := range tiers() {
 		for _, n := range []int{2, 3, 9, 15, 16, 17, 32, 63, 64, 65, 128, 197, softPadded, 1024} {
 			r := rand.New(rand.NewSource(int64(n)))
 			x, o := guarded(r, n), guarded(r, n)
 			x[n/2] = float32(math.Inf(-1))
-			if !SoftmaxRowF32(tier, o, x) {
+			if !SoftmaxRowsF32(tier, o, x, len(x)) {
 				t.Fatalf("%v/%d: there is no kernel", tier, n)
 			}
 			for i, want := range softmax64([][]float32{x}, 1)[0] {
@@ -23,7 +23,7 @@ func TestSoftmaxRowF32(t *testing.T) {
 			if !intact(o) || !intact(x) {
 				t.Errorf("%v/%d: a value beside an operand is changed", tier, n)
 			}
-			if SoftmaxRowF32(tier, x, x); x[n-1] != o[n-1] || x[0] != o[0] {
+			if SoftmaxRowsF32(tier, x, x, len(x)); x[n-1] != o[n-1] || x[0] != o[0] {
 				t.Errorf("%v/%d: other results in place", tier, n)
 			}
 		}
@@ -63,7 +63,7 @@ func TestSoftmaxRowSpecials(t *testing.T) {
 					x[i] = c.special
 				}
 			}
-			if SoftmaxRowF32(tier, x, x); x[20] == x[20] {
+			if SoftmaxRowsF32(tier, x, x, len(x)); x[20] == x[20] {
 				t.Errorf("%v: softmax of a row with %v, all %v, is %v, want NaN", tier, c.special, c.all, x[20])
 			}
 		}
@@ -106,15 +106,17 @@ func TestSoftmaxBlocksF32(t *testing.T) {
 	}
 }
 
-func BenchmarkSoftmaxRowF32(b *testing.B) {
+func BenchmarkSoftmaxRows(b *testing.B) {
 	for _, tier := range tiers() {
-		for _, n := range []int{9, 128, 197} {
-			b.Run(fmt.Sprintf("%v/%d", tier, n), func(b *testing.B) {
-				x, o := make([]float32, n), make([]float32, n)
-				for b.Loop() {
-					SoftmaxRowF32(tier, o, x)
-				}
-			})
+		for _, n := range []int{9, 11, 128, 197} {
+			for _, rows := range []int{1, 88} {
+				b.Run(fmt.Sprintf("%v/%dx%d", tier, rows, n), func(b *testing.B) {
+					x, o := make([]float32, rows*n), make([]float32, rows*n)
+					for b.Loop() {
+						SoftmaxRowsF32(tier, o, x, n)
+					}
+				})
+			}
 		}
 	}
 }
@@ -122,7 +124,7 @@ func BenchmarkSoftmaxRowF32(b *testing.B) {
 // TestSoftmaxRowsF32 holds many rows against the same rows one by one.
 func TestSoftmaxRowsF32(t *testing.T) {
 	for _, tier := range tiers() {
-		for _, width := range []int{16, 48, 64, 128, 1024, softMost} {
+		for _, width := range []int{2, 11, 16, 17, 48, 64, 65, 128, 255, 1024, softMost} {
 			rows := 3 + 2*softMost/width
 			r := rand.New(rand.NewSource(int64(width)))
 			x, o, one := guarded(r, rows*width), guarded(r, rows*width), make([]float32, width)
@@ -130,7 +132,7 @@ func TestSoftmaxRowsF32(t *testing.T) {
 				t.Fatalf("%v: there is no kernel for rows of %d", tier, width)
 			}
 			for i := range rows {
-				SoftmaxRowF32(tier, one, x[i*width:][:width])
+				SoftmaxRowsF32(tier, one, x[i*width:][:width], width)
 				for k, want := range one {
 					if got := o[i*width+k]; got != want {
 						t.Fatalf("%v: row %d of %d, element %d: got %v, want %v", tier, i, width, k, got, want)
@@ -141,8 +143,10 @@ func TestSoftmaxRowsF32(t *testing.T) {
 				t.Errorf("%v: rows of %d: a value beside an operand is changed", tier, width)
 			}
 		}
-		if SoftmaxRowsF32(tier, make([]float32, 17), make([]float32, 17), 17) {
-			t.Errorf("%v has softmax of rows of 17", tier)
+		for _, width := range []int{1, softPadded + 1, softMost + 16} {
+			if x := make([]float32, width); SoftmaxRowsF32(tier, x, x, width) {
+				t.Errorf("%v has softmax of rows of %d", tier, width)
+			}
 		}
 	}
 }

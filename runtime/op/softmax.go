@@ -74,7 +74,7 @@ func softmaxOf[T float](t kernel.Tier, o, x []T, log bool) {
 
 // vectorSoftmax is softmaxRow with exponentials and sums in float32, if t has kernels for it.
 func vectorSoftmax(t kernel.Tier, o, x []float32) bool {
-	if kernel.SoftmaxRowF32(t, o, x) {
+	if kernel.SoftmaxRowsF32(t, o, x, len(x)) {
 		return true
 	}
 	top, ok := kernel.MaxRowF32(t, x)
