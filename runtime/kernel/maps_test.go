@@ -101,6 +101,12 @@ var mapCases = []mapCase{
 	{"log10", one(Log10F32), func(x, _ float64) float64 { return math.Log10(x) }, ulps(3)},
 	{"log1p", one(Log1pF32), func(x, _ float64) float64 { return math.Log1p(x) }, ulps(3)},
 	{"expm1", one(Expm1F32), func(x, _ float64) float64 { return math.Expm1(x) }, ulps(3)},
+	{"elu", one(func(t Tier, o, x []float32) bool { return EluF32(t, o, x, [2]float32{1.5, 3}) }), func(x, _ float64) float64 {
+		if x > 0 {
+			return 3 * x
+		}
+		return 1.5 * math.Expm1(x)
+	}, ulps(4)},
 	{"sin", turned(SinF32), func(x, _ float64) float64 { return math.Sin(turn(x)) }, ulps(2)},
 	{"cos", turned(CosF32), func(x, _ float64) float64 { return math.Cos(turn(x)) }, ulps(2)},
 	{"tan", turned(TanF32), func(x, _ float64) float64 { return math.Tan(turn(x)) }, ulps(4)},

@@ -482,6 +482,12 @@ func blockExpm1AVX2(a *line)
 func oneExpm1AVX2(a *line)
 
 //go:noescape
+func blockEluAVX2(a *line)
+
+//go:noescape
+func oneEluAVX2(a *line)
+
+//go:noescape
 func blockSinAVX2(a *line)
 
 //go:noescape

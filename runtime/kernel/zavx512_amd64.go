@@ -602,6 +602,12 @@ func blockExpm1AVX512(a *line)
 func oneExpm1AVX512(a *line)
 
 //go:noescape
+func blockEluAVX512(a *line)
+
+//go:noescape
+func oneEluAVX512(a *line)
+
+//go:noescape
 func blockSinAVX512(a *line)
 
 //go:noescape

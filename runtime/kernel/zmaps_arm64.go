@@ -1231,6 +1231,34 @@ func Expm1F32(t Tier, o, x []float32) bool {
 	return true
 }
 
+// EluF32 computes o[i] = p[1]·x if x > 0, else p[0]·(exp(x)-1), within 4 ulp, and reports whether t has a kernel for it; o may be an operand.
+func EluF32(t Tier, o, x []float32, p [2]float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	l.low, l.high = p[0], p[1]
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneEluNEON(&l)
+			} else {
+				blockEluNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
 // SinF32 computes o[i] = sin(x) for |x| at most TurnsF32, within 2 ulp, and reports whether t has a kernel for it; o may be an operand.
 func SinF32(t Tier, o, x []float32) bool {
 	if !mappable(t, len(o)) {

@@ -224,6 +224,11 @@ func Expm1F32(t Tier, o, x []float32) bool {
 	return false
 }
 
+// EluF32 computes o[i] = p[1]·x if x > 0, else p[0]·(exp(x)-1), within 4 ulp, and reports whether t has a kernel for it; o may be an operand.
+func EluF32(t Tier, o, x []float32, p [2]float32) bool {
+	return false
+}
+
 // SinF32 computes o[i] = sin(x) for |x| at most TurnsF32, within 2 ulp, and reports whether t has a kernel for it; o may be an operand.
 func SinF32(t Tier, o, x []float32) bool {
 	return false

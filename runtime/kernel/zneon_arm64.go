@@ -542,6 +542,12 @@ func blockExpm1NEON(a *line)
 func oneExpm1NEON(a *line)
 
 //go:noescape
+func blockEluNEON(a *line)
+
+//go:noescape
+func oneEluNEON(a *line)
+
+//go:noescape
 func blockSinNEON(a *line)
 
 //go:noescape

@@ -816,6 +816,18 @@ func oneExpm1WASMImport(a unsafe.Pointer)
 
 func oneExpm1WASM(a *line) { oneExpm1WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte blockEluWASM
+//go:noescape
+func blockEluWASMImport(a unsafe.Pointer)
+
+func blockEluWASM(a *line) { blockEluWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte oneEluWASM
+//go:noescape
+func oneEluWASMImport(a unsafe.Pointer)
+
+func oneEluWASM(a *line) { oneEluWASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte blockAtanWASM
 //go:noescape
 func blockAtanWASMImport(a unsafe.Pointer)

@@ -1695,6 +1695,9 @@ func rowLeakyRelu[T float](o []T, a []T, p par) {
 
 func rowElu[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && p.z == 1 && kernel.EluF32(p.tier, floats(o), floats(a), [2]float32{float32(p.x * p.y), float32(p.y)}) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {

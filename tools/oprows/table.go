@@ -26,6 +26,7 @@ var vectors = map[string]string{
 	"Round": lines1("Round"), "Trunc": lines1("Trunc"), "Sqrt": lines1("Sqrt"), "Rsqrt": lines1("Rsqrt"), "Reciprocal": lines1("Reciprocal"),
 	"LogicalNot": "whereZero(p.tier, o, floats(a))",
 	"DivTrunc":   "quotients(p.tier, floats(o), floats(a), floats(b))",
+	"Elu":        "p.z == 1 && kernel.EluF32(p.tier, floats(o), floats(a), [2]float32{float32(p.x * p.y), float32(p.y)})",
 	"Logit":      "logits(p.tier, floats(o), floats(a), p.x)",
 	"Square":     "kernel.MulF32(p.tier, floats(o), floats(a), floats(a))",
 	"Exp":        lines1("Exp"), "Expm1": lines1("Expm1"), "Log": lines1("Log"), "Log2": lines1("Log2"), "Log10": lines1("Log10"), "Log1p": lines1("Log1p"),

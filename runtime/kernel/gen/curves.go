@@ -173,6 +173,17 @@ var curves = []mapped{
 	}},
 	{name: "Log1p", doc: "log(1+x), within 3 ulp", operands: 1, registers: 8, emit: (*maps).log1p},
 	{name: "Expm1", doc: "exp(x)-1, within 3 ulp", operands: 1, registers: 6, emit: (*maps).expm1},
+	{name: "Elu", doc: "p[1]·x if x > 0, else p[0]·(exp(x)-1), within 4 ulp", operands: 1, registers: 7, numbers: true, emit: func(g *maps, r []vec) {
+		g.copy(r[6], r[0])
+		g.expm1(r)
+		g.broadcast(r[1], args, lineLow)
+		g.arith('*', r[0], r[0], r[1])
+		g.broadcast(r[1], args, lineHigh)
+		g.arith('*', r[2], r[6], r[1])
+		g.bits(r[1], 0)
+		g.compare('<', r[3], r[1], r[6])
+		g.choose(r[0], r[3], r[2])
+	}},
 	{name: "Sin", doc: "sin(x) for |x| at most TurnsF32, within 2 ulp", operands: 1, registers: 7, once: true, emit: func(g *maps, r []vec) {
 		g.quadrant(r)
 		g.circle(r)
