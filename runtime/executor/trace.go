@@ -108,11 +108,12 @@ func workOf(name string, v *op.Invoker) (w backend.Work) {
 	for _, t := range v.Outs {
 		count(t)
 	}
+	macs, bytes, cached := op.CachedWork(name, v.Args)
 	switch {
 	case place != nil:
 		w.Bytes *= 2 // as much is written
-	case name == op.CachedName:
-		w.MACs, w.Bytes = op.CachedWork(v.Args)
+	case cached:
+		w.MACs, w.Bytes = macs, bytes
 	case len(v.Outs) > 0:
 		sizes := func(i int) []tensor.Dim {
 			if i < len(v.Args) && v.Args[i].Tensor != nil {

@@ -145,6 +145,16 @@ func TestWorkOfCaches(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v", s.name, got, want[i])
 		}
 	}
+	m = instanceOf(t, loadTest(t, "sdpa_cache", LoadOptions{})).Method("forward")
+	ins = Values(tensor.Of(make([]float32, 3*4*8), 1, 3, 4, 8), tensor.Of(make([]float32, 3*2*8), 1, 3, 2, 8), tensor.Of(make([]float32, 3*2*8), 1, 3, 2, 8), tensor.Of([]int64{5}))
+	if _, err := m.Run(context.Background(), ins); err != nil {
+		t.Fatal(err)
+	}
+	last := len(m.m.steps) - 1
+	written, read := int64(2*3*2*8*4), int64(2*8*2*8*4)
+	if got, want := workOf(m.m.steps[last].name, m.calls[last].invoker), (backend.Work{MACs: 2 * 3 * 4 * 8 * 8, Bytes: 2*written + 2*3*4*8*4 + read}); got != want {
+		t.Errorf("%s: got %+v, want %+v", m.m.steps[last].name, got, want)
+	}
 	m = instanceOf(t, loadTest(t, "cache_put", LoadOptions{})).Method("forward")
 	cacheRuns(t, m)
 	if got, want := workOf(m.m.steps[0].name, m.calls[0].invoker), (backend.Work{Bytes: 2 * (2*2*8*4 + 2*8)}); got != want {

@@ -113,7 +113,7 @@ func (m *attentionMask) end(from, least, n int) int {
 // exponentials are 0, which is what they add unless a value is infinite or NaN, or, before a mask is added to it, a score.
 func (j *attention) cut(c *Call) (err error) {
 	m := &j.mask
-	if !m.masks() || m.steps[3] == 0 || j.columns <= j.cols || c.Out[0].Numel() == 0 {
+	if !m.masks() || m.steps[3] == 0 || j.columns <= j.cols || len(j.to) == 0 {
 		return nil
 	}
 	if j.ends, err = tempOf[int32](c, m.sizes[0]*m.sizes[1]*j.maskBlocks()); err != nil {

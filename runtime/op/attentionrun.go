@@ -217,7 +217,7 @@ func (j *attention) allocate(c *Call, blocks int) (err error) {
 func (j *attention) placeOut(c *Call) (err error) {
 	j.out = j.to
 	for i := range c.Args {
-		if t := c.Args[i].Tensor; t != nil && tensor.Overlap(c.Out[0].Data, t.Data) {
+		if t := c.Args[i].Tensor; t != nil && tensor.Overlap(bytesOf(j.to), t.Data) {
 			j.out, err = tempOf[float32](c, len(j.out))
 			break
 		}

@@ -19,6 +19,13 @@ var (
 		Schema:     "llama::custom_sdpa.out(Tensor query, Tensor key, Tensor value, SymInt start_pos, Tensor? attn_mask=None, float drpout_p=0.0, bool is_causal=False, float? scale=None, *, Tensor(a!) out) -> Tensor(a!)",
 		Functional: "llama::custom_sdpa", Infer: inferCustomSdpa, KeyArgs: 1,
 	}
+	// SdpaWithKvCache writes key and value into the rows of their caches from start_pos on, and gives what CustomSdpa gives of the query and the
+	// caches, which are outs too. The caches have room for seq_len rows from start_pos on.
+	SdpaWithKvCache = Def{
+		Schema: "llama::sdpa_with_kv_cache.out(Tensor query, Tensor key, Tensor value, Tensor(a!) key_cache, Tensor(b!) value_cache, SymInt start_pos, SymInt seq_len, " +
+			"Tensor? attn_mask=None, float drpout_p=0.0, bool is_causal=False, float? scale=None, *, Tensor(c!) out) -> Tensor(c!)",
+		Functional: "llama::sdpa_with_kv_cache", Infer: inferSdpaWithKvCache, KeyArgs: 1,
+	}
 	// UpdateCache writes value into the rows of a cache from start_pos on. Nobody reads out.
 	UpdateCache = Def{
 		Schema:     "llama::update_cache.out(Tensor value, Tensor(a!) cache, SymInt start_pos, *, Tensor(b!) out) -> Tensor(b!)",
@@ -80,29 +87,74 @@ func checkCached(c *Infer, value, cache *tensor.Tensor) error {
 	return nil
 }
 
+// cachedArgs are the arguments of an attention that reads keys and values from caches.
+type cachedArgs struct {
+	q, k, v, mask *tensor.Tensor
+	start         int64
+	causal        bool
+	scale         Value
+}
+
+// cachedArgsOf takes the arguments of CustomSdpa: those of q, k and v have these numbers, the others follow from number rest on.
+func cachedArgsOf(args []Value, q, k, v, start, rest int) cachedArgs {
+	return cachedArgs{args[q].Tensor, args[k].Tensor, args[v].Tensor, args[rest].Tensor, args[start].Int, args[rest+2].Int != 0, args[rest+3]}
+}
+
+// customSdpaArgs are the arguments of CustomSdpa.
+func customSdpaArgs(args []Value) cachedArgs { return cachedArgsOf(args, 0, 1, 2, 3, 4) }
+
+// sdpaWithKvCacheArgs are those of the attention of SdpaWithKvCache.
+func sdpaWithKvCacheArgs(args []Value) cachedArgs { return cachedArgsOf(args, 0, 3, 4, 5, 7) }
+
 func inferCustomSdpa(c *Infer) error {
-	var t [3]*tensor.Tensor
-	for i := range t {
-		var err error
-		if t[i], err = argTensor(c.Args, i); err != nil {
+	a := customSdpaArgs(c.Args)
+	if err := a.check(c); err != nil {
+		return err
+	}
+	c.Set(0, a.q.DType, a.q.Sizes...)
+	return nil
+}
+
+func inferSdpaWithKvCache(c *Infer) error {
+	a := sdpaWithKvCacheArgs(c.Args)
+	if err := a.check(c); err != nil {
+		return err
+	}
+	for i, cache := range []*tensor.Tensor{a.k, a.v} {
+		value, err := argTensor(c.Args, 1+i)
+		if err != nil {
 			return err
 		}
-		if t[i].Rank() != 4 {
-			return errDims
+		if err := checkCached(c, value, cache); err != nil {
+			return err
 		}
-		if t[i].DType != t[0].DType {
+		c.Set(i, cache.DType, cache.Sizes...)
+	}
+	c.Set(2, a.q.DType, a.q.Sizes...)
+	return nil
+}
+
+// check checks types and sizes.
+func (a *cachedArgs) check(c *Infer) error {
+	for _, t := range []*tensor.Tensor{a.q, a.k, a.v} {
+		switch {
+		case t == nil:
+			return errNoTensor
+		case t.Rank() != 4:
+			return errDims
+		case t.DType != a.q.DType:
 			return errSameType
 		}
 	}
-	q, k := t[0].Sizes, t[1].Sizes
-	if !mayBe(c.Shapes, k, t[2].Sizes) || c.Shapes.Equal(q[0], k[0]) == tensor.No || c.Shapes.Equal(q[3], k[3]) == tensor.No {
+	q, k := a.q.Sizes, a.k.Sizes
+	if !mayBe(c.Shapes, k, a.v.Sizes) || c.Shapes.Equal(q[0], k[0]) == tensor.No || c.Shapes.Equal(q[3], k[3]) == tensor.No {
 		return errSizes
 	}
 	if k[2] == 0 || c.Shapes.Equal(c.Shapes.Mod(q[2], k[2]), 0) == tensor.No {
 		return errCacheHeads
 	}
-	if mask := c.Args[4].Tensor; mask != nil {
-		if c.Args[6].Int != 0 {
+	if mask := a.mask; mask != nil {
+		if a.causal {
 			return errTwoMasks
 		}
 		if mask.DType != tensor.Float {
@@ -112,23 +164,20 @@ func inferCustomSdpa(c *Infer) error {
 			return errSizes
 		}
 	}
-	c.Set(0, t[0].DType, q...)
 	return nil
 }
 
 func runUpdateCache[T any](c *Call, _ State) error {
 	value, cache := c.Args[0].Tensor, c.Out[0]
-	x, err := contiguousOf[T](c, value)
-	if err != nil {
-		return err
-	}
-	batch, rows, most := int(value.Sizes[0]), int(value.Sizes[1]), int(cache.Sizes[1])
-	row, at := int(value.Sizes[2]*value.Sizes[3]), c.Args[2].Int
-	if !cache.Contiguous() {
-		return errDims
-	}
-	o := elems[T](cache)
 	if len(c.Args) > 3 {
+		x, err := contiguousOf[T](c, value)
+		if err != nil {
+			return err
+		}
+		if !cache.Contiguous() {
+			return errDims
+		}
+		o, rows, most, row := elems[T](cache), int(value.Sizes[1]), int(cache.Sizes[1]), int(value.Sizes[2]*value.Sizes[3])
 		indices, err := contiguousOf[int64](c, c.Args[3].Tensor)
 		if err != nil {
 			return err
@@ -141,21 +190,64 @@ func runUpdateCache[T any](c *Call, _ State) error {
 		}
 		return nil
 	}
-	if at < 0 || at > int64(most-rows) || at >= int64(most) {
+	if !cacheHas(cache, c.Args[2].Int, value.Sizes[1]) {
 		return errCacheStart
 	}
-	for b := range batch {
-		copy(o[(b*most+int(at))*row:][:rows*row], x[b*rows*row:])
+	return writeCache[T](c, value, cache, int(c.Args[2].Int))
+}
+
+// cacheHas reports whether a cache has this many rows from start on, which has to be one of its own even for none.
+func cacheHas(cache *tensor.Tensor, start int64, rows int64) bool {
+	most := cache.Sizes[1]
+	return start >= 0 && start < most && rows <= most-start
+}
+
+// writeCache writes value into the rows of a cache from start on, where there is room.
+func writeCache[T any](c *Call, value, cache *tensor.Tensor, start int) error {
+	x, err := contiguousOf[T](c, value)
+	if err != nil {
+		return err
+	}
+	if !cache.Contiguous() {
+		return errDims
+	}
+	o, rows, most, row := elems[T](cache), int(value.Sizes[1]), int(cache.Sizes[1]), int(value.Sizes[2]*value.Sizes[3])
+	for b := range int(value.Sizes[0]) {
+		copy(o[(b*most+start)*row:][:rows*row], x[b*rows*row:])
 	}
 	return nil
 }
 
 func runCustomSdpa(c *Call, _ State) error {
-	if c.Out[0].Numel() == 0 {
+	a := customSdpaArgs(c.Args)
+	return a.run(c, c.Out[0])
+}
+
+// runSdpaWithKvCache writes nothing unless all rows fit.
+func runSdpaWithKvCache(c *Call, _ State) error {
+	a := sdpaWithKvCacheArgs(c.Args)
+	a.k, a.v = c.Out[0], c.Out[1]
+	key, value := c.Args[1].Tensor, c.Args[2].Tensor
+	rows := max(c.Args[6].Int, key.Sizes[1], value.Sizes[1])
+	if !cacheHas(a.k, a.start, rows) || a.mask == nil && !cacheHas(a.k, a.start, a.q.Sizes[1]) {
+		return errCacheStart
+	}
+	if err := writeCache[float32](c, key, a.k, int(a.start)); err != nil {
+		return err
+	}
+	if err := writeCache[float32](c, value, a.v, int(a.start)); err != nil {
+		return err
+	}
+	return a.run(c, c.Out[2])
+}
+
+// run computes out, the attention.
+func (a *cachedArgs) run(c *Call, out *tensor.Tensor) error {
+	if out.Numel() == 0 {
 		return nil
 	}
 	var j attention
-	if err := j.setupCached(c); err != nil {
+	if err := j.setupCached(c, a, out); err != nil {
 		return err
 	}
 	if c.Tier == kernel.Scalar || !(j.Scale > 0) {
@@ -168,28 +260,28 @@ func runCustomSdpa(c *Call, _ State) error {
 	return j.run(c)
 }
 
-// setupCached makes the job of a call without its memory.
-func (j *attention) setupCached(c *Call) error {
-	sizes, cache, mask, start := c.Args[0].Tensor.Sizes, c.Args[1].Tensor.Sizes, c.Args[4].Tensor, c.Args[3].Int
+// setupCached makes the job of an attention without its memory.
+func (j *attention) setupCached(c *Call, a *cachedArgs, out *tensor.Tensor) error {
+	sizes, cache, mask, start := a.q.Sizes, a.k.Sizes, a.mask, a.start
 	batch, rows, queries, shared, depth := int(sizes[0]), int(sizes[1]), int(sizes[2]), int(cache[2]), int(sizes[3])
 	most := int(cache[1])
-	*j = attention{tiling: tilingOf[float32](c.Tier), tier: c.Tier, rows: rows, depth: depth, columns: most, width: depth, to: elems[float32](c.Out[0])}
+	*j = attention{tiling: tilingOf[float32](c.Tier), tier: c.Tier, rows: rows, depth: depth, columns: most, width: depth, to: elems[float32](out)}
 	var x [3][]float32
-	for i := range x {
+	for i, t := range [...]*tensor.Tensor{a.q, a.k, a.v} {
 		var err error
-		if x[i], err = contiguousOf[float32](c, c.Args[i].Tensor); err != nil {
+		if x[i], err = contiguousOf[float32](c, t); err != nil {
 			return err
 		}
 	}
-	if j.Scale = float32(1 / math.Sqrt(float64(depth))); c.Args[7].Kind == Float {
-		j.Scale = float32(c.Args[7].Float)
+	if j.Scale = float32(1 / math.Sqrt(float64(depth))); a.scale.Kind == Float {
+		j.Scale = float32(a.scale.Float)
 	}
 	if mask == nil {
 		if start < 0 || start > int64(most-rows) {
 			return errCacheStart
 		}
 		j.columns = int(start) + rows
-		j.mask.causal, j.mask.start = c.Args[6].Int != 0, int(start)
+		j.mask.causal, j.mask.start = a.causal, int(start)
 	} else if err := j.mask.setup(c, mask, [3]int{batch * queries, rows, most}); err != nil {
 		return err
 	}

@@ -163,6 +163,113 @@ func updateCache(k *Kernel, args ...any) error {
 	return plan.Bind(vals, []*tensor.Tensor{vals[1].Tensor, testTensor(tensor.Float, infer.Out[1].Sizes)}, &Env{Temp: new(Temp)}).Call()
 }
 
+// cachedCall calls a kernel of SdpaWithKvCache, which writes arguments 3 and 4, in a tier, and gives the result.
+func cachedCall(t *testing.T, k *Kernel, tier kernel.Tier, args ...any) (*tensor.Tensor, error) {
+	t.Helper()
+	vals := vals(args...)
+	infer := Infer{Args: vals, Out: make([]tensor.Meta, 3)}
+	if err := k.Def.Infer(&infer); err != nil {
+		return nil, err
+	}
+	sig := ParseSignature(k.Def.Schema)
+	plan, err := Prepare(k, &sig, vals, infer.Out, Options{Tier: tier})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := testTensor(infer.Out[2].DType, infer.Out[2].Sizes)
+	return out, plan.Bind(vals, []*tensor.Tensor{vals[3].Tensor, vals[4].Tensor, out}, &Env{Temp: new(Temp)}).Call()
+}
+
+// TestSdpaWithKvCache holds it against the operators that it stands for: bits in the caches, numbers in the result.
+func TestSdpaWithKvCache(t *testing.T) {
+	for _, types := range []struct {
+		k, attention, update *Kernel
+	}{
+		{&SdpaWithKvCacheF32, &CustomSdpaF32, &UpdateCacheF32}, {&SdpaWithKvCacheF16, &CustomSdpaF16, &UpdateCacheF16}, {&SdpaWithKvCacheBF16, &CustomSdpaBF16, &UpdateCacheBF16},
+	} {
+		for _, s := range []struct{ batch, rows, heads, shared, depth, most, start int64 }{{1, 1, 4, 2, 16, 8, 0}, {2, 3, 4, 4, 5, 20, 17}, {1, 25, 6, 2, 33, 70, 30}} {
+			typed := func(sizes ...tensor.Dim) *tensor.Tensor {
+				x := wave(sizes...)
+				y := testTensor(types.k.DType, sizes)
+				CastBytes(y.Data, y.DType, x.Data, x.DType, x.Numel())
+				return y
+			}
+			for _, rest := range [][]any{{nil, 0.0, true, nil}, {nil, 0.0, false, 0.3}, {wave(s.rows, s.most), 0.0, false, nil}, {nil, 0.0, true, -0.1}} {
+				for _, tier := range kernel.Tiers() {
+					q, k, v := typed(s.batch, s.rows, s.heads, s.depth), typed(s.batch, s.rows, s.shared, s.depth), typed(s.batch, s.rows, s.shared, s.depth)
+					caches := [2][2]*tensor.Tensor{}
+					for i := range caches {
+						caches[i] = [2]*tensor.Tensor{typed(s.batch, s.most, s.shared, s.depth), typed(s.batch, s.most, s.shared, s.depth)}
+					}
+					got, err := cachedCall(t, types.k, tier, append([]any{q, k, v, caches[0][0], caches[0][1], int(s.start), int(s.rows)}, rest...)...)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i, value := range []*tensor.Tensor{k, v} {
+						if err := updateCache(types.update, value, caches[1][i], int(s.start)); err != nil {
+							t.Fatal(err)
+						}
+						if !slices.Equal(caches[0][i].Data, caches[1][i].Data) {
+							t.Fatalf("%s, %+v: cache %d has other bits", types.k.DType, s, i)
+						}
+					}
+					want := planned(t, types.attention, tier, false, append([]any{q, caches[1][0], caches[1][1], int(s.start)}, rest...)...)
+					if !slices.Equal(got.Data, want.Data) {
+						t.Errorf("%s, %+v, %v: other bits than of custom_sdpa", types.k.DType, s, rest)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSdpaWithKvCacheErrors gives what does not fit; caches stay as they were.
+func TestSdpaWithKvCacheErrors(t *testing.T) {
+	cache := func() *tensor.Tensor { return wave(1, 6, 2, 4) }
+	x, k, v := wave(1, 2, 4, 4), wave(1, 2, 2, 4), wave(1, 2, 2, 4)
+	args := func(change func(a []any)) []any {
+		a := []any{x, k, v, cache(), cache(), 1, 2, nil, 0.0, true, nil}
+		change(a)
+		return a
+	}
+	for _, c := range []struct {
+		name   string
+		change func(a []any)
+		want   string
+	}{
+		{"behind the end", func(a []any) { a[5] = 5 }, "check start_pos: the rows do not lie within those of the cache"},
+		{"at the end, without rows", func(a []any) { a[1], a[2], a[5], a[6] = wave(1, 0, 2, 4), wave(1, 0, 2, 4), 6, 0 }, errCacheStart.Error()},
+		{"negative", func(a []any) { a[5] = -1 }, errCacheStart.Error()},
+		{"seq_len of more rows", func(a []any) { a[6] = 6 }, errCacheStart.Error()},
+		{"more rows of keys", func(a []any) { a[1] = wave(1, 6, 2, 4) }, errCacheStart.Error()},
+		{"more rows of values", func(a []any) { a[2] = wave(1, 6, 2, 4) }, errCacheStart.Error()},
+		{"more rows of the query", func(a []any) { a[0] = wave(1, 6, 4, 4) }, errCacheStart.Error()},
+		{"both masks", func(a []any) { a[7] = wave(2, 6) }, "check attn_mask: not together with is_causal"},
+		{"short mask", func(a []any) { a[7], a[9] = wave(2, 5), false }, errSizes.Error()},
+		{"heads", func(a []any) { a[0] = wave(1, 2, 3, 4) }, "check heads: those of the query must be a multiple of those of keys and values"},
+		{"heads of keys", func(a []any) { a[1] = wave(1, 2, 4, 4) }, errSizes.Error()},
+		{"depth of values", func(a []any) { a[2] = wave(1, 2, 2, 5) }, errSizes.Error()},
+		{"batches", func(a []any) { a[0] = wave(2, 2, 4, 4) }, errSizes.Error()},
+		{"rank", func(a []any) { a[3] = wave(6, 2, 4) }, errDims.Error()},
+		{"rank of keys", func(a []any) { a[1] = wave(2, 2, 4) }, errDims.Error()},
+		{"type of values", func(a []any) { a[2] = mi64(dims{1, 2, 2, 4}, make([]int64, 16)...) }, errSameType.Error()},
+		{"type of caches", func(a []any) { a[4] = mi64(dims{1, 6, 2, 4}, make([]int64, 48)...) }, errSameType.Error()},
+		{"no keys", func(a []any) { a[1] = nil }, errNoTensor.Error()},
+		{"no cache", func(a []any) { a[3] = nil }, errNoTensor.Error()},
+	} {
+		a := args(c.change)
+		_, err := cachedCall(t, &SdpaWithKvCacheF32, kernel.Best(), a...)
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
+		}
+		for _, i := range []int{3, 4} {
+			if got, ok := a[i].(*tensor.Tensor); ok && got.DType == tensor.Float && got.Rank() == 4 && !slices.Equal(got.Data, cache().Data) {
+				t.Errorf("%s: cache %d was written", c.name, i)
+			}
+		}
+	}
+}
+
 // TestLlamaErrors gives what does not fit.
 func TestLlamaErrors(t *testing.T) {
 	x, cache := wave(1, 2, 2, 4), wave(1, 6, 2, 4)

@@ -37,20 +37,27 @@ func MACs(name string, arg func(i int) []tensor.Dim, out []tensor.Dim, transpose
 	return 0
 }
 
-// CachedName is the operator whose work CachedWork gives, since it follows from more than sizes.
-const CachedName = "llama::custom_sdpa.out"
-
-// CachedWork are the multiply-accumulates of a call of it, and the bytes that it reads and writes: of the caches the rows that count.
-func CachedWork(args []Value) (macs, bytes int64) {
-	q, k, mask := args[0].Tensor, args[1].Tensor, args[4].Tensor
-	rows, columns := q.Sizes[1], k.Sizes[1]
-	if mask == nil {
-		columns = min(columns, args[3].Int+rows)
-	} else {
-		bytes = int64(mask.Nbytes())
+// CachedWork are the multiply-accumulates of a call of an attention with caches, whose work follows from more than sizes, and the bytes that it
+// reads and writes: of the caches the rows that count. ok reports whether name is such an operator.
+func CachedWork(name string, args []Value) (macs, bytes int64, ok bool) {
+	var a cachedArgs
+	switch name {
+	case "llama::custom_sdpa.out":
+		a = customSdpaArgs(args)
+	case "llama::sdpa_with_kv_cache.out":
+		a = sdpaWithKvCacheArgs(args)
+		bytes = 2 * int64(args[1].Tensor.Nbytes()+args[2].Tensor.Nbytes()) // into the caches
+	default:
+		return 0, 0, false
 	}
-	cached := k.Sizes[0] * columns * k.Sizes[2] * k.Sizes[3]
-	return 2 * numel(q.Sizes) * columns, bytes + 2*(numel(q.Sizes)+cached)*int64(q.DType.Size())
+	rows, columns := a.q.Sizes[1], a.k.Sizes[1]
+	if a.mask == nil {
+		columns = min(columns, a.start+rows)
+	} else {
+		bytes += int64(a.mask.Nbytes())
+	}
+	cached := a.k.Sizes[0] * columns * a.k.Sizes[2] * a.k.Sizes[3]
+	return 2 * numel(a.q.Sizes) * columns, bytes + 2*(numel(a.q.Sizes)+cached)*int64(a.q.DType.Size()), true
 }
 
 func numel(sizes []tensor.Dim) int64 {

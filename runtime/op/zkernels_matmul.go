@@ -148,6 +148,15 @@ var CustomSdpaF16 = Kernel{Def: &CustomSdpa, DType: tensor.Half, Compute: tensor
 // CustomSdpaBF16 runs CustomSdpa in BFloat16.
 var CustomSdpaBF16 = Kernel{Def: &CustomSdpa, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runCustomSdpa}
 
+// SdpaWithKvCacheF32 runs SdpaWithKvCache in Float.
+var SdpaWithKvCacheF32 = Kernel{Def: &SdpaWithKvCache, DType: tensor.Float, Run: runSdpaWithKvCache}
+
+// SdpaWithKvCacheF16 runs SdpaWithKvCache in Half.
+var SdpaWithKvCacheF16 = Kernel{Def: &SdpaWithKvCache, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runSdpaWithKvCache}
+
+// SdpaWithKvCacheBF16 runs SdpaWithKvCache in BFloat16.
+var SdpaWithKvCacheBF16 = Kernel{Def: &SdpaWithKvCache, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runSdpaWithKvCache}
+
 // UpdateCacheF32 runs UpdateCache in Float.
 var UpdateCacheF32 = Kernel{Def: &UpdateCache, DType: tensor.Float, Run: runUpdateCache[uint32]}
 
