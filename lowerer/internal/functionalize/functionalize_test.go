@@ -143,6 +143,26 @@ output %5
 buffer %5 cache
 output %6 
 `},
+		{"attention that writes its caches", func(p *program) {
+			p.input("q", exir.UserInput, 1, 2, 4, 8)
+			p.input("k", exir.UserInput, 1, 2, 2, 8)
+			p.input("v", exir.UserInput, 1, 2, 2, 8)
+			p.input("keys", exir.Buffer, 1, 16, 2, 8)
+			p.input("values", exir.Buffer, 1, 16, 2, 8)
+			p.call("a", "llama::sdpa_with_kv_cache", []int64{1, 2, 4, 8}, "q", "k", "v", "keys", "values", 3, 2, nil, 0.0, true)
+			p.output("a")
+		}, `
+%0 = arange 2 None None None None
+%1 = add.Scalar %0 3 1
+%2 = index_put keys [None %1] k 0
+%3 = arange 2 None None None None
+%4 = add.Scalar %3 3 1
+%5 = index_put values [None %4] v 0
+%6 = llama::custom_sdpa q %2 %5 3 None 0 1 None
+buffer %2 keys
+buffer %5 values
+output %6 
+`},
 		{"axes swapped in place", func(p *program) {
 			p.input("n", exir.Buffer, 2, 3)
 			p.call("swapped", "aten::swapaxes_", []int64{3, 2}, "n", 0, 1)

@@ -17,7 +17,7 @@ func init() {
 		"aten::copy_": copyInto, "aten::fill_.Tensor": copyInto, "aten::fill_.Scalar": fillWith, "aten::zero_": fillWith,
 		"aten::fill_diagonal_": fillDiagonal, "aten::as_strided": strided, "aten::as_strided_": strided,
 		"aten::tensor_split.tensor_indices_or_sections": splitByTensor,
-		"llama::update_cache":                           updateCache, "llama::update_cache_with_indices": updateCache,
+		"llama::update_cache":                           updateCache, "llama::update_cache_with_indices": updateCache, "llama::sdpa_with_kv_cache": sdpaWithKvCache,
 		"aten::unique_consecutive": uniqueAlong,
 		"aten::resize_":            resized, "aten::resize_as_": resized, "aten::lift_fresh": lifted, "aten::lift_fresh_copy": lifted, "aten::contiguous": contiguous,
 		"aten::to.dtype": converted, "aten::to.device": converted, "aten::to.dtype_layout": converted,
