@@ -445,6 +445,41 @@ func checkQuantize[T int8 | uint8](t *testing.T, tier Tier, x []float32, r RowsS
 	}
 }
 
+// TestDequantizeRows holds rows that lie apart, each with a scale and a zero point, against the formula.
+func TestDequantizeRows(t *testing.T) {
+	const rows, step = 3, 2
+	r := rand.New(rand.NewSource(1))
+	zeros, scales := make([]int8, rows*step), make([]float32, rows*step)
+	for i := range zeros {
+		zeros[i], scales[i] = int8(r.Intn(256)), r.Float32()
+	}
+	for _, tier := range tiers() {
+		for _, n := range rowWidths(tier) {
+			lines := RowsS8{Rows: rows, Cols: n, Stride: n + 3, OutStride: n + 1}
+			x, _ := guardedOf((rows-1)*lines.Stride+n, func(int) int8 { return int8(r.Intn(256)) })
+			o, intact := guardedOf((rows-1)*lines.OutStride+n, func(int) float32 { return -1 })
+			if !lines.Dequantize(tier, o, x, zeros[:rows*step-1], scales[:rows*step-1], step) || !intact() {
+				t.Fatalf("%v: %d elements: no kernel, or a value beside the output is changed", tier, n)
+			}
+			for i, v := range o {
+				row, c := i/lines.OutStride, i%lines.OutStride
+				want := float32(-1) // between the rows
+				if c < n {
+					want = (float32(x[row*lines.Stride+c]) - float32(zeros[row*step])) * scales[row*step]
+				}
+				if v != want {
+					t.Fatalf("%v: %d elements: element %d of row %d is %v, want %v", tier, n, c, row, v, want)
+				}
+			}
+		}
+		for _, lines := range []RowsS8{{Rows: 0, Cols: 64}, {Rows: 1, Cols: lanesOf(tier) - 1}, {Rows: 1, Cols: 2 * mapMost}} {
+			if lines.Dequantize(tier, make([]float32, 2*mapMost), make([]int8, 2*mapMost), zeros, scales, step) {
+				t.Errorf("%v: %+v: a kernel for that", tier, lines)
+			}
+		}
+	}
+}
+
 func BenchmarkGemmS8(b *testing.B) {
 	for _, tier := range tiers() {
 		g := IntegersOf(tier)

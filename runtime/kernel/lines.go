@@ -169,6 +169,21 @@ func DequantizeS8[T int8 | uint8](t Tier, o []float32, x []T, scale, zero float3
 	return true
 }
 
+// Dequantize sets row i of o to (x - zeros[i·step]) · scales[i·step]. It reports whether t has a kernel for it.
+func (r *RowsS8) Dequantize(t Tier, o []float32, x, zeros []int8, scales []float32, step int) bool {
+	one := RowsS8{Rows: min(r.Rows, 1), Cols: r.Cols}
+	l, ok := one.lines(t)
+	if !ok || lineOf(r.Cols, lanesOf(t)) < r.Cols {
+		return false
+	}
+	for i := range r.Rows {
+		l.x, l.out = first(x[i*r.Stride:], r.Cols), first(o[i*r.OutStride:], r.Cols)
+		l.scale, l.offset = scales[i*step], float32(zeros[i*step])
+		runDequantizeS8(t, &l)
+	}
+	return true
+}
+
 // lineOf is how many of n elements the next call takes: all, or some that leave enough for another.
 func lineOf(n, lanes int) int {
 	if n < mapMost+lanes {

@@ -138,7 +138,7 @@ func (j *attention) maskBlocks() int {
 
 // findEnds finds the ends, and the least and the largest of them.
 func (j *attention) findEnds() (least, most int) {
-	m, blocks, height := &j.mask, j.maskBlocks(), balanced(j.rows, attentionRows)
+	m, blocks, height := &j.mask, j.maskBlocks(), j.height()
 	least, most = j.columns, 1
 	for k := range j.ends {
 		from, end := k/blocks*m.sizes[2]*m.sizes[3], 1
@@ -164,8 +164,11 @@ func (j *attention) finite(least int) bool {
 	return float64(q)*float64(k)*max(1, float64(j.Scale)*float64(j.Scale)) < 1e76 // the square of what a float32 has room for
 }
 
-// squares is the sum of the squares of all matrices' elements from a row and a column on.
+// squares is at least the sum of the squares of all matrices' elements from a row and a column on.
 func (h *heads) squares(t kernel.Tier, row, col int) (sum float32) {
+	if h.inBytes() {
+		return h.bytes.squares() // with those before, which are few
+	}
 	m := h.matrix
 	m.rows, m.cols = m.rows-row, m.cols-col
 	if m.rows == 0 || m.cols == 0 {
@@ -203,7 +206,7 @@ func squares(t kernel.Tier, m matrix[float32]) (sum float32) {
 // seen is how many columns block i of the rows of a head sees, in whole panels.
 func (j *attention) seen(head, i int) int {
 	if j.mask.causal {
-		return min(j.whole(j.mask.start+min((i+1)*balanced(j.rows, attentionRows), j.rows)), j.columns)
+		return min(j.whole(j.mask.start+min((i+1)*j.height(), j.rows)), j.columns)
 	}
 	if j.ends == nil {
 		return j.columns

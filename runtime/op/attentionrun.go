@@ -11,6 +11,8 @@ const (
 	attentionRows, attentionColumns = 24, 512
 	// streamColumns is how many columns of each head are computed at a time where heads take turns.
 	streamColumns = 128
+	// byteColumns is how many columns of int8 are dequantized at a time.
+	byteColumns = 128
 	// attentionGap is how much further apart rows of scores are than they are long, so that they are not in one set of a
 	// cache.
 	attentionGap = 16
@@ -29,6 +31,7 @@ type attention struct {
 	ends                        []int32 // of the mask's blocks of rows, nil where all columns count
 	step                        int     // how many columns are computed at a time
 	streams                     bool
+	grouped                     int // blocks of rows in a group, if keys and values are bytes
 	packing                     bool
 	// scratch is where threads compute: room elements for each of the slots, or of the heads that take turns.
 	slots   Slots
@@ -56,6 +59,9 @@ func runAttention(c *Call, s State) error {
 
 // run computes the attention that is set up.
 func (j *attention) run(c *Call) error {
+	if j.k.inBytes() {
+		return j.runBytes(c)
+	}
 	heads := j.k.count * j.k.group
 	blocks, work := heads*j.blocks(), j.rows*j.columns*(j.depth+j.width)
 	if err := j.allocate(c, blocks); err != nil {
@@ -114,16 +120,27 @@ func (j *attention) direct() {
 	if j.step, j.streams = attentionColumns, near && j.k.direct.on && j.v.direct.on && j.blocks() == 1; j.streams {
 		j.step = streamColumns
 	}
+	if j.k.inBytes() {
+		j.step, j.streams = byteColumns, false
+	}
 }
 
 // heads are the matrices of an operand, which panels are made of.
 type heads struct {
 	matrix[float32]       // the first one
-	steps           place // of the matrices, which have no rows there
+	steps           place // of the matrices; of the rows those of caches
 	count, group    int   // how many there are, and how many heads read the same one
 	direct          direct
 	panels          []float32
-	size            int // of the panels of a matrix
+	size            int      // of the panels of a matrix
+	bytes           int8Rows // what is read instead of the data, if it is there
+}
+
+// attentionPart is some columns of the keys or values that a head reads.
+type attentionPart struct {
+	direct       direct
+	panels       []float32
+	first, count int
 }
 
 // setup takes the matrices of t, transposed or not, which so many heads read.
@@ -137,6 +154,19 @@ func (h *heads) setup(t *tensor.Tensor, transposed bool, readers int) {
 	}
 	h.steps = place{head: s[r-1], heads: size.n}
 	h.count, h.group = size.n, readers/max(1, size.n)
+}
+
+// inBytes reports whether the matrices are rows of int8.
+func (h *heads) inBytes() bool { return h.bytes.depth > 0 }
+
+// row is row r of matrix i of a cache; a room has as many elements.
+func (h *heads) row(t kernel.Tier, room []float32, i, r int) []float32 {
+	at := h.at(i) + r*h.steps.row
+	if !h.inBytes() {
+		return h.data[at:][:len(room)]
+	}
+	h.bytes.rows(t, room, at, h.bytes.depth, 1)
+	return room
 }
 
 // at is where matrix i begins.
@@ -166,10 +196,13 @@ func (h *heads) pack(i int, t tiling) {
 	}
 }
 
-// of are the panels that a head reads.
-func (h *heads) of(head int) []float32 {
+// of are all columns, which are so many, of what a head reads.
+func (h *heads) of(head, columns int) attentionPart {
 	i := head / h.group
-	return h.panels[i*h.size : (i+1)*h.size]
+	if h.direct.on {
+		return attentionPart{direct: h.direct.from(h.at(i)), count: columns}
+	}
+	return attentionPart{panels: h.panels[i*h.size : (i+1)*h.size], count: columns}
 }
 
 // checkSizes holds what the program says of sizes against what they are; -1 says nothing.
@@ -206,7 +239,7 @@ func (j *attention) allocate(c *Call, blocks int) (err error) {
 	if j.streams {
 		j.slots.Count = blocks
 	}
-	j.room = balanced(j.rows, attentionRows)*(j.stride()+j.whole(j.width)+kernel.SoftStateF32(j.tier)) + SlotGap/f32Size
+	j.room = j.scoreRoom() + j.stateRoom() + SlotGap/f32Size
 	if j.scratch, err = tempOf[float32](c, j.slots.Count*j.room); err != nil {
 		return err
 	}
@@ -250,8 +283,13 @@ func (j *attention) parts(lo, hi int) {
 	}
 	mine := j.slots.Enter(lo)
 	defer j.slots.Leave(mine)
+	room := j.scratch[mine*j.room:][:j.room]
 	for i := lo; i < hi; i++ {
-		j.block(j.scratch[mine*j.room:][:j.room], i/j.blocks(), i%j.blocks())
+		if j.k.inBytes() {
+			j.groupOf(room, i)
+		} else {
+			j.block(room, i/j.blocks(), i%j.blocks())
+		}
 	}
 }
 
@@ -260,18 +298,35 @@ type scores struct {
 	j                *attention
 	head, from, rows int
 	x, sums, state   []float32
+	k, v             attentionPart
 }
 
 // row is where row r of these lies.
 func (s *scores) row(p *place, r int) int { return p.of(s.head) + (s.from+r)*p.row }
 
-// scores are those of block i of the rows of a head, none of which are there yet.
-func (j *attention) scores(room []float32, head, i int) (s scores) {
-	height := balanced(j.rows, attentionRows)
-	s = scores{j: j, head: head, from: i * height}
+// height is how many rows a block has.
+func (j *attention) height() int { return balanced(j.rows, attentionRows) }
+
+// scoreRoom is room for the scores of a block, stateRoom for what is kept of it from columns to columns.
+func (j *attention) scoreRoom() int { return j.height() * j.stride() }
+func (j *attention) stateRoom() int {
+	return j.height() * (j.whole(j.width) + kernel.SoftStateF32(j.tier))
+}
+
+// scores are those of block i of the rows of a head, none of which are there yet, of all columns.
+func (j *attention) scores(room []float32, head, i int) scores {
+	s := j.scoresIn(room[:j.scoreRoom()], room[j.scoreRoom():], head, i)
+	s.k, s.v = j.k.of(head, j.columns), j.v.of(head, j.columns)
+	return s
+}
+
+// scoresIn are those of block i of the rows of a head in x; state has room for what is kept.
+func (j *attention) scoresIn(x, state []float32, head, i int) scores {
+	height := j.height()
+	s := scores{j: j, head: head, from: i * height, x: x}
 	s.rows = max(min(height, j.rows-s.from), 0)
-	n, m := height*j.stride(), height*j.whole(j.width)
-	s.x, s.sums, s.state = room[:n], room[n:n+m], room[n+m:][:s.rows*kernel.SoftStateF32(j.tier)]
+	m := height * j.whole(j.width)
+	s.sums, s.state = state[:m], state[m:][:s.rows*kernel.SoftStateF32(j.tier)]
 	return s
 }
 
@@ -320,19 +375,18 @@ func (s *scores) take(at, n int) {
 
 // multiply computes the scores of n columns from at on.
 func (s *scores) multiply(at, n int) {
-	j := s.j
-	if j.k.direct.on {
-		keys := j.k.direct.from(j.k.at(s.head / j.k.group))
+	j, keys := s.j, &s.k
+	at -= keys.first
+	if keys.direct.on {
 		for r := range s.rows {
-			keys.row(s.x[r*j.stride():][:n], j.q[s.row(&j.left, r):][:j.depth], nil, at)
+			keys.direct.row(s.x[r*j.stride():][:n], j.q[s.row(&j.left, r):][:j.depth], nil, at)
 		}
 		return
 	}
-	keys := j.k.of(s.head)
 	stride := uintptr(j.stride() * f32Size)
 	for p := 0; p < n; p += j.cols {
 		t := kernel.Tile{Left: at32(j.q, s.row(&j.left, 0)), Stride: uintptr(j.left.row * f32Size), Depth: uintptr(j.depth),
-			Panel: at32(keys, (at+p)*j.depth), Out: &s.x[p], OutStride: stride, Start: &zeros[0]}
+			Panel: at32(keys.panels, (at+p)*j.depth), Out: &s.x[p], OutStride: stride, Start: &zeros[0]}
 		s.tiles(&t, j.tiling.width(min(j.cols, n-p)))
 	}
 }
@@ -379,8 +433,9 @@ func (s *scores) add(at, n int) {
 			kernel.MulF32(j.tier, row, row, s.stateOf(r, 2))
 		}
 	}
-	if j.v.direct.on {
-		values := j.v.direct.from(j.v.at(s.head/j.v.group) + at*j.v.rs)
+	from := at - s.v.first
+	if s.v.direct.on {
+		values := s.v.direct.from(from * j.v.rs)
 		for r := range s.rows {
 			row, start := s.sums[r*across:][:j.width], []float32(nil)
 			if at > 0 {
@@ -390,10 +445,9 @@ func (s *scores) add(at, n int) {
 		}
 		return
 	}
-	values := j.v.of(s.head)
 	for p := 0; p < j.width; p += j.cols {
 		width := j.tiling.width(min(j.cols, j.width-p))
-		t := kernel.Tile{Left: &s.x[0], Stride: uintptr(j.stride() * f32Size), Depth: uintptr(n), Panel: at32(values, p*j.columns+at*width),
+		t := kernel.Tile{Left: &s.x[0], Stride: uintptr(j.stride() * f32Size), Depth: uintptr(n), Panel: at32(s.v.panels, p*s.v.count+from*width),
 			Out: &s.sums[p], OutStride: uintptr(across * f32Size), Start: &zeros[0]}
 		if at > 0 {
 			t.Start, t.StartStride = t.Out, t.OutStride

@@ -97,7 +97,7 @@ func boundConv(t *testing.T, tier kernel.Tier, env *Env, args []Value, bounds *[
 }
 
 // invokerOf is an invoker of k with these arguments and outs of its own, of which nobody reads some.
-func invokerOf(t *testing.T, k *Kernel, env *Env, args []Value, opts Options, unread uint32) *Invoker {
+func invokerOf(t testing.TB, k *Kernel, env *Env, args []Value, opts Options, unread uint32) *Invoker {
 	t.Helper()
 	infer := Infer{Args: args, Out: make([]tensor.Meta, outsOfDef(k.Def))}
 	if err := k.Def.Infer(&infer); err != nil {

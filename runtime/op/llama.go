@@ -26,6 +26,17 @@ var (
 			"Tensor? attn_mask=None, float drpout_p=0.0, bool is_causal=False, float? scale=None, *, Tensor(c!) out) -> Tensor(c!)",
 		Functional: "llama::sdpa_with_kv_cache", Infer: inferSdpaWithKvCache, KeyArgs: 1,
 	}
+	// CustomQuantizedSdpa is CustomSdpa of rows of int8, which stand for (x - zero)·scale: scales, of Float, and zero points, of int8, have the sizes
+	// of their rows, with 1 for the last one. With is_seq_at_dim_2 sizes are [batch, heads, rows, depth]. The result is Float.
+	//
+	// The official runtime multiplies queries and keys as integers, exactly, and scales the sums; here both are dequantized first, so that a score
+	// differs by at most (depth+4)·2⁻²⁴·scale·Σ|q·k| of its row.
+	CustomQuantizedSdpa = Def{
+		Schema: "llama::custom_quantized_sdpa.out(Tensor query, Tensor key, Tensor value, SymInt start_pos, Tensor? attn_mask=None, float drpout_p=0.0, bool is_causal=False, " +
+			"float? scale=None, Tensor? q_zero_points=None, Tensor? q_scales=None, Tensor? k_zero_points=None, Tensor? k_scales=None, Tensor? v_zero_points=None, " +
+			"Tensor? v_scales=None, bool is_seq_at_dim_2=False, *, Tensor(a!) out) -> Tensor(a!)",
+		Functional: "llama::custom_quantized_sdpa", Infer: inferCustomQuantizedSdpa, KeyArgs: 1,
+	}
 	// UpdateCache writes value into the rows of a cache from start_pos on. Nobody reads out.
 	UpdateCache = Def{
 		Schema:     "llama::update_cache.out(Tensor value, Tensor(a!) cache, SymInt start_pos, *, Tensor(b!) out) -> Tensor(b!)",
@@ -42,6 +53,7 @@ var (
 	errCacheStart = errors.New("check start_pos: the rows do not lie within those of the cache")
 	errCacheIndex = errors.New("check indices: one is outside of the cache")
 	errCacheHeads = errors.New("check heads: those of the query must be a multiple of those of keys and values")
+	errRowScales  = errors.New("check scales and zero points: query, key and value have one of each for a row, of float32 and int8")
 	errTwoMasks   = errors.New("check attn_mask: not together with is_causal")
 )
 
@@ -93,15 +105,30 @@ type cachedArgs struct {
 	start         int64
 	causal        bool
 	scale         Value
+	rowsAt        int                  // the dimension of rows, 1 or 2; the other one is that of heads
+	quantized     [3][2]*tensor.Tensor // zero points and scales of q, k and v; nil of floats
 }
 
 // cachedArgsOf takes the arguments of CustomSdpa: those of q, k and v have these numbers, the others follow from number rest on.
 func cachedArgsOf(args []Value, q, k, v, start, rest int) cachedArgs {
-	return cachedArgs{args[q].Tensor, args[k].Tensor, args[v].Tensor, args[rest].Tensor, args[start].Int, args[rest+2].Int != 0, args[rest+3]}
+	return cachedArgs{q: args[q].Tensor, k: args[k].Tensor, v: args[v].Tensor, mask: args[rest].Tensor, start: args[start].Int, causal: args[rest+2].Int != 0,
+		scale: args[rest+3], rowsAt: 1}
 }
 
 // customSdpaArgs are the arguments of CustomSdpa.
 func customSdpaArgs(args []Value) cachedArgs { return cachedArgsOf(args, 0, 1, 2, 3, 4) }
+
+// customQuantizedSdpaArgs are those of CustomQuantizedSdpa.
+func customQuantizedSdpaArgs(args []Value) cachedArgs {
+	a := customSdpaArgs(args)
+	if args[14].Int != 0 {
+		a.rowsAt = 2
+	}
+	for i := range a.quantized {
+		a.quantized[i] = [2]*tensor.Tensor{args[8+2*i].Tensor, args[9+2*i].Tensor}
+	}
+	return a
+}
 
 // sdpaWithKvCacheArgs are those of the attention of SdpaWithKvCache.
 func sdpaWithKvCacheArgs(args []Value) cachedArgs { return cachedArgsOf(args, 0, 3, 4, 5, 7) }
@@ -112,6 +139,26 @@ func inferCustomSdpa(c *Infer) error {
 		return err
 	}
 	c.Set(0, a.q.DType, a.q.Sizes...)
+	return nil
+}
+
+func inferCustomQuantizedSdpa(c *Infer) error {
+	a := customQuantizedSdpaArgs(c.Args)
+	if err := a.check(c); err != nil {
+		return err
+	}
+	if a.q.DType != tensor.Char {
+		return errSameType
+	}
+	for i, t := range []*tensor.Tensor{a.q, a.k, a.v} {
+		for k, want := range []tensor.ScalarType{tensor.Char, tensor.Float} {
+			p := a.quantized[i][k]
+			if p == nil || p.DType != want || p.Rank() != 4 || !mayBe(c.Shapes, p.Sizes[:3], t.Sizes[:3]) || c.Shapes.Equal(p.Sizes[3], 1) == tensor.No {
+				return errRowScales
+			}
+		}
+	}
+	c.Set(0, tensor.Float, a.q.Sizes...)
 	return nil
 }
 
@@ -146,11 +193,11 @@ func (a *cachedArgs) check(c *Infer) error {
 			return errSameType
 		}
 	}
-	q, k := a.q.Sizes, a.k.Sizes
+	q, k, rows, heads := a.q.Sizes, a.k.Sizes, a.rowsAt, 3-a.rowsAt
 	if !mayBe(c.Shapes, k, a.v.Sizes) || c.Shapes.Equal(q[0], k[0]) == tensor.No || c.Shapes.Equal(q[3], k[3]) == tensor.No {
 		return errSizes
 	}
-	if k[2] == 0 || c.Shapes.Equal(c.Shapes.Mod(q[2], k[2]), 0) == tensor.No {
+	if k[heads] == 0 || c.Shapes.Equal(c.Shapes.Mod(q[heads], k[heads]), 0) == tensor.No {
 		return errCacheHeads
 	}
 	if mask := a.mask; mask != nil {
@@ -160,7 +207,7 @@ func (a *cachedArgs) check(c *Infer) error {
 		if mask.DType != tensor.Float {
 			return errSameType
 		}
-		if mask.Rank() != 2 || c.Shapes.Equal(mask.Sizes[0], q[1]) == tensor.No || c.Shapes.Equal(mask.Sizes[1], k[1]) == tensor.No {
+		if mask.Rank() != 2 || c.Shapes.Equal(mask.Sizes[0], q[rows]) == tensor.No || c.Shapes.Equal(mask.Sizes[1], k[rows]) == tensor.No {
 			return errSizes
 		}
 	}
@@ -223,6 +270,11 @@ func runCustomSdpa(c *Call, _ State) error {
 	return a.run(c, c.Out[0])
 }
 
+func runCustomQuantizedSdpa(c *Call, _ State) error {
+	a := customQuantizedSdpaArgs(c.Args)
+	return a.run(c, c.Out[0])
+}
+
 // runSdpaWithKvCache writes nothing unless all rows fit.
 func runSdpaWithKvCache(c *Call, _ State) error {
 	a := sdpaWithKvCacheArgs(c.Args)
@@ -262,10 +314,29 @@ func (a *cachedArgs) run(c *Call, out *tensor.Tensor) error {
 
 // setupCached makes the job of an attention without its memory.
 func (j *attention) setupCached(c *Call, a *cachedArgs, out *tensor.Tensor) error {
-	sizes, cache, mask, start := a.q.Sizes, a.k.Sizes, a.mask, a.start
-	batch, rows, queries, shared, depth := int(sizes[0]), int(sizes[1]), int(sizes[2]), int(cache[2]), int(sizes[3])
-	most := int(cache[1])
+	q, k := a.q.Sizes, a.k.Sizes
+	rows, most, depth := int(q[a.rowsAt]), int(k[a.rowsAt]), int(q[3])
 	*j = attention{tiling: tilingOf[float32](c.Tier), tier: c.Tier, rows: rows, depth: depth, columns: most, width: depth, to: elems[float32](out)}
+	if j.Scale = float32(1 / math.Sqrt(float64(depth))); a.scale.Kind == Float {
+		j.Scale = float32(a.scale.Float)
+	}
+	j.left = a.place(q)
+	j.result = j.left
+	if a.mask == nil {
+		if a.start < 0 || a.start > int64(most-rows) {
+			return errCacheStart
+		}
+		j.columns = int(a.start) + rows
+		j.mask.causal, j.mask.start = a.causal, int(a.start)
+	} else if err := j.mask.setup(c, a.mask, [3]int{int(q[0]) * j.left.heads, rows, most}); err != nil {
+		return err
+	}
+	steps := a.place(k)
+	cache := heads{steps: steps, count: int(k[0]) * steps.heads, group: j.left.heads / steps.heads}
+	j.k, j.v = cache, cache
+	if a.quantized[0][0] != nil {
+		return j.setBytes(c, a)
+	}
 	var x [3][]float32
 	for i, t := range [...]*tensor.Tensor{a.q, a.k, a.v} {
 		var err error
@@ -273,29 +344,23 @@ func (j *attention) setupCached(c *Call, a *cachedArgs, out *tensor.Tensor) erro
 			return err
 		}
 	}
-	if j.Scale = float32(1 / math.Sqrt(float64(depth))); a.scale.Kind == Float {
-		j.Scale = float32(a.scale.Float)
-	}
-	if mask == nil {
-		if start < 0 || start > int64(most-rows) {
-			return errCacheStart
-		}
-		j.columns = int(start) + rows
-		j.mask.causal, j.mask.start = a.causal, int(start)
-	} else if err := j.mask.setup(c, mask, [3]int{batch * queries, rows, most}); err != nil {
-		return err
-	}
-	j.q, j.left = x[0], place{head: depth, row: queries * depth, batch: rows * queries * depth, heads: queries}
-	j.result = j.left
-	steps := place{head: depth, batch: most * shared * depth, heads: shared}
-	j.k = heads{matrix: matrix[float32]{x[1], depth, j.columns, 1, shared * depth}, steps: steps, count: batch * shared, group: queries / shared}
-	j.v = heads{matrix: matrix[float32]{x[2], j.columns, depth, shared * depth, 1}, steps: steps, count: batch * shared, group: queries / shared}
+	j.q = x[0]
+	j.k.matrix, j.v.matrix = matrix[float32]{x[1], depth, j.columns, 1, steps.row}, matrix[float32]{x[2], j.columns, depth, steps.row, 1}
 	return nil
+}
+
+// place is how rows lie in a tensor of these sizes.
+func (a *cachedArgs) place(sizes []tensor.Dim) place {
+	rows, heads, depth := int(sizes[a.rowsAt]), int(sizes[3-a.rowsAt]), int(sizes[3])
+	if a.rowsAt == 1 {
+		return place{head: depth, row: heads * depth, batch: rows * heads * depth, heads: heads}
+	}
+	return place{head: rows * depth, row: depth, batch: rows * heads * depth, heads: heads}
 }
 
 // plainly computes the attention in portable Go.
 func (j *attention) plainly(c *Call) error {
-	scores, err := tempOf[float32](c, j.columns)
+	room, err := tempOf[float32](c, j.columns+j.depth)
 	if err == nil {
 		err = j.placeOut(c)
 	}
@@ -303,20 +368,20 @@ func (j *attention) plainly(c *Call) error {
 		return err
 	}
 	for i := range j.k.count * j.k.group * j.rows {
-		j.plain(scores, i/j.rows, i%j.rows)
+		j.plain(room[:j.columns], room[j.columns:], i/j.rows, i%j.rows)
 	}
 	j.giveOut()
 	return nil
 }
 
-// plain computes a row of a head in portable Go; x has room for its scores.
-func (j *attention) plain(x []float32, head, row int) {
+// plain computes a row of a head in portable Go; x has room for its scores, y for a key or a value.
+func (j *attention) plain(x, y []float32, head, row int) {
 	q, o := j.q[j.left.of(head)+row*j.left.row:][:j.depth], j.out[j.result.of(head)+row*j.result.row:][:j.width]
-	keys, values := j.k.data[j.k.at(head/j.k.group):], j.v.data[j.v.at(head/j.v.group):]
 	for i := range x {
 		x[i] = 0
+		key := j.k.row(j.tier, y, head/j.k.group, i)
 		for d, y := range q {
-			x[i] += float32(y * keys[i*j.k.cs+d])
+			x[i] += float32(y * key[d])
 		}
 		x[i] *= j.Scale
 	}
@@ -329,7 +394,7 @@ func (j *attention) plain(x []float32, head, row int) {
 	for i := range x {
 		w := scalarmath.Exp(x[i] - top)
 		sum += w
-		for d, y := range values[i*j.v.rs:][:j.width] {
+		for d, y := range j.v.row(j.tier, y, head/j.v.group, i) {
 			o[d] += float32(w * y)
 		}
 	}

@@ -150,34 +150,30 @@ func TestUpdateCache(t *testing.T) {
 
 // updateCache runs a kernel that writes its second argument.
 func updateCache(k *Kernel, args ...any) error {
-	sig := ParseSignature(k.Def.Schema)
-	vals := vals(args...)
-	infer := Infer{Args: vals, Out: make([]tensor.Meta, 2)}
-	if err := k.Def.Infer(&infer); err != nil {
-		return err
-	}
-	plan, err := Prepare(k, &sig, vals, infer.Out, Options{Tier: kernel.Best()})
-	if err != nil {
-		return err
-	}
-	return plan.Bind(vals, []*tensor.Tensor{vals[1].Tensor, testTensor(tensor.Float, infer.Out[1].Sizes)}, &Env{Temp: new(Temp)}).Call()
+	_, err := cachedCall(k, kernel.Best(), args...)
+	return err
 }
 
-// cachedCall calls a kernel of SdpaWithKvCache, which writes arguments 3 and 4, in a tier, and gives the result.
-func cachedCall(t *testing.T, k *Kernel, tier kernel.Tier, args ...any) (*tensor.Tensor, error) {
-	t.Helper()
-	vals := vals(args...)
-	infer := Infer{Args: vals, Out: make([]tensor.Meta, 3)}
+// cachedCall calls a kernel, which writes the arguments that its schema says, in a tier, and gives the last result.
+func cachedCall(k *Kernel, tier kernel.Tier, args ...any) (*tensor.Tensor, error) {
+	sig, vals := ParseSignature(k.Def.Schema), vals(args...)
+	infer := Infer{Args: vals, Out: make([]tensor.Meta, len(sig.inPlace))}
 	if err := k.Def.Infer(&infer); err != nil {
 		return nil, err
 	}
-	sig := ParseSignature(k.Def.Schema)
 	plan, err := Prepare(k, &sig, vals, infer.Out, Options{Tier: tier})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	out := testTensor(infer.Out[2].DType, infer.Out[2].Sizes)
-	return out, plan.Bind(vals, []*tensor.Tensor{vals[3].Tensor, vals[4].Tensor, out}, &Env{Temp: new(Temp)}).Call()
+	outs := make([]*tensor.Tensor, len(infer.Out))
+	for i, m := range infer.Out {
+		if at := sig.inPlace[i]; at >= 0 {
+			outs[i] = vals[at].Tensor
+		} else {
+			outs[i] = testTensor(m.DType, m.Sizes)
+		}
+	}
+	return outs[len(outs)-1], plan.Bind(vals, outs, &Env{Temp: new(Temp)}).Call()
 }
 
 // TestSdpaWithKvCache holds it against the operators that it stands for: bits in the caches, numbers in the result.
@@ -201,7 +197,7 @@ func TestSdpaWithKvCache(t *testing.T) {
 					for i := range caches {
 						caches[i] = [2]*tensor.Tensor{typed(s.batch, s.most, s.shared, s.depth), typed(s.batch, s.most, s.shared, s.depth)}
 					}
-					got, err := cachedCall(t, types.k, tier, append([]any{q, k, v, caches[0][0], caches[0][1], int(s.start), int(s.rows)}, rest...)...)
+					got, err := cachedCall(types.k, tier, append([]any{q, k, v, caches[0][0], caches[0][1], int(s.start), int(s.rows)}, rest...)...)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -238,7 +234,7 @@ func TestSdpaWithKvCacheErrors(t *testing.T) {
 		want   string
 	}{
 		{"behind the end", func(a []any) { a[5] = 5 }, "check start_pos: the rows do not lie within those of the cache"},
-		{"at the end, without rows", func(a []any) { a[1], a[2], a[5], a[6] = wave(1, 0, 2, 4), wave(1, 0, 2, 4), 6, 0 }, errCacheStart.Error()},
+		{"at the end, without rows", func(a []any) { a[0], a[1], a[2], a[5], a[6] = wave(1, 0, 4, 4), wave(1, 0, 2, 4), wave(1, 0, 2, 4), 6, 0 }, errCacheStart.Error()},
 		{"negative", func(a []any) { a[5] = -1 }, errCacheStart.Error()},
 		{"seq_len of more rows", func(a []any) { a[6] = 6 }, errCacheStart.Error()},
 		{"more rows of keys", func(a []any) { a[1] = wave(1, 6, 2, 4) }, errCacheStart.Error()},
@@ -258,7 +254,7 @@ func TestSdpaWithKvCacheErrors(t *testing.T) {
 		{"no cache", func(a []any) { a[3] = nil }, errNoTensor.Error()},
 	} {
 		a := args(c.change)
-		_, err := cachedCall(t, &SdpaWithKvCacheF32, kernel.Best(), a...)
+		_, err := cachedCall(&SdpaWithKvCacheF32, kernel.Best(), a...)
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
 		}

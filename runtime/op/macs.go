@@ -44,20 +44,28 @@ func CachedWork(name string, args []Value) (macs, bytes int64, ok bool) {
 	switch name {
 	case "llama::custom_sdpa.out":
 		a = customSdpaArgs(args)
+	case "llama::custom_quantized_sdpa.out":
+		a = customQuantizedSdpaArgs(args)
 	case "llama::sdpa_with_kv_cache.out":
 		a = sdpaWithKvCacheArgs(args)
 		bytes = 2 * int64(args[1].Tensor.Nbytes()+args[2].Tensor.Nbytes()) // into the caches
 	default:
 		return 0, 0, false
 	}
-	rows, columns := a.q.Sizes[1], a.k.Sizes[1]
+	rows, columns := a.q.Sizes[a.rowsAt], a.k.Sizes[a.rowsAt]
 	if a.mask == nil {
 		columns = min(columns, a.start+rows)
 	} else {
 		bytes += int64(a.mask.Nbytes())
 	}
-	cached := a.k.Sizes[0] * columns * a.k.Sizes[2] * a.k.Sizes[3]
-	return 2 * numel(a.q.Sizes) * columns, bytes + 2*(numel(a.q.Sizes)+cached)*int64(a.q.DType.Size()), true
+	q, depth := numel(a.q.Sizes), a.k.Sizes[3]
+	cached := a.k.Sizes[0] * columns * a.k.Sizes[3-a.rowsAt] * depth
+	size := int64(a.q.DType.Size())
+	bytes += 2 * (q + cached) * size
+	if a.q.DType == tensor.Char && depth > 0 {
+		bytes += q*(f32Size-size) + (q+2*cached)/depth*(1+f32Size) // of the result, and of zero points and scales
+	}
+	return 2 * q * columns, bytes, true
 }
 
 func numel(sizes []tensor.Dim) int64 {

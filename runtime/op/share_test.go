@@ -2,6 +2,7 @@ package op
 
 import (
 	"bytes"
+	"math/rand"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -19,6 +20,7 @@ func TestSharedJobsAllocateNothing(t *testing.T) {
 		return []any{x, w, nil, dims{int64(stride)}, dims{1}, dims{1}, false, dims{0}, groups}
 	}
 	large := wave(parallelMin)
+	r := rand.New(rand.NewSource(1))
 	for _, c := range []struct {
 		name string
 		k    *Kernel
@@ -45,6 +47,7 @@ func TestSharedJobsAllocateNothing(t *testing.T) {
 		{"variance of gathered rows", &VarCorrectionF32, []any{x, dims{1, 3}, 1, false}},
 		{"small products", &BmmF32, []any{wave(20, 33, 31), wave(20, 31, 29)}},
 		{"attention with a cache", &CustomSdpaF32, []any{wave(1, 40, 4, 16), wave(1, 64, 2, 16), wave(1, 64, 2, 16), 20, nil, 0.0, true, nil}},
+		{"attention with a cache of int8", &CustomQuantizedSdpaI8, quantizedArgs(quantizedRows(r, 1, 40, 4, 16), quantizedRows(r, 1, 64, 2, 16), quantizedRows(r, 1, 64, 2, 16), 20, nil, true, nil, false)},
 		{"where", &WhereSelfF32, []any{someMask(parallelMin), large, large}},
 		{"not", &LogicalNotBool, []any{someMask(parallelMin)}},
 		{"other than a number", &NeScalarBool, []any{someMask(parallelMin), true}},
@@ -107,6 +110,7 @@ func bound(t *testing.T, k *Kernel, tier kernel.Tier, pool *threads.Pool, args [
 func TestSharedAsAlone(t *testing.T) {
 	pool := threads.New(3)
 	defer pool.Close()
+	r := rand.New(rand.NewSource(1))
 	conv := func(in, weight dims, stride, pad int64, last bool) []any {
 		x := wave(in...)
 		if last {
@@ -176,6 +180,7 @@ func TestSharedAsAlone(t *testing.T) {
 		{"layer norm of long rows", &NativeLayerNormF32, 3, []any{wave(5, 9001), dims{9001}, wave(9001), nil, 1e-5}},
 		{"small products", &BmmF32, 1, []any{wave(23, 33, 31), wave(23, 31, 29)}},
 		{"small products of few rows", &BmmF32, 1, []any{wave(53, 3, 71), wave(53, 71, 37)}},
+		{"attention with a cache of int8", &CustomQuantizedSdpaI8, 1, quantizedArgs(quantizedRows(r, 1, 40, 4, 16), quantizedRows(r, 1, 64, 2, 16), quantizedRows(r, 1, 64, 2, 16), 20, nil, true, nil, false)},
 		{"where", &WhereSelfF32, 1, []any{someMask(3, 131, 119), wave(3, 131, 119), wave(3, 131, 119)}},
 		{"clamp", &ClampTensorF32, 1, []any{wave(3, 131, 119), wave(119), wave(3, 131, 1)}},
 		{"where, broadcast", &WhereSelfF32, 1, []any{someMask(3, 131, 1), wave(3, 131, 119), wave(119)}},

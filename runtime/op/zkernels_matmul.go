@@ -148,6 +148,9 @@ var CustomSdpaF16 = Kernel{Def: &CustomSdpa, DType: tensor.Half, Compute: tensor
 // CustomSdpaBF16 runs CustomSdpa in BFloat16.
 var CustomSdpaBF16 = Kernel{Def: &CustomSdpa, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runCustomSdpa}
 
+// CustomQuantizedSdpaI8 runs CustomQuantizedSdpa in Char.
+var CustomQuantizedSdpaI8 = Kernel{Def: &CustomQuantizedSdpa, DType: tensor.Char, Run: runCustomQuantizedSdpa}
+
 // SdpaWithKvCacheF32 runs SdpaWithKvCache in Float.
 var SdpaWithKvCacheF32 = Kernel{Def: &SdpaWithKvCache, DType: tensor.Float, Run: runSdpaWithKvCache}
 

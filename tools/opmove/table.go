@@ -94,6 +94,7 @@ var files = []file{
 		weighted("Linear", "runLinear", "prepareLinear", 1),
 		prepared("Convolution", real, "runConvolution", "prepareConvolution"),
 		{def: "CustomSdpa", types: "f32 f16 bf16", run: "runCustomSdpa"},
+		{def: "CustomQuantizedSdpa", types: "i8", run: "runCustomQuantizedSdpa"},
 		{def: "SdpaWithKvCache", types: "f32 f16 bf16", run: "runSdpaWithKvCache"},
 		moves("UpdateCache", "runUpdateCache"),
 		moves("UpdateCacheWithIndices", "runUpdateCache"),
