@@ -234,7 +234,9 @@ func TestSdpaWithKvCacheErrors(t *testing.T) {
 		want   string
 	}{
 		{"behind the end", func(a []any) { a[5] = 5 }, "check start_pos: the rows do not lie within those of the cache"},
-		{"at the end, without rows", func(a []any) { a[0], a[1], a[2], a[5], a[6] = wave(1, 0, 4, 4), wave(1, 0, 2, 4), wave(1, 0, 2, 4), 6, 0 }, errCacheStart.Error()},
+		{"at the end, without rows", func(a []any) {
+			a[0], a[1], a[2], a[5], a[6] = wave(1, 0, 4, 4), wave(1, 0, 2, 4), wave(1, 0, 2, 4), 6, 0
+		}, errCacheStart.Error()},
 		{"negative", func(a []any) { a[5] = -1 }, errCacheStart.Error()},
 		{"seq_len of more rows", func(a []any) { a[6] = 6 }, errCacheStart.Error()},
 		{"more rows of keys", func(a []any) { a[1] = wave(1, 6, 2, 4) }, errCacheStart.Error()},

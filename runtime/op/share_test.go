@@ -47,6 +47,7 @@ func TestSharedJobsAllocateNothing(t *testing.T) {
 		{"variance of gathered rows", &VarCorrectionF32, []any{x, dims{1, 3}, 1, false}},
 		{"small products", &BmmF32, []any{wave(20, 33, 31), wave(20, 31, 29)}},
 		{"attention with a cache", &CustomSdpaF32, []any{wave(1, 40, 4, 16), wave(1, 64, 2, 16), wave(1, 64, 2, 16), 20, nil, 0.0, true, nil}},
+		{"Hadamard transform", &FastHadamardTransformF32, []any{wave(40, 28*32)}},
 		{"attention with a cache of int8", &CustomQuantizedSdpaI8, quantizedArgs(quantizedRows(r, 1, 40, 4, 16), quantizedRows(r, 1, 64, 2, 16), quantizedRows(r, 1, 64, 2, 16), 20, nil, true, nil, false)},
 		{"where", &WhereSelfF32, []any{someMask(parallelMin), large, large}},
 		{"not", &LogicalNotBool, []any{someMask(parallelMin)}},

@@ -151,6 +151,15 @@ var CustomSdpaBF16 = Kernel{Def: &CustomSdpa, DType: tensor.BFloat16, Compute: t
 // CustomQuantizedSdpaI8 runs CustomQuantizedSdpa in Char.
 var CustomQuantizedSdpaI8 = Kernel{Def: &CustomQuantizedSdpa, DType: tensor.Char, Run: runCustomQuantizedSdpa}
 
+// FastHadamardTransformF32 runs FastHadamardTransform in Float.
+var FastHadamardTransformF32 = Kernel{Def: &FastHadamardTransform, DType: tensor.Float, Run: runHadamard[float32]}
+
+// FastHadamardTransformF64 runs FastHadamardTransform in Double.
+var FastHadamardTransformF64 = Kernel{Def: &FastHadamardTransform, DType: tensor.Double, Run: runHadamard[float64]}
+
+// FastHadamardTransformF16 runs FastHadamardTransform in Half.
+var FastHadamardTransformF16 = Kernel{Def: &FastHadamardTransform, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runHadamard[float32]}
+
 // SdpaWithKvCacheF32 runs SdpaWithKvCache in Float.
 var SdpaWithKvCacheF32 = Kernel{Def: &SdpaWithKvCache, DType: tensor.Float, Run: runSdpaWithKvCache}
 

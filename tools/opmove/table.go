@@ -95,6 +95,7 @@ var files = []file{
 		prepared("Convolution", real, "runConvolution", "prepareConvolution"),
 		{def: "CustomSdpa", types: "f32 f16 bf16", run: "runCustomSdpa"},
 		{def: "CustomQuantizedSdpa", types: "i8", run: "runCustomQuantizedSdpa"},
+		numbers("FastHadamardTransform", "f32 f64 f16", "runHadamard"),
 		{def: "SdpaWithKvCache", types: "f32 f16 bf16", run: "runSdpaWithKvCache"},
 		moves("UpdateCache", "runUpdateCache"),
 		moves("UpdateCacheWithIndices", "runUpdateCache"),
