@@ -110,6 +110,8 @@ var mapCases = []mapCase{
 	{"sin", turned(SinF32), func(x, _ float64) float64 { return math.Sin(turn(x)) }, ulps(2)},
 	{"cos", turned(CosF32), func(x, _ float64) float64 { return math.Cos(turn(x)) }, ulps(2)},
 	{"tan", turned(TanF32), func(x, _ float64) float64 { return math.Tan(turn(x)) }, ulps(4)},
+	{"asin", one(AsinF32), func(x, _ float64) float64 { return math.Asin(x) }, ulps(3)},
+	{"acos", one(AcosF32), func(x, _ float64) float64 { return math.Acos(x) }, ulps(3)},
 	{"atan", one(AtanF32), func(x, _ float64) float64 { return math.Atan(x) }, ulps(3)},
 	{"pow to 1.7", one(func(t Tier, o, x []float32) bool {
 		ok := AbsF32(t, o, x) && ClampF32(t, o, o, powBounds)

@@ -518,6 +518,18 @@ func blockAtanAVX2(a *line)
 func oneAtanAVX2(a *line)
 
 //go:noescape
+func blockAsinAVX2(a *line)
+
+//go:noescape
+func oneAsinAVX2(a *line)
+
+//go:noescape
+func blockAcosAVX2(a *line)
+
+//go:noescape
+func oneAcosAVX2(a *line)
+
+//go:noescape
 func foldMaxF32AVX2(a *fold)
 
 //go:noescape

@@ -638,6 +638,18 @@ func blockAtanAVX512(a *line)
 func oneAtanAVX512(a *line)
 
 //go:noescape
+func blockAsinAVX512(a *line)
+
+//go:noescape
+func oneAsinAVX512(a *line)
+
+//go:noescape
+func blockAcosAVX512(a *line)
+
+//go:noescape
+func oneAcosAVX512(a *line)
+
+//go:noescape
 func foldMaxF32AVX512(a *fold)
 
 //go:noescape

@@ -1395,3 +1395,57 @@ func AtanF32(t Tier, o, x []float32) bool {
 	c.finish(o)
 	return true
 }
+
+// AsinF32 computes o[i] = asin(x), within 3 ulp; NaN for |x| > 1, and reports whether t has a kernel for it; o may be an operand.
+func AsinF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneAsinNEON(&l)
+			} else {
+				blockAsinNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// AcosF32 computes o[i] = acos(x), within 3 ulp; NaN for |x| > 1, and reports whether t has a kernel for it; o may be an operand.
+func AcosF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case NEON:
+		for c.next(4) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneAcosNEON(&l)
+			} else {
+				blockAcosNEON(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}

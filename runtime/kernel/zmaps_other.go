@@ -253,3 +253,13 @@ func PowPositiveF32(t Tier, o, x, y []float32) bool {
 func AtanF32(t Tier, o, x []float32) bool {
 	return false
 }
+
+// AsinF32 computes o[i] = asin(x), within 3 ulp; NaN for |x| > 1, and reports whether t has a kernel for it; o may be an operand.
+func AsinF32(t Tier, o, x []float32) bool {
+	return false
+}
+
+// AcosF32 computes o[i] = acos(x), within 3 ulp; NaN for |x| > 1, and reports whether t has a kernel for it; o may be an operand.
+func AcosF32(t Tier, o, x []float32) bool {
+	return false
+}

@@ -1305,3 +1305,57 @@ func AtanF32(t Tier, o, x []float32) bool {
 	c.finish(o)
 	return true
 }
+
+// AsinF32 computes o[i] = asin(x), within 3 ulp; NaN for |x| > 1, and reports whether t has a kernel for it; o may be an operand.
+func AsinF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case WASM:
+		for c.next(2) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneAsinWASM(&l)
+			} else {
+				blockAsinWASM(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}
+
+// AcosF32 computes o[i] = acos(x), within 3 ulp; NaN for |x| > 1, and reports whether t has a kernel for it; o may be an operand.
+func AcosF32(t Tier, o, x []float32) bool {
+	if !mappable(t, len(o)) {
+		return false
+	}
+	l := line{table: &constants[0]}
+	c := cut{n: len(o), lanes: lanesOf(t)}
+	if !c.whole(len(x)) {
+		c.buffers = &buffers{}
+	}
+	x, xs := c.operand(0, x)
+	switch t.float() {
+	case WASM:
+		for c.next(2) {
+			l.x, l.xStep = c.from(0, x, xs)
+			l.out, l.blocks = c.to(o), uintptr(c.blocks)
+			if c.single {
+				oneAcosWASM(&l)
+			} else {
+				blockAcosWASM(&l)
+			}
+		}
+	}
+	c.finish(o)
+	return true
+}

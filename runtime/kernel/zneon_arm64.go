@@ -578,6 +578,18 @@ func blockAtanNEON(a *line)
 func oneAtanNEON(a *line)
 
 //go:noescape
+func blockAsinNEON(a *line)
+
+//go:noescape
+func oneAsinNEON(a *line)
+
+//go:noescape
+func blockAcosNEON(a *line)
+
+//go:noescape
+func oneAcosNEON(a *line)
+
+//go:noescape
 func foldMaxF32NEON(a *fold)
 
 //go:noescape

@@ -840,6 +840,30 @@ func oneAtanWASMImport(a unsafe.Pointer)
 
 func oneAtanWASM(a *line) { oneAtanWASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte blockAsinWASM
+//go:noescape
+func blockAsinWASMImport(a unsafe.Pointer)
+
+func blockAsinWASM(a *line) { blockAsinWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte oneAsinWASM
+//go:noescape
+func oneAsinWASMImport(a unsafe.Pointer)
+
+func oneAsinWASM(a *line) { oneAsinWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte blockAcosWASM
+//go:noescape
+func blockAcosWASMImport(a unsafe.Pointer)
+
+func blockAcosWASM(a *line) { blockAcosWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte oneAcosWASM
+//go:noescape
+func oneAcosWASMImport(a unsafe.Pointer)
+
+func oneAcosWASM(a *line) { oneAcosWASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte foldMaxF32WASM
 //go:noescape
 func foldMaxF32WASMImport(a unsafe.Pointer)

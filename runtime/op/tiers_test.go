@@ -66,6 +66,8 @@ func TestTiers(t *testing.T) {
 		{&EluF32, func(n int64) []any { return []any{mixed(float, 1, n), 2.0, 3.0, -0.5} }},
 		{&EluF32, func(n int64) []any { return []any{mixed(float, 1, n), math.Inf(1), 1.0, 1.0} }},
 		{&AtanF32, func(n int64) []any { return []any{mixed(float, 1, n)} }},
+		{&AsinF32, func(n int64) []any { return []any{mixed(float, 1, n)} }},
+		{&AcosF32, func(n int64) []any { return []any{mixed(float, 1, n)} }},
 		{&DivModeF32, func(n int64) []any { return []any{mixed(float, 1, n), mixed(float, 2, n), "trunc"} }},
 		{&DivModeF32, func(n int64) []any { return []any{mixed(float, 1, n), f32(-0.3), "trunc"} }},
 		{&SumIntListF32, func(n int64) []any { return []any{iota32(3, n), []int64{0}, false, nil} }},

@@ -1815,6 +1815,9 @@ func rowInvSquare[T float](o []T, a []T, p par) {
 
 func rowAcos[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.AcosF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {
@@ -1845,6 +1848,9 @@ func rowAcosh[T float](o []T, a []T, p par) {
 
 func rowAsin[T float](o []T, a []T, p par) {
 
+	if isFloat32[T]() && kernel.AsinF32(p.tier, floats(o), floats(a)) {
+		return
+	}
 	if len(a) == 1 {
 		x := a[0]
 		for i := range o {

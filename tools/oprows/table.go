@@ -30,7 +30,7 @@ var vectors = map[string]string{
 	"Logit":      "logits(p.tier, floats(o), floats(a), p.x)",
 	"Square":     "kernel.MulF32(p.tier, floats(o), floats(a), floats(a))",
 	"Exp":        lines1("Exp"), "Expm1": lines1("Expm1"), "Log": lines1("Log"), "Log2": lines1("Log2"), "Log10": lines1("Log10"), "Log1p": lines1("Log1p"),
-	"Atan": lines1("Atan"), "Erf": lines1("Erf"), "Sigmoid": lines1("Sigmoid"), "Tanh": lines1("Tanh"), "Gelu": lines1("Gelu"), "GeluTanh": lines1("GeluTanh"),
+	"Atan": lines1("Atan"), "Asin": lines1("Asin"), "Acos": lines1("Acos"), "Erf": lines1("Erf"), "Sigmoid": lines1("Sigmoid"), "Tanh": lines1("Tanh"), "Gelu": lines1("Gelu"), "GeluTanh": lines1("GeluTanh"),
 	"Sin": "turns(p.tier, floats(o), floats(a), kernel.SinF32, scalarmath.Sin[float32])",
 	"Cos": "turns(p.tier, floats(o), floats(a), kernel.CosF32, scalarmath.Cos[float32])",
 	"Tan": "turns(p.tier, floats(o), floats(a), kernel.TanF32, scalarmath.Tan[float32])",

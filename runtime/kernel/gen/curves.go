@@ -210,6 +210,35 @@ var curves = []mapped{
 	}},
 	{name: "PowPositive", doc: "x^y for x from 1e-30 to 1e30 and |y| at most 65536, within 4 ulp", operands: 2, registers: 8, once: true, emit: (*maps).power},
 	{name: "Atan", doc: "atan(x), within 3 ulp", operands: 1, registers: 6, emit: (*maps).atan},
+	{name: "Asin", doc: "asin(x), within 3 ulp; NaN for |x| > 1", operands: 1, registers: 7, emit: func(g *maps, r []vec) {
+		g.arc(r)
+		x, s, z, mask, t := r[0], r[1], r[2], r[4], r[5]
+		g.arith('+', z, s, s)
+		g.constant(t, math.Pi/2)
+		g.arith('-', z, t, z)
+		g.constant(t, math.Pi/2-float64(float32(math.Pi/2)))
+		g.arith('+', z, z, t)
+		g.choose(s, mask, z)
+		g.bits(t, signBit)
+		g.bitwise('&', x, x, t)
+		g.bitwise('^', x, x, s)
+	}},
+	{name: "Acos", doc: "acos(x), within 3 ulp; NaN for |x| > 1", operands: 1, registers: 7, emit: func(g *maps, r []vec) {
+		g.arc(r)
+		x, s, z, mask, t, u := r[0], r[1], r[2], r[4], r[5], r[6]
+		g.arith('+', z, s, s)
+		g.bits(t, signBit)
+		g.bitwise('^', s, s, t)
+		g.choose(s, mask, z) // ±2s where |x| is large, to which 0 or π are added, else ∓s and π/2
+		g.bitwise('&', u, x, t)
+		g.bitwise('^', s, s, u)
+		g.shift('/', u, x, 31)
+		g.constant(t, math.Pi)
+		g.bitwise('&', u, u, t)
+		g.constant(t, math.Pi/2)
+		g.choose(t, mask, u)
+		g.arith('+', x, t, s)
+	}},
 }
 
 // logarithm takes x = r[0] apart: 2^r[2] · (1+f), log(1+f) ≈ r[1] + r[3], with f = r[1] from √½-1 to √2-1, by Cephes,
@@ -301,6 +330,25 @@ func (g *maps) expm1(r []vec) {
 	g.arith('-', q, p, q)
 	g.fma(q, p, x)
 	g.arith('+', x, q, q)
+}
+
+// arc leaves the arcsine of s in r[1], by Cephes, asinf.c: s is |x| up to ½, else, where r[4] is set, √(½-|x|/2), so that
+// asin(|x|) = π/2 - 2·asin(s). x = r[0] stays.
+func (g *maps) arc(r []vec) {
+	x, s, z, p, mask, t, u := r[0], r[1], r[2], r[3], r[4], r[5], r[6]
+	g.bits(t, signBit-1)
+	g.bitwise('&', s, x, t)
+	g.constant(t, 0.5)
+	g.compare('<', mask, t, s)
+	g.arith('*', u, s, t)
+	g.arith('-', u, t, u)
+	g.arith('*', z, s, s)
+	g.choose(z, mask, u)
+	g.sqrt(u, u)
+	g.choose(s, mask, u)
+	g.polynomial(p, u, z, 4.2163199048e-2, 2.4181311049e-2, 4.5470025998e-2, 7.4953002686e-2, 1.6666752422e-1)
+	g.arith('*', p, p, z)
+	g.fma(s, p, s)
 }
 
 // quadrant takes x = r[0] apart: n·π/2 + r[0], with n as an integer in r[1].
