@@ -138,15 +138,13 @@ func (j *attention) groupOf(room []float32, i int) {
 
 // load dequantizes n rows of matrix i from column at on into a room, where they are the matrix m, and gives the rest of that.
 func (j *attention) load(h *heads, room []float32, i, at, n int, m matrix[float32]) (attentionPart, []float32) {
-	s := attentionPart{direct: h.direct, first: at, count: n}
 	m.data = room[:m.rows*m.cols]
 	room = room[len(m.data):]
 	h.bytes.rows(j.tier, m.data, h.at(i)+at*h.steps.row, h.steps.row, n)
 	if h.direct.on {
-		s.direct.right = m
-		return s, room
+		return attentionPart{m.data, at, n}, room
 	}
-	s.panels = room[:j.len(m.rows, m.cols)]
-	pack(s.panels, m, j.tiling)
-	return s, room[len(s.panels):]
+	panels := room[:j.len(m.rows, m.cols)]
+	pack(panels, m, j.tiling)
+	return attentionPart{panels, at, n}, room[len(panels):]
 }

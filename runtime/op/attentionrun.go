@@ -136,10 +136,9 @@ type heads struct {
 	bytes           int8Rows // what is read instead of the data, if it is there
 }
 
-// attentionPart is some columns of the keys or values that a head reads.
+// attentionPart is some columns of the keys or values that a head reads, as they lie or in panels.
 type attentionPart struct {
-	direct       direct
-	panels       []float32
+	data         []float32
 	first, count int
 }
 
@@ -200,9 +199,9 @@ func (h *heads) pack(i int, t tiling) {
 func (h *heads) of(head, columns int) attentionPart {
 	i := head / h.group
 	if h.direct.on {
-		return attentionPart{direct: h.direct.from(h.at(i)), count: columns}
+		return attentionPart{h.data[h.at(i):], 0, columns}
 	}
-	return attentionPart{panels: h.panels[i*h.size : (i+1)*h.size], count: columns}
+	return attentionPart{h.panels[i*h.size : (i+1)*h.size], 0, columns}
 }
 
 // checkSizes holds what the program says of sizes against what they are; -1 says nothing.
@@ -375,18 +374,20 @@ func (s *scores) take(at, n int) {
 
 // multiply computes the scores of n columns from at on.
 func (s *scores) multiply(at, n int) {
-	j, keys := s.j, &s.k
-	at -= keys.first
-	if keys.direct.on {
+	j := s.j
+	at -= s.k.first
+	if j.k.direct.on {
+		keys := j.k.direct
+		keys.right.data = s.k.data
 		for r := range s.rows {
-			keys.direct.row(s.x[r*j.stride():][:n], j.q[s.row(&j.left, r):][:j.depth], nil, at)
+			keys.row(s.x[r*j.stride():][:n], j.q[s.row(&j.left, r):][:j.depth], nil, at)
 		}
 		return
 	}
 	stride := uintptr(j.stride() * f32Size)
 	for p := 0; p < n; p += j.cols {
 		t := kernel.Tile{Left: at32(j.q, s.row(&j.left, 0)), Stride: uintptr(j.left.row * f32Size), Depth: uintptr(j.depth),
-			Panel: at32(keys.panels, (at+p)*j.depth), Out: &s.x[p], OutStride: stride, Start: &zeros[0]}
+			Panel: at32(s.k.data, (at+p)*j.depth), Out: &s.x[p], OutStride: stride, Start: &zeros[0]}
 		s.tiles(&t, j.tiling.width(min(j.cols, n-p)))
 	}
 }
@@ -434,8 +435,9 @@ func (s *scores) add(at, n int) {
 		}
 	}
 	from := at - s.v.first
-	if s.v.direct.on {
-		values := s.v.direct.from(from * j.v.rs)
+	if j.v.direct.on {
+		values := j.v.direct
+		values.right.data = s.v.data[from*j.v.rs:]
 		for r := range s.rows {
 			row, start := s.sums[r*across:][:j.width], []float32(nil)
 			if at > 0 {
@@ -447,7 +449,7 @@ func (s *scores) add(at, n int) {
 	}
 	for p := 0; p < j.width; p += j.cols {
 		width := j.tiling.width(min(j.cols, j.width-p))
-		t := kernel.Tile{Left: &s.x[0], Stride: uintptr(j.stride() * f32Size), Depth: uintptr(n), Panel: at32(s.v.panels, p*s.v.count+from*width),
+		t := kernel.Tile{Left: &s.x[0], Stride: uintptr(j.stride() * f32Size), Depth: uintptr(n), Panel: at32(s.v.data, p*s.v.count+from*width),
 			Out: &s.sums[p], OutStride: uintptr(across * f32Size), Start: &zeros[0]}
 		if at > 0 {
 			t.Start, t.StartStride = t.Out, t.OutStride
