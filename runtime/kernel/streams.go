@@ -45,6 +45,27 @@ func WidenF16(t Tier, o []float32, x []uint16) int {
 // WidenBF16 is WidenF16 of bfloat16.
 func WidenBF16(t Tier, o []float32, x []uint16) int { return widen(t, o, x, streamWidenBF16) }
 
+// WidenRows makes float32 of rows of float16, or of bfloat16: row i of x, which begins step elements after the one before, is
+// o[i·cols:][:cols]. It reports whether t has a kernel for rows of so many columns.
+func WidenRows(t Tier, o []float32, x []uint16, brain bool, rows, cols, step int) bool {
+	if t == Scalar || !brain && !hasHalves {
+		return false
+	}
+	kind, size := streamWidenF16, streamVectors*lanesOf(t)
+	if brain {
+		kind = streamWidenBF16
+	}
+	if cols < size || cols%size != 0 || cols > streamMost {
+		return false
+	}
+	s := stream{blocks: uintptr(cols / size)}
+	for i := range rows {
+		s.x, s.out = first(x[i*step:], cols), first(o[i*cols:], cols)
+		s.call(t, kind)
+	}
+	return true
+}
+
 // WidenS8 is WidenF16 of int8.
 func WidenS8(t Tier, o []float32, x []int8) int { return widen(t, o, x, streamWidenS8) }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"slices"
 	"testing"
 	"unsafe"
 )
@@ -252,5 +253,36 @@ func TestLowBits(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestWidenRows holds rows against each of them alone.
+func TestWidenRows(t *testing.T) {
+	for _, tier := range tiers() {
+		size := streamVectors * lanesOf(tier)
+		for _, cols := range []int{size, 3 * size, 2*size + 1, size - 1, streamMost + size} {
+			const rows = 5
+			step := cols + 7
+			x := halfBits(rows*step, 0x4000)
+			for _, brain := range []bool{false, true} {
+				o, want := guarded(rand.New(rand.NewSource(1)), rows*cols), make([]float32, rows*cols)
+				one := WidenF16
+				if brain {
+					one = WidenBF16
+				}
+				has := cols%size == 0 && cols <= streamMost
+				for i := range rows {
+					has = one(tier, want[i*cols:][:cols], x[i*step:]) == cols && has
+				}
+				if ok := WidenRows(tier, o, x, brain, rows, cols, step); ok != has {
+					t.Fatalf("%v, %d columns, bfloat16 %v: there is a kernel: %v, want %v", tier, cols, brain, ok, has)
+				} else if ok && !slices.Equal(o, want) || !intact(o) {
+					t.Errorf("%v, %d columns, bfloat16 %v: other numbers than row by row, or a value beside them is changed", tier, cols, brain)
+				}
+			}
+		}
+	}
+	if WidenRows(Scalar, make([]float32, 64), make([]uint16, 64), true, 1, 64, 64) || WidenRows(Best(), nil, nil, true, 1, 0, 0) {
+		t.Error("the scalar tier has a kernel, or rows of no elements")
 	}
 }

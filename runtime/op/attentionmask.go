@@ -166,8 +166,8 @@ func (j *attention) finite(least int) bool {
 
 // squares is at least the sum of the squares of all matrices' elements from a row and a column on.
 func (h *heads) squares(t kernel.Tier, row, col int) (sum float32) {
-	if h.inBytes() {
-		return h.bytes.squares() // with those before, which are few
+	if h.stored() {
+		return h.storedSquares(t, max(row, col), h.rows*h.cols/h.store.depth)
 	}
 	m := h.matrix
 	m.rows, m.cols = m.rows-row, m.cols-col

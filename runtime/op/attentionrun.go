@@ -11,8 +11,8 @@ const (
 	attentionRows, attentionColumns = 24, 512
 	// streamColumns is how many columns of each head are computed at a time where heads take turns.
 	streamColumns = 128
-	// byteColumns is how many columns of int8 are dequantized at a time.
-	byteColumns = 128
+	// storedColumns is how many columns of another type become float32 at a time.
+	storedColumns = 128
 	// attentionGap is how much further apart rows of scores are than they are long, so that they are not in one set of a
 	// cache.
 	attentionGap = 16
@@ -59,8 +59,8 @@ func runAttention(c *Call, s State) error {
 
 // run computes the attention that is set up.
 func (j *attention) run(c *Call) error {
-	if j.k.inBytes() {
-		return j.runBytes(c)
+	if j.k.stored() {
+		return j.runStored(c)
 	}
 	heads := j.k.count * j.k.group
 	blocks, work := heads*j.blocks(), j.rows*j.columns*(j.depth+j.width)
@@ -120,8 +120,8 @@ func (j *attention) direct() {
 	if j.step, j.streams = attentionColumns, near && j.k.direct.on && j.v.direct.on && j.blocks() == 1; j.streams {
 		j.step = streamColumns
 	}
-	if j.k.inBytes() {
-		j.step, j.streams = byteColumns, false
+	if j.k.stored() {
+		j.step, j.streams = storedColumns, false
 	}
 }
 
@@ -132,8 +132,8 @@ type heads struct {
 	count, group    int   // how many there are, and how many heads read the same one
 	direct          direct
 	panels          []float32
-	size            int      // of the panels of a matrix
-	bytes           int8Rows // what is read instead of the data, if it is there
+	size            int        // of the panels of a matrix
+	store           storedRows // what is read instead of the data, if it is there
 }
 
 // attentionPart is some columns of the keys or values that a head reads, as they lie or in panels.
@@ -155,16 +155,16 @@ func (h *heads) setup(t *tensor.Tensor, transposed bool, readers int) {
 	h.count, h.group = size.n, readers/max(1, size.n)
 }
 
-// inBytes reports whether the matrices are rows of int8.
-func (h *heads) inBytes() bool { return h.bytes.depth > 0 }
+// stored reports whether the matrices are rows of another type.
+func (h *heads) stored() bool { return h.store.depth > 0 }
 
 // row is row r of matrix i of a cache; a room has as many elements.
 func (h *heads) row(t kernel.Tier, room []float32, i, r int) []float32 {
 	at := h.at(i) + r*h.steps.row
-	if !h.inBytes() {
+	if !h.stored() {
 		return h.data[at:][:len(room)]
 	}
-	h.bytes.rows(t, room, at, h.bytes.depth, 1)
+	h.store.rows(t, room, at, h.store.depth, 1)
 	return room
 }
 
@@ -284,7 +284,7 @@ func (j *attention) parts(lo, hi int) {
 	defer j.slots.Leave(mine)
 	room := j.scratch[mine*j.room:][:j.room]
 	for i := lo; i < hi; i++ {
-		if j.k.inBytes() {
+		if j.k.stored() {
 			j.groupOf(room, i)
 		} else {
 			j.block(room, i/j.blocks(), i%j.blocks())

@@ -334,8 +334,11 @@ func (j *attention) setupCached(c *Call, a *cachedArgs, out *tensor.Tensor) erro
 	steps := a.place(k)
 	cache := heads{steps: steps, count: int(k[0]) * steps.heads, group: j.left.heads / steps.heads}
 	j.k, j.v = cache, cache
-	if a.quantized[0][0] != nil {
+	switch {
+	case a.quantized[0][0] != nil:
 		return j.setBytes(c, a)
+	case isHalf(a.k.DType):
+		return j.setHalves(c, a)
 	}
 	var x [3][]float32
 	for i, t := range [...]*tensor.Tensor{a.q, a.k, a.v} {

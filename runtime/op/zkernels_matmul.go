@@ -143,10 +143,10 @@ var ConvolutionU8 = Kernel{Def: &Convolution, DType: tensor.Byte, Prepare: prepa
 var CustomSdpaF32 = Kernel{Def: &CustomSdpa, DType: tensor.Float, Run: runCustomSdpa}
 
 // CustomSdpaF16 runs CustomSdpa in Half.
-var CustomSdpaF16 = Kernel{Def: &CustomSdpa, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runCustomSdpa}
+var CustomSdpaF16 = Kernel{Def: &CustomSdpa, DType: tensor.Half, Compute: tensor.Float, Cast: true, Keep: 0b110, Run: runCustomSdpa}
 
 // CustomSdpaBF16 runs CustomSdpa in BFloat16.
-var CustomSdpaBF16 = Kernel{Def: &CustomSdpa, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Run: runCustomSdpa}
+var CustomSdpaBF16 = Kernel{Def: &CustomSdpa, DType: tensor.BFloat16, Compute: tensor.Float, Cast: true, Keep: 0b110, Run: runCustomSdpa}
 
 // CustomQuantizedSdpaI8 runs CustomQuantizedSdpa in Char.
 var CustomQuantizedSdpaI8 = Kernel{Def: &CustomQuantizedSdpa, DType: tensor.Char, Run: runCustomQuantizedSdpa}

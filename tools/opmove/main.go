@@ -55,6 +55,9 @@ func one(b *strings.Builder, k kernel, short string) {
 		goType = e.word
 	} else if short == "f16" || short == "bf16" {
 		cast = "Compute: tensor.Float, Cast: true, "
+		if k.keep > 0 {
+			cast += fmt.Sprintf("Keep: %#b, ", k.keep)
+		}
 		if k.weights > 0 {
 			cast += fmt.Sprintf("Keep: 1 << %d, ", k.weights)
 			k.run, k.prepare = strings.ReplaceAll(k.run, "[$T]", "Half"), strings.ReplaceAll(k.prepare, "[$T]", "Half")

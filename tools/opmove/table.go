@@ -32,6 +32,8 @@ type kernel struct {
 	attention    string // what Kernel.Attention is in f32
 	// weights is the argument that stays in f16 and bf16, where run and prepare have functions with these names and Half; or 0
 	weights int
+	// keep has bits for the arguments that stay in f16 and bf16, where run takes them so, too.
+	keep uint8
 }
 
 func moves(def, run string) kernel {
@@ -93,7 +95,7 @@ var files = []file{
 		weighted("Addmm", "runAddmm", "prepareAddmm", 2),
 		weighted("Linear", "runLinear", "prepareLinear", 1),
 		prepared("Convolution", real, "runConvolution", "prepareConvolution"),
-		{def: "CustomSdpa", types: "f32 f16 bf16", run: "runCustomSdpa"},
+		{def: "CustomSdpa", types: "f32 f16 bf16", run: "runCustomSdpa", keep: 1<<1 | 1<<2},
 		{def: "CustomQuantizedSdpa", types: "i8", run: "runCustomQuantizedSdpa"},
 		numbers("FastHadamardTransform", "f32 f64 f16", "runHadamard"),
 		{def: "SdpaWithKvCache", types: "f32 f16 bf16", run: "runSdpaWithKvCache"},

@@ -5,18 +5,29 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// groupBlocks is for how many blocks of rows, of heads that read the same keys and values, those are dequantized once.
+// groupBlocks is for how many blocks of rows, of heads that read the same keys and values, those become float32 once.
 const groupBlocks = 16
 
-// int8Rows are rows of int8, each with a scale and a zero point: (x - zero)·scale.
-type int8Rows struct {
+// storedRows are rows of int8, each with a scale and a zero point: (x - zero)·scale; or of float16 or bfloat16.
+type storedRows struct {
 	data, zeros []int8
 	scales      []float32
-	depth       int // of a row
+	halves      []uint16
+	half        tensor.ScalarType // of halves
+	depth       int               // of a row
 }
 
-// rows dequantizes n rows, of which the first one begins at an element, and each as many elements after the one before.
-func (b *int8Rows) rows(t kernel.Tier, o []float32, at, step, n int) {
+// rows gives n rows in float32, of which the first one begins at an element, and each as many elements after the one before.
+func (b *storedRows) rows(t kernel.Tier, o []float32, at, step, n int) {
+	if b.halves != nil {
+		if kernel.WidenRows(castTier(), o, b.halves[at:], b.half == tensor.BFloat16, n, b.depth, step) {
+			return
+		}
+		for r := range n {
+			widenHalves(o[r*b.depth:][:b.depth], b.halves[at+r*step:], b.half)
+		}
+		return
+	}
 	i := at / b.depth
 	r := kernel.RowsS8{Rows: n, Cols: b.depth, Stride: step, OutStride: b.depth}
 	if r.Dequantize(t, o, b.data[at:], b.zeros[i:], b.scales[i:], step/b.depth) {
@@ -29,17 +40,55 @@ func (b *int8Rows) rows(t kernel.Tier, o []float32, at, step, n int) {
 	}
 }
 
-// squares is at least the sum of the squares of what the rows stand for.
-func (b *int8Rows) squares() (sum float32) {
-	for _, s := range b.scales {
-		sum += 255 * s * 255 * s
+// storedSquares is at least the sum of the squares of what rows from to to of all matrices stand for.
+func (h *heads) storedSquares(t kernel.Tier, from, to int) (sum float32) {
+	b := &h.store
+	if b.halves == nil {
+		for _, s := range b.scales { // with those before, which are few
+			sum += 255 * s * 255 * s
+		}
+		return sum * float32(b.depth)
 	}
-	return sum * float32(b.depth)
+	var block [castBlock]float32
+	for i := range h.count {
+		for r := from; r < to; r++ {
+			row := b.halves[h.at(i)+r*h.steps.row:][:b.depth]
+			for len(row) > 0 {
+				part := block[:min(len(row), len(block))]
+				widenHalves(part, row, b.half)
+				sum += squares(t, matrix[float32]{part, 1, len(part), len(part), 1})
+				row = row[len(part):]
+			}
+		}
+	}
+	return sum
+}
+
+// setStored notes that keys and values are rows of k and v.
+func (j *attention) setStored(k, v storedRows) {
+	j.k.store, j.v.store = k, v
+	j.k.matrix, j.v.matrix = matrix[float32]{nil, j.depth, j.columns, 1, j.depth}, matrix[float32]{nil, j.columns, j.width, j.width, 1}
+}
+
+// setHalves takes k and v of float16 or bfloat16.
+func (j *attention) setHalves(c *Call, a *cachedArgs) (err error) {
+	if j.q, err = contiguousOf[float32](c, a.q); err != nil {
+		return err
+	}
+	var x [2]storedRows
+	for i, t := range [...]*tensor.Tensor{a.k, a.v} {
+		x[i].depth, x[i].half = j.depth, t.DType
+		if x[i].halves, err = contiguousOf[uint16](c, t); err != nil {
+			return err
+		}
+	}
+	j.setStored(x[0], x[1])
+	return nil
 }
 
 // setBytes takes q, k and v of int8; q is dequantized as a whole.
 func (j *attention) setBytes(c *Call, a *cachedArgs) error {
-	var x [3]int8Rows
+	var x [3]storedRows
 	for i, t := range [...]*tensor.Tensor{a.q, a.k, a.v} {
 		b := &x[i]
 		b.depth = j.depth
@@ -59,14 +108,13 @@ func (j *attention) setBytes(c *Call, a *cachedArgs) error {
 		return err
 	}
 	x[0].rows(j.tier, j.q, 0, j.depth, len(j.q)/j.depth)
-	j.k.bytes, j.v.bytes = x[1], x[2]
-	j.k.matrix, j.v.matrix = matrix[float32]{nil, j.depth, j.columns, 1, j.depth}, matrix[float32]{nil, j.columns, j.width, j.width, 1}
+	j.setStored(x[1], x[2])
 	return nil
 }
 
-// runBytes computes the attention with keys and values of int8: j.step of them at a time are dequantized for a group of blocks, so that they
+// runStored computes the attention with keys and values that are stored in other types: j.step of them at a time become float32 for a group of blocks, so that they
 // take as much memory as that, and no more, however long a cache is.
-func (j *attention) runBytes(c *Call) error {
+func (j *attention) runStored(c *Call) error {
 	blocks, columns := j.k.group*j.blocks(), min(j.step, j.columns)
 	j.grouped = balanced(blocks, groupBlocks)
 	groups := j.k.count * j.groups()
@@ -136,11 +184,11 @@ func (j *attention) groupOf(room []float32, i int) {
 	}
 }
 
-// load dequantizes n rows of matrix i from column at on into a room, where they are the matrix m, and gives the rest of that.
+// load gives n rows of matrix i from column at on into a room, where they are the matrix m, and gives the rest of that.
 func (j *attention) load(h *heads, room []float32, i, at, n int, m matrix[float32]) (attentionPart, []float32) {
 	m.data = room[:m.rows*m.cols]
 	room = room[len(m.data):]
-	h.bytes.rows(j.tier, m.data, h.at(i)+at*h.steps.row, h.steps.row, n)
+	h.store.rows(j.tier, m.data, h.at(i)+at*h.steps.row, h.steps.row, n)
 	if h.direct.on {
 		return attentionPart{m.data, at, n}, room
 	}

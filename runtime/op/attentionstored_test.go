@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"slices"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -167,24 +168,37 @@ func TestCustomQuantizedSdpaNaN(t *testing.T) {
 	}
 }
 
-// TestCustomQuantizedSdpaMemory reads a cache ten times as long with the memory of the short one, which holds no cache in floats.
-func TestCustomQuantizedSdpaMemory(t *testing.T) {
+// TestStoredRowsMemory reads a cache ten times as long with the memory of the short one, which holds no cache in floats.
+func TestStoredRowsMemory(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	for _, rows := range []tensor.Dim{1, 30} {
 		var held []int
 		for _, most := range []tensor.Dim{512, 5120} {
 			q, k, v := quantizedRows(r, 1, rows, 8, 64), quantizedRows(r, 1, most, 2, 64), quantizedRows(r, 1, most, 2, 64)
-			env := &Env{Temp: new(Temp), Threads: 1}
-			call := invokerOf(t, &CustomQuantizedSdpaI8, env, vals(quantizedArgs(q, k, v, int(most-rows), nil, true, nil, false)...), Options{Tier: kernel.Best()}, 0)
-			for range 2 {
-				if err := call.Call(); err != nil {
-					t.Fatal(err)
-				}
+			half := func(rows, heads tensor.Dim) *tensor.Tensor {
+				x, _ := halvesOf(wave(1, rows, heads, 64), tensor.BFloat16)
+				return x
 			}
-			held = append(held, env.Temp.Held())
+			for _, c := range []struct {
+				k    *Kernel
+				args []any
+			}{{&CustomQuantizedSdpaI8, quantizedArgs(q, k, v, int(most-rows), nil, true, nil, false)},
+				{&CustomSdpaBF16, []any{half(rows, 8), half(most, 2), half(most, 2), int(most - rows), nil, 0.0, true, nil}}} {
+				env := &Env{Temp: new(Temp), Threads: 1}
+				call := invokerOf(t, c.k, env, vals(c.args...), Options{Tier: kernel.Best()}, 0)
+				for range 2 {
+					if err := call.Call(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if n := testing.AllocsPerRun(5, func() { _ = call.Call() }); n > 0 {
+					t.Errorf("%v: %v allocations for a call", c.k.DType, n)
+				}
+				held = append(held, env.Temp.Held())
+			}
 		}
-		if kernel.Best() != kernel.Scalar && held[0] != held[1] {
-			t.Errorf("%d rows: %d bytes for the short cache, %d for the long one", rows, held[0], held[1])
+		if kernel.Best() != kernel.Scalar && !slices.Equal(held[:2], held[2:]) {
+			t.Errorf("%d rows: %d bytes for short caches of int8 and bfloat16, %d for long ones", rows, held[:2], held[2:])
 		}
 	}
 }
@@ -231,6 +245,82 @@ func TestCustomQuantizedSdpaErrors(t *testing.T) {
 	}
 }
 
+// halvesOf is x in a type of 16 bits, and that in float32.
+func halvesOf(x *tensor.Tensor, dt tensor.ScalarType) (half, same *tensor.Tensor) {
+	half, same = testTensor(dt, x.Sizes), testTensor(tensor.Float, x.Sizes)
+	CastBytes(half.Data, dt, x.Data, tensor.Float, x.Numel())
+	CastBytes(same.Data, tensor.Float, half.Data, dt, x.Numel())
+	return half, same
+}
+
+// TestCustomSdpaHalves holds attention with caches of 16 bits against that with the same numbers in float32.
+func TestCustomSdpaHalves(t *testing.T) {
+	inf := float32(math.Inf(-1))
+	for _, c := range []struct {
+		k   *Kernel
+		ulp float64
+	}{{&CustomSdpaF16, 0x1p-10}, {&CustomSdpaBF16, 0x1p-7}} {
+		for _, s := range []struct{ batch, rows, heads, shared, depth, most, start int }{
+			{1, 1, 4, 2, 16, 8, 7}, {2, 3, 4, 4, 5, 20, 5}, {1, 30, 2, 1, 32, 400, 300}, {1, 1, 6, 1, 64, 1100, 1060}, {1, 2, 2, 2, castBlock + 3, 40, 3}, {2, 40, 18, 1, 8, 300, 0}, {1, 1, 1, 1, 1, 70, 69},
+		} {
+			dim := func(n int) tensor.Dim { return tensor.Dim(n) }
+			q, sameQ := halvesOf(wave(dim(s.batch), dim(s.rows), dim(s.heads), dim(s.depth)), c.k.DType)
+			k, sameK := halvesOf(wave(dim(s.batch), dim(s.most), dim(s.shared), dim(s.depth)), c.k.DType)
+			v, sameV := halvesOf(wave(dim(s.batch), dim(s.most), dim(s.shared), dim(s.depth)), c.k.DType)
+			mask := wave(dim(s.rows), dim(s.most))
+			for i := range elems[float32](mask) {
+				if i%s.most > s.start || i%5 == 3 {
+					elems[float32](mask)[i] = inf
+				}
+			}
+			for name, rest := range map[string][]any{"no mask": {nil, 0.0, false, nil}, "causal": {nil, 0.0, true, 0.03}, "upside down": {nil, 0.0, true, -0.03}, "mask": {mask, 0.0, false, nil}} {
+				for _, tier := range kernel.Tiers() {
+					for _, threads := range []int{1, 3} {
+						env := &Env{Threads: threads, Parallel: func(n, grain int, f func(lo, hi int)) {
+							for lo := 0; lo < n; lo += grain {
+								f(lo, min(n, lo+grain))
+							}
+						}}
+						got := plannedIn(t, env, c.k, tier, false, append([]any{q, k, v, s.start}, rest...)...)
+						want := planned(t, &CustomSdpaF32, tier, false, append([]any{sameQ, sameK, sameV, s.start}, rest...)...)
+						for i := range want.Numel() {
+							if x, y := NumberAt(got, i), NumberAt(want, i); !(math.Abs(x-y) <= c.ulp*(1e-3+math.Abs(y))) {
+								t.Fatalf("%v, %+v, %s, %v: element %d is %v, want %v", c.k.DType, s, name, tier, i, x, y)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestCustomSdpaHalvesNaN has a value that is NaN, or a key that is infinite, behind the last column that a mask shows.
+func TestCustomSdpaHalvesNaN(t *testing.T) {
+	const most = 200
+	mask := testTensor(tensor.Float, dims{1, most})
+	for i := range most - 1 {
+		elems[float32](mask)[1+i] = float32(math.Inf(-1))
+	}
+	for _, k := range []*Kernel{&CustomSdpaF16, &CustomSdpaBF16} {
+		for at := 1; at < 3; at++ {
+			args := []any{nil, nil, nil, 0, mask, 0.0, false, nil}
+			for i, rows := range []tensor.Dim{1, most, most} {
+				x := wave(1, rows, 1, 16)
+				if i == at {
+					elems[float32](x)[16*(most-1)] = float32(map[int]float64{1: math.Inf(1), 2: math.NaN()}[at])
+				}
+				args[i], _ = halvesOf(x, k.DType)
+			}
+			for _, tier := range kernel.Tiers() {
+				if got := planned(t, k, tier, false, args...); !math.IsNaN(NumberAt(got, 0)) {
+					t.Errorf("%v, %v, operand %d: element 0 is %v", k.DType, tier, at, NumberAt(got, 0))
+				}
+			}
+		}
+	}
+}
+
 // BenchmarkCachedAttention reads caches of 2048 rows, for 8 heads over 4 of 64.
 func BenchmarkCachedAttention(b *testing.B) {
 	r := rand.New(rand.NewSource(1))
@@ -245,12 +335,20 @@ func BenchmarkCachedAttention(b *testing.B) {
 			}
 			return x
 		}
+		halves := func(dt tensor.ScalarType) []any {
+			args := []any{nil, nil, nil, start, nil, 0.0, true, nil}
+			for i, x := range []*tensor.Tensor{wave(1, rows, 8, 64), wave(1, 2048, 4, 64), wave(1, 2048, 4, 64)} {
+				args[i], _ = halvesOf(x, dt)
+			}
+			return args
+		}
 		for _, c := range []struct {
 			name string
 			k    *Kernel
 			args []any
 		}{
 			{"float32", &CustomSdpaF32, []any{wave(1, rows, 8, 64), wave(1, 2048, 4, 64), wave(1, 2048, 4, 64), start, nil, 0.0, true, nil}},
+			{"float16", &CustomSdpaF16, halves(tensor.Half)}, {"bfloat16", &CustomSdpaBF16, halves(tensor.BFloat16)},
 			{"int8", &CustomQuantizedSdpaI8, quantizedArgs(q, k, v, start, nil, true, nil, false)},
 			{"int8 by heads", &CustomQuantizedSdpaI8, quantizedArgs(swap(q), swap(k), swap(v), start, nil, true, nil, true)},
 		} {
