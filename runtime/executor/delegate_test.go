@@ -250,6 +250,18 @@ func TestBackendMemoryCounts(t *testing.T) {
 	}
 }
 
+// TestArenaPadding leaves what the file has behind the last tensor of an arena, which backends may read.
+func TestArenaPadding(t *testing.T) {
+	p, err := Load(delegated(t), LoadOptions{Backends: []backend.Backend{newNegator()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if info, _ := p.Method("forward"); !slices.Equal(info.Arenas, []int64{64}) {
+		t.Errorf("arenas have %v bytes, want 64: 56 for tensors and 8 behind them", info.Arenas)
+	}
+}
+
 // TestBackendTemp gives delegates the temporaries of their instance.
 func TestBackendTemp(t *testing.T) {
 	n := newNegator()

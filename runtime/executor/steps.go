@@ -169,7 +169,9 @@ func (m *method) markVarying() {
 		for _, in := range chain.Instructions {
 			switch in.Type {
 			case pte.MoveCall:
-				mark(in.A)
+				if m.has(in.A) && m.vals[in.A].Kind == op.Tensor { // a number stays as it is
+					mark(in.A)
+				}
 				mark(in.B)
 			case pte.DelegateCall:
 				m.markNumbers(in.Args, mark)

@@ -108,11 +108,6 @@ func (m *method) findOwn() {
 		}
 	}
 	m.arenas = make([]int64, len(m.plan.NonConstBufferSizes))
-	for i, shared := range m.sharedArena {
-		if shared {
-			m.arenas[i] = m.plan.NonConstBufferSizes[i]
-		}
-	}
 	for i, yes := range own {
 		v := int32(i)
 		bound := m.bound(v)
@@ -127,6 +122,27 @@ func (m *method) findOwn() {
 				a := m.areaOf(v)
 				m.arenas[a.memory] = max(m.arenas[a.memory], int64(a.to))
 			}
+		}
+	}
+	m.padArenas()
+}
+
+// padArenas adds what the file has behind the last tensor of each arena, which the backends of delegates may read, and leaves arenas that
+// methods share as large as the file says.
+func (m *method) padArenas() {
+	ends := make([]uint64, len(m.arenas))
+	for v := range m.vals {
+		if m.place[v] == planned {
+			a := m.plan.Values[v].Tensor.Allocation
+			ends[a.MemoryID] = max(ends[a.MemoryID], a.Offset+uint64(m.vals[v].Tensor.Nbytes()))
+		}
+	}
+	for i, n := range m.plan.NonConstBufferSizes {
+		switch {
+		case m.sharedArena[i]:
+			m.arenas[i] = n
+		case len(m.plan.Delegates) > 0:
+			m.arenas[i] = min(m.arenas[i]+n-int64(ends[i]), n)
 		}
 	}
 }

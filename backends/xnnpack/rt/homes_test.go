@@ -3,6 +3,7 @@ package rt
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
@@ -115,6 +116,47 @@ func testGrownHomes(t *testing.T, first bool) {
 		}
 		if got := sliceOf[float32](outs[0].Tensor.Data, 3); !slices.Equal(got, []float32{81, 256, 625}) {
 			t.Errorf("call %d: got %v", call, got)
+		}
+	}
+}
+
+// TestGrownOutput computes a value in the place of an output that is too small for it, again and again, and one that fits.
+func TestGrownOutput(t *testing.T) {
+	value := func(id, external, flags uint32, dims ...uint32) blob.Value {
+		return blob.Value{ID: id, External: external, Type: blob.FP32, Flags: flags, Dims: dims}
+	}
+	reshape := listed(blob.StaticReshape, []uint32{0})
+	reshape.Inputs, reshape.Outputs = []uint32{1}, []uint32{2}
+	g := &blob.Graph{Identifier: blob.XN01, Version: "0", NumExterns: 2, Inputs: []uint32{0}, Outputs: []uint32{2},
+		Values: []blob.Value{value(0, 0, blob.ExternalInput, 50, 3), value(1, blob.InvalidID, 0, 2, 3), value(2, 1, blob.ExternalOutput, 6)},
+		Nodes:  []blob.Node{{Type: blob.Square, Inputs: []uint32{0}, Outputs: []uint32{1}}, reshape}}
+	file := programOf(t, g, nil)
+	p, err := executor.Load(file, executor.LoadOptions{Kernels: kernelsOf(t, file), Backends: []backend.Backend{New()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	inst, err := p.NewInstance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inst.Close()
+	in := make([]float32, 150)
+	for i := range in {
+		in[i] = float32(i)
+	}
+	for call, rows := range []uint32{50, 50, 2, 50, 50, 1} {
+		outs, err := inst.Method("forward").Run(context.Background(), []executor.Value{executor.TensorOf(floatsTensor(tensor.Float, []uint32{rows, 3}, in[:3*rows]))})
+		if rows > 2 {
+			if err == nil || !strings.Contains(err.Error(), "a result needs 600 bytes, its place has ") {
+				t.Errorf("call %d: %v", call, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("call %d: %v", call, err)
+		} else if got, want := sliceOf[float32](outs[0].Tensor.Data, 3), []float32{0, 1, 4}; !slices.Equal(got, want) {
+			t.Errorf("call %d: got %v, want %v", call, got, want)
 		}
 	}
 }

@@ -263,7 +263,7 @@ func (in *instance) placeWorkspace() error {
 			in.tensors[i].Data = b[s.offset : s.offset+n : s.offset+n]
 		}
 	}
-	return in.placeGrown()
+	return nil
 }
 
 // placeGrown gives values that are larger than their places have room other ones: steps find their sizes as they were, and do not
@@ -273,7 +273,7 @@ func (in *instance) placeGrown() (err error) {
 		return nil
 	}
 	for i := range in.prog.slots {
-		if t := in.tensors[i]; in.prog.slots[i].offset >= 0 && t.Nbytes() > len(t.Data) && err == nil {
+		if t := in.tensors[i]; in.prog.slots[i].planned() && t.Nbytes() > len(t.Data) && err == nil {
 			t.Data, err = in.ctx.Alloc(t.Nbytes())
 		}
 	}
@@ -342,7 +342,7 @@ func (in *instance) setArguments(args []*backend.Value) error {
 	for _, l := range in.prog.lodgers {
 		in.tensors[l.slot].Data = in.tensors[l.home].Data
 	}
-	return nil
+	return in.placeGrown()
 }
 
 func (in *instance) setArgument(k, slot int, input bool, arg *tensor.Tensor) error {

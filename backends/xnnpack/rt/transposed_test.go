@@ -1,6 +1,7 @@
 package rt
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
@@ -56,9 +57,14 @@ func TestFuseTransposes(t *testing.T) {
 		if c.more != nil {
 			c.more(c.graph)
 		}
-		fused := true
-		for _, s := range compiled(t, c.graph).steps {
+		fused, p := true, compiled(t, c.graph)
+		for _, s := range p.steps {
 			fused = fused && (s.plan == nil || operatorOf(s.plan) != permuteName)
+			for _, slot := range p.nodes[s.node].operands {
+				if p.slots[slot].first < 0 {
+					t.Errorf("%s: a trace counts what nobody makes", c.name)
+				}
+			}
 		}
 		if fused != c.fused {
 			t.Errorf("%s: fused is %v", c.name, fused)
@@ -84,6 +90,28 @@ func TestFuseTransposes(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestFuseTransposesSizes has a transpose of a value whose largest sizes are others than those of its result, as sizes within a graph may be.
+func TestFuseTransposesSizes(t *testing.T) {
+	list := func(dims ...uint32) []uint32 { return dims }
+	g := transposedGraph(list(2, 3, 7, 8), list(2, 3, 8, 7), list(6, 8, 7), 0, 1, 3, 2)
+	g.Values = append(g.Values, blob.Value{ID: 5, External: blob.InvalidID, Type: blob.FP32, Dims: list(2, 3, 7, 3)})
+	g.Nodes = append([]blob.Node{{Type: blob.Abs, Inputs: list(1), Outputs: list(5)}}, g.Nodes...)
+	g.Nodes[1].Inputs = list(5)
+	file := programOf(t, g, nil)
+	in := []*tensor.Tensor{counted(g.Values[0].Dims), counted(g.Values[1].Dims)}
+	want, err := run(t, file, executor.LoadOptions{Tracer: &intermediateTracer{}}, in...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := run(t, file, executor.LoadOptions{}, in...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got[0].Tensor.Data, want[0].Tensor.Data) {
+		t.Error("other results than step by step")
 	}
 }
 
