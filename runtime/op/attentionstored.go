@@ -45,7 +45,7 @@ func (h *heads) storedSquares(t kernel.Tier, from, to int) (sum float32) {
 	b := &h.store
 	if b.halves == nil {
 		for _, s := range b.scales { // with those before, which are few
-			sum += 255 * s * 255 * s
+			sum += float32(255 * s * 255 * s)
 		}
 		return sum * float32(b.depth)
 	}
