@@ -160,6 +160,12 @@ var FastHadamardTransformF64 = Kernel{Def: &FastHadamardTransform, DType: tensor
 // FastHadamardTransformF16 runs FastHadamardTransform in Half.
 var FastHadamardTransformF16 = Kernel{Def: &FastHadamardTransform, DType: tensor.Half, Compute: tensor.Float, Cast: true, Run: runHadamard[float32]}
 
+// GatedDeltaRuleF32 runs GatedDeltaRule in Float.
+var GatedDeltaRuleF32 = Kernel{Def: &GatedDeltaRule, DType: tensor.Float, Run: runGatedDeltaRule}
+
+// ChannelwiseGatedDeltaRuleF32 runs ChannelwiseGatedDeltaRule in Float.
+var ChannelwiseGatedDeltaRuleF32 = Kernel{Def: &ChannelwiseGatedDeltaRule, DType: tensor.Float, Run: runGatedDeltaRule}
+
 // SdpaWithKvCacheF32 runs SdpaWithKvCache in Float.
 var SdpaWithKvCacheF32 = Kernel{Def: &SdpaWithKvCache, DType: tensor.Float, Run: runSdpaWithKvCache}
 

@@ -98,6 +98,8 @@ var files = []file{
 		{def: "CustomSdpa", types: "f32 f16 bf16", run: "runCustomSdpa", keep: 1<<1 | 1<<2},
 		{def: "CustomQuantizedSdpa", types: "i8", run: "runCustomQuantizedSdpa"},
 		numbers("FastHadamardTransform", "f32 f64 f16", "runHadamard"),
+		{def: "GatedDeltaRule", types: "f32", run: "runGatedDeltaRule"},
+		{def: "ChannelwiseGatedDeltaRule", types: "f32", run: "runGatedDeltaRule"},
 		{def: "SdpaWithKvCache", types: "f32 f16 bf16", run: "runSdpaWithKvCache"},
 		moves("UpdateCache", "runUpdateCache"),
 		moves("UpdateCacheWithIndices", "runUpdateCache"),

@@ -15,7 +15,7 @@ assert.equal(runtime.kernels, true);
 assert.ok(runtime.memoryBytes > 0);
 const add = runtime.program();
 const tensor = {kind: "tensor", dtype: "float32", dynamism: "static", written: false, sizes: [2, 3], dimOrder: [0, 1]};
-assert.deepEqual(add.methods, [{name: "forward", inputs: [tensor, tensor], outputs: [tensor], arenaBytes: 96}]);
+assert.deepEqual(add.methods, [{name: "forward", inputs: [tensor, tensor], outputs: [tensor], arenaBytes: 88}]);
 const instance = add.instance(), forward = instance.method();
 assert.equal(forward, instance.method("forward"));
 const x = new Float32Array([1, 2, 3, 4, 5, 6]);
