@@ -54,7 +54,7 @@ func steadyRun(t testing.TB, name string) func() {
 }
 
 func TestRunAllocatesNothing(t *testing.T) {
-	for _, name := range []string{"add", "counter", "cond", "two_methods", "unbounded", "attention", "images", "recurrent", "quantized", "quantized_rows", "quantized_tokens", "quantized_bytes", "kv_cache", "cache_put", "sdpa_cache", "sdpa_bytes", "hadamard"} {
+	for _, name := range []string{"add", "counter", "cond", "two_methods", "unbounded", "attention", "images", "recurrent", "quantized", "quantized_rows", "quantized_tokens", "quantized_bytes", "kv_cache", "cache_put", "sdpa_cache", "sdpa_bytes", "hadamard", "gated_delta"} {
 		run := steadyRun(t, name)
 		run()
 		if n := testing.AllocsPerRun(100, run); n != 0 {
