@@ -124,11 +124,17 @@ func (m *method) findOwn() {
 			}
 		}
 	}
-	m.padArenas()
+	for i, shared := range m.sharedArena {
+		if shared {
+			m.arenas[i] = m.plan.NonConstBufferSizes[i]
+		}
+	}
+	if len(m.plan.Delegates) > 0 {
+		m.padArenas()
+	}
 }
 
-// padArenas adds what the file has behind the last tensor of each arena, which the backends of delegates may read, and leaves arenas that
-// methods share as large as the file says.
+// padArenas adds what the file has behind the last tensor of each arena, which the backends of delegates may read.
 func (m *method) padArenas() {
 	ends := make([]uint64, len(m.arenas))
 	for v := range m.vals {
@@ -138,12 +144,7 @@ func (m *method) padArenas() {
 		}
 	}
 	for i, n := range m.plan.NonConstBufferSizes {
-		switch {
-		case m.sharedArena[i]:
-			m.arenas[i] = n
-		case len(m.plan.Delegates) > 0:
-			m.arenas[i] = min(m.arenas[i]+n-int64(ends[i]), n)
-		}
+		m.arenas[i] = min(m.arenas[i]+n-int64(ends[i]), n)
 	}
 }
 

@@ -31,7 +31,7 @@ type attention struct {
 	ends                        []int32 // of the mask's blocks of rows, nil where all columns count
 	step                        int     // how many columns are computed at a time
 	streams                     bool
-	grouped                     int // blocks of rows in a group, if keys and values are bytes
+	grouped                     int // blocks of rows in a group, if keys and values are stored in another type
 	packing                     bool
 	// scratch is where threads compute: room elements for each of the slots, or of the heads that take turns.
 	slots   Slots

@@ -112,8 +112,8 @@ func (j *attention) setBytes(c *Call, a *cachedArgs) error {
 	return nil
 }
 
-// runStored computes the attention with keys and values that are stored in other types: j.step of them at a time become float32 for a group of blocks, so that they
-// take as much memory as that, and no more, however long a cache is.
+// runStored computes the attention with keys and values that are stored in other types: j.step of them at a time become float32 for a group of
+// blocks, so that they take as much memory as that, and no more, however long a cache is.
 func (j *attention) runStored(c *Call) error {
 	blocks, columns := j.k.group*j.blocks(), min(j.step, j.columns)
 	j.grouped = balanced(blocks, groupBlocks)
@@ -139,7 +139,7 @@ func (j *attention) runStored(c *Call) error {
 }
 
 // groups is how many groups of blocks read the same keys.
-func (j *attention) groups() int { return (j.k.group*j.blocks() + j.grouped - 1) / j.grouped }
+func (j *attention) groups() int { return ceil(j.k.group*j.blocks(), j.grouped) }
 
 // stage are the blocks of a group while they are computed.
 type stage struct {

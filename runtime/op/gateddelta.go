@@ -134,7 +134,7 @@ func (j *deltaRule) token(s, room []float32, head, t int) {
 		}
 		clear(o)
 		sumRows(j.tier, o, s, weights)
-		addTimes(j.tier, o, o, d, both)
+		addTimes(j.tier, o, d, both)
 	}
 	for i := range k {
 		row := s[i*j.width:][:j.width]
@@ -143,16 +143,16 @@ func (j *deltaRule) token(s, room []float32, head, t int) {
 				row[c] *= decay[i]
 			}
 		}
-		addTimes(j.tier, row, row, d, k[i])
+		addTimes(j.tier, row, d, k[i])
 	}
 }
 
-// addTimes sets o to x + scale·y.
-func addTimes(t kernel.Tier, o, x, y []float32, scale float32) {
-	if kernel.AddScaledF32(t, o, x, y, [2]float32{scale}) {
+// addTimes adds scale·y to o.
+func addTimes(t kernel.Tier, o, y []float32, scale float32) {
+	if kernel.AddScaledF32(t, o, o, y, [2]float32{scale}) {
 		return
 	}
-	for i, v := range x {
-		o[i] = v + float32(scale*y[i])
+	for i, v := range y {
+		o[i] += float32(scale * v)
 	}
 }

@@ -16,23 +16,15 @@ const (
 // fuseTransposes lets products read right factors where they lie before a transpose that nobody else reads, also behind reshapes
 // of the leading dimensions: a step of a language model turns its whole cache of keys for one row.
 func (c *compiler) fuseTransposes() {
-	writer, readers := absent(len(c.out.slots)), make([]int, len(c.out.slots))
+	var writer, readers []int
 	gone := make([]bool, len(c.out.steps))
-	found := false
-	for i := range c.out.steps {
-		s := &c.out.steps[i]
-		c.eachSlot(s.args, func(at int) { readers[at]++ })
-		c.eachSlot(s.outs, func(at int) {
-			if writer[at] >= 0 {
-				readers[at] = 2 // written twice, so that it is not what one step gives
-			}
-			writer[at] = i
-		})
-	}
 	for i := range c.out.steps {
 		s := &c.out.steps[i]
 		if s.plan == nil || operatorOf(s.plan) != bmmName || s.args[1].view != batches {
 			continue
+		}
+		if writer == nil {
+			writer, readers = c.uses()
 		}
 		var between []int
 		for slot := s.args[1].slot; ; {
@@ -50,7 +42,7 @@ func (c *compiler) fuseTransposes() {
 					if k := slices.Index(operands, s.args[1].slot); k >= 0 {
 						operands[k] = from[0].slot
 					}
-					s.args, s.plan, found = args, plan, true
+					s.args, s.plan = args, plan
 					for _, k := range between {
 						gone[k] = true
 					}
@@ -64,9 +56,25 @@ func (c *compiler) fuseTransposes() {
 			slot = from[0].slot
 		}
 	}
-	if found {
+	if slices.Contains(gone, true) {
 		c.rebuild(gone)
 	}
+}
+
+// uses gives the step that writes each slot, or -1, and how many arguments are that slot: 2 or more where several steps write it.
+func (c *compiler) uses() (writer, readers []int) {
+	writer, readers = absent(len(c.out.slots)), make([]int, len(c.out.slots))
+	for i := range c.out.steps {
+		s := &c.out.steps[i]
+		c.eachSlot(s.args, func(at int) { readers[at]++ })
+		c.eachSlot(s.outs, func(at int) {
+			if writer[at] >= 0 {
+				readers[at] += 2
+			}
+			writer[at] = i
+		})
+	}
+	return writer, readers
 }
 
 // callsOn reports whether step at is a call of this operator with a result and a first argument as their slots lie.
