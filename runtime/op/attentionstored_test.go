@@ -295,7 +295,7 @@ func TestCustomSdpaHalves(t *testing.T) {
 	}
 }
 
-// TestCustomSdpaHalvesNaN has a value that is NaN, or a key that is infinite, behind the last column that a mask shows.
+// TestCustomSdpaHalvesNaN has a value that is NaN, or a key that is infinite, behind the only column that a mask shows.
 func TestCustomSdpaHalvesNaN(t *testing.T) {
 	const most = 200
 	mask := testTensor(tensor.Float, dims{1, most})
@@ -304,17 +304,19 @@ func TestCustomSdpaHalvesNaN(t *testing.T) {
 	}
 	for _, k := range []*Kernel{&CustomSdpaF16, &CustomSdpaBF16} {
 		for at := 1; at < 3; at++ {
-			args := []any{nil, nil, nil, 0, mask, 0.0, false, nil}
-			for i, rows := range []tensor.Dim{1, most, most} {
-				x := wave(1, rows, 1, 16)
-				if i == at {
-					elems[float32](x)[16*(most-1)] = float32(map[int]float64{1: math.Inf(1), 2: math.NaN()}[at])
+			for _, row := range []int{1, 15, 16, 17, 31, 32, 33, 64, 127, 128, 129, most - 1} {
+				args := []any{nil, nil, nil, 0, mask, 0.0, false, nil}
+				for i, rows := range []tensor.Dim{1, most, most} {
+					x := wave(1, rows, 1, 16)
+					if i == at {
+						elems[float32](x)[16*row] = float32(map[int]float64{1: math.Inf(1), 2: math.NaN()}[at])
+					}
+					args[i], _ = halvesOf(x, k.DType)
 				}
-				args[i], _ = halvesOf(x, k.DType)
-			}
-			for _, tier := range kernel.Tiers() {
-				if got := planned(t, k, tier, false, args...); !math.IsNaN(NumberAt(got, 0)) {
-					t.Errorf("%v, %v, operand %d: element 0 is %v", k.DType, tier, at, NumberAt(got, 0))
+				for _, tier := range kernel.Tiers() {
+					if got := planned(t, k, tier, false, args...); !math.IsNaN(NumberAt(got, 0)) {
+						t.Errorf("%v, %v, operand %d, row %d: element 0 is %v", k.DType, tier, at, row, NumberAt(got, 0))
+					}
 				}
 			}
 		}

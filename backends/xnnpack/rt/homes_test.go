@@ -160,3 +160,35 @@ func TestGrownOutput(t *testing.T) {
 		}
 	}
 }
+
+// TestHomesOfOutputs computes a value in an output that is a reshape of it, with another reshape of it that lies there, too.
+func TestHomesOfOutputs(t *testing.T) {
+	const x, a, r, abs, same = 0, 1, 2, 3, 4
+	value := func(id, external, flags uint32, dims ...uint32) blob.Value {
+		return blob.Value{ID: id, External: external, Type: blob.FP32, Flags: flags, Dims: dims}
+	}
+	reshape := func(out uint32, sizes ...uint32) blob.Node {
+		n := listed(blob.StaticReshape, sizes)
+		n.Inputs, n.Outputs = []uint32{a}, []uint32{out}
+		return n
+	}
+	g := &blob.Graph{Identifier: blob.XN01, Version: "0", NumExterns: 3, Inputs: []uint32{x}, Outputs: []uint32{abs, same},
+		Values: []blob.Value{value(x, 0, blob.ExternalInput, 2, 3), value(a, blob.InvalidID, 0, 2, 3), value(r, blob.InvalidID, 0, 6),
+			value(abs, 1, blob.ExternalOutput, 6), value(same, 2, blob.ExternalOutput, 3, 2)},
+		Nodes: []blob.Node{{Type: blob.Negate, Inputs: []uint32{x}, Outputs: []uint32{a}}, reshape(r, 6), reshape(same, 3, 2),
+			{Type: blob.Abs, Inputs: []uint32{r}, Outputs: []uint32{abs}}}}
+	p := compiled(t, g)
+	home := p.outputs[2]
+	if want := []lodger{{p.steps[0].outs[0].slot, home}, {p.steps[1].outs[0].slot, home}}; !slices.Equal(p.lodgers, want) || p.workspace != 0 {
+		t.Errorf("slots %v lie in arguments, want %v; the workspace has %d bytes, want none", p.lodgers, want, p.workspace)
+	}
+	outs, err := run(t, programOf(t, g, nil), executor.LoadOptions{}, floatsTensor(tensor.Float, []uint32{2, 3}, []float32{1, -2, 3, -4, 5, -6}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, want := range [][]float32{{1, 2, 3, 4, 5, 6}, {-1, 2, -3, 4, -5, 6}} {
+		if got := sliceOf[float32](outs[k].Tensor.Data, 6); !slices.Equal(got, want) {
+			t.Errorf("result %d: got %v, want %v", k, got, want)
+		}
+	}
+}

@@ -61,18 +61,13 @@ func (c *compiler) fuseTransposes() {
 	}
 }
 
-// uses gives the step that writes each slot, or -1, and how many arguments are that slot: 2 or more where several steps write it.
+// uses gives the last step that writes each slot, or -1, and how many arguments are that slot.
 func (c *compiler) uses() (writer, readers []int) {
 	writer, readers = absent(len(c.out.slots)), make([]int, len(c.out.slots))
 	for i := range c.out.steps {
 		s := &c.out.steps[i]
 		c.eachSlot(s.args, func(at int) { readers[at]++ })
-		c.eachSlot(s.outs, func(at int) {
-			if writer[at] >= 0 {
-				readers[at] += 2
-			}
-			writer[at] = i
-		})
+		c.eachSlot(s.outs, func(at int) { writer[at] = i })
 	}
 	return writer, readers
 }

@@ -46,6 +46,9 @@ func TestFuseTransposes(t *testing.T) {
 			g.Values = append(g.Values, blob.Value{ID: 5, External: 3, Type: blob.FP32, Flags: blob.ExternalOutput, Dims: list(6, 8, 7)})
 			g.Nodes = append(g.Nodes, blob.Node{Type: blob.Abs, Inputs: list(3), Outputs: list(5)})
 		}},
+		{name: "bounded", graph: transposedGraph(list(2, 3, 7, 8), list(2, 3, 8, 7), list(6, 8, 7), swap...), more: func(g *blob.Graph) {
+			g.Nodes[0].Bounded, g.Nodes[0].Min, g.Nodes[0].Max = true, -3, 2
+		}},
 		{name: "a result", graph: transposedGraph(list(2, 3, 7, 8), list(2, 3, 8, 7), list(6, 8, 7), swap...), more: func(g *blob.Graph) {
 			g.NumExterns, g.Outputs = 4, append(g.Outputs, 2)
 			g.Values[2].External, g.Values[2].Flags = 3, blob.ExternalOutput
