@@ -72,6 +72,29 @@ type InputCounter interface {
 	Inputs(processed []byte) int
 }
 
+// Inliner is a Backend that tells which calls of portable operators compute a payload. Who loads a program runs these in place of Execute, and may
+// fuse them with what is around; Init then does not see the payload. They run with the kernels that a KernelUser names, if the backend is one.
+type Inliner interface {
+	// Inline is what a payload computes; nil if Init is to get it, also for one that Init refuses. Of ctx there are Method, Args, the tensors of
+	// one call, with their largest sizes, Options, NamedData, Share, Kernels and Tier.
+	Inline(ctx *InitContext, processed []byte) *Inlined
+}
+
+// Inlined are calls of operators that compute a payload.
+type Inlined struct {
+	// Values are as in a plan. A tensor with a DataBufferIdx is that one of Constants; others, but for Args, are written before they are
+	// read, and have a place only between. Sizes are the largest ones.
+	Values    []pte.EValue
+	Operators []pte.Operator
+	// Calls run in order: each calls one of Operators. Their outs are outputs among Args, or tensors without a place.
+	Calls []pte.Instruction
+	// Constants are bytes in the program's file or in what Share has made; entry 0 stands for none.
+	Constants [][]byte
+	// Args are the values that the arguments of Execute are; the first Inputs of them are inputs, which no call writes.
+	Args   []int32
+	Inputs int
+}
+
 // FreeableBuffer is the bytes of a payload, which lie in the program's file.
 type FreeableBuffer struct {
 	data []byte

@@ -38,10 +38,14 @@ func (m *method) loadAssert(f []string) bool {
 		return false
 	}
 	pc, err := strconv.ParseUint(f[0], 10, 31)
-	if err != nil || len(m.plan.Chains) == 0 || pc >= uint64(len(m.plan.Chains[0].Instructions)) {
+	at := int(pc)
+	if m.origin != nil {
+		at, _ = slices.BinarySearch(m.origin, at)
+	}
+	if err != nil || len(m.plan.Chains) == 0 || at >= len(m.plan.Chains[0].Instructions) {
 		return false
 	}
-	s := &m.steps[pc]
+	s := &m.steps[at]
 	if s.kind != pte.MoveCall || s.a != s.b || m.vals[s.a].Kind == op.Tensor {
 		return false
 	}

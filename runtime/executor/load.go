@@ -275,7 +275,11 @@ func (p *Program) loadMethods(n int) error {
 	var missing missingList
 	p.reset(n)
 	for _, plan := range p.file.Plans {
-		m := &method{plan: plan, prog: p, operators: operatorNames(plan)}
+		m := &method{plan: plan, prog: p}
+		if err := m.inline(); err != nil {
+			return wrap(pte.InvalidProgram, "load method "+plan.Name, err)
+		}
+		m.operators = operatorNames(m.plan)
 		if err := m.loadValues(); err != nil {
 			return wrap(pte.InvalidProgram, "load method "+plan.Name, err)
 		}

@@ -97,7 +97,7 @@ func (m *method) loadSteps(missing *missingList) error {
 	for k, chain := range m.plan.Chains {
 		for i := range chain.Instructions {
 			s, err := m.loadStep(&chain.Instructions[i], missing)
-			s.chain, s.index = k, i
+			s.chain, s.index = k, m.instruction(i)
 			if err != nil {
 				return wrap(pte.InvalidProgram, "load instruction "+itoa(i), err)
 			}
@@ -135,6 +135,14 @@ func (m *method) loadSteps(missing *missingList) error {
 	m.findOwn()
 	m.args, m.outs, m.infer, m.found = nil, nil, op.Infer{}, nil
 	return nil
+}
+
+// instruction is the number that the file has for instruction i.
+func (m *method) instruction(i int) int {
+	if m.origin == nil {
+		return i
+	}
+	return m.origin[i]
 }
 
 func (m *method) has(v int32) bool { return v >= 0 && int(v) < len(m.vals) }

@@ -21,10 +21,14 @@ const (
 
 // method is the immutable part of a method.
 type method struct {
-	prog  *Program
-	plan  *pte.ExecutionPlan
-	vals  []op.Value // only constants have Data
-	place []place
+	prog *Program
+	plan *pte.ExecutionPlan // the file's, or that with inlined delegates
+	// origin says which instruction of the file each one of plan belongs to, and inlinedData has constants behind the file's; nil where
+	// nothing is inlined.
+	origin      []int
+	inlinedData [][]byte
+	vals        []op.Value // only constants have Data
+	place       []place
 	// varies marks values that instructions or inputs change, numbers and moved tensors; lists of them too.
 	varies []bool
 	// used marks values that an instruction or the outputs refer to.
@@ -129,7 +133,7 @@ func (m *method) findOwn() {
 			m.arenas[i] = m.plan.NonConstBufferSizes[i]
 		}
 	}
-	if len(m.plan.Delegates) > 0 {
+	if slices.ContainsFunc(m.steps, func(s step) bool { return s.backend != nil }) {
 		m.padArenas()
 	}
 }
@@ -291,10 +295,10 @@ func (m *method) placeTensor(i int, d *pte.Tensor, n int64) error {
 		}
 		return m.setConstant(i, data)
 	case d.DataBufferIdx > 0:
-		if int(d.DataBufferIdx) >= len(m.prog.file.ConstantBuffers) {
+		data, ok := m.constantBytes(int(d.DataBufferIdx))
+		if !ok {
 			return fail(pte.InvalidProgram, "constant ", itoa(d.DataBufferIdx), " does not exist")
 		}
-		data := m.prog.file.ConstantBuffers[d.DataBufferIdx]
 		if int64(len(data)) < n {
 			return fail(pte.InvalidProgram, "constant has ", itoa(len(data)), " bytes, want ", itoa(n))
 		}
@@ -303,6 +307,18 @@ func (m *method) placeTensor(i int, d *pte.Tensor, n int64) error {
 		m.place[i] = owned
 	}
 	return nil
+}
+
+// constantBytes is constant i; ok is false if there is none.
+func (m *method) constantBytes(i int) (data []byte, ok bool) {
+	list := m.prog.file.ConstantBuffers
+	if i >= len(list) {
+		list, i = m.inlinedData, i-len(list)
+	}
+	if i >= len(list) {
+		return nil, false
+	}
+	return list[i], true
 }
 
 // external is the n bytes of a tensor that lie among named data.

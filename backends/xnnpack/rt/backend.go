@@ -50,12 +50,15 @@ func (*Backend) Init(ctx *backend.InitContext, processed *backend.FreeableBuffer
 	return newInstance(ctx, prog, opts)
 }
 
-// Kernels are the portable kernels that the steps of a payload call.
+// Kernels are the portable kernels that the steps of a payload call, or what Inline makes of it.
 func (*Backend) Kernels(processed []byte, all *op.Table) []*op.Kernel {
-	c := &compiler{ctx: &backend.InitContext{Kernels: all}, listed: map[*op.Kernel]bool{}}
-	_ = c.read(processed) // what comes before the error counts
-	list := make([]*op.Kernel, 0, len(c.listed))
-	for k := range c.listed {
+	listed := map[*op.Kernel]bool{}
+	for _, inlined := range []*inliner{nil, newInliner()} {
+		c := &compiler{ctx: &backend.InitContext{Kernels: all}, listed: listed, inlined: inlined}
+		_ = c.read(processed) // what comes before the error counts
+	}
+	list := make([]*op.Kernel, 0, len(listed))
+	for k := range listed {
 		list = append(list, k)
 	}
 	return list

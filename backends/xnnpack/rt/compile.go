@@ -2,6 +2,7 @@ package rt
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -24,8 +25,10 @@ type compiler struct {
 	bounds *[2]float32
 	// listed has the kernels that are called, if only they are asked for: then there are no constants, and nothing is prepared.
 	listed map[*op.Kernel]bool
-	jobs   []backend.Packing
-	err    error
+	// inlined gets the calls of operators, if only they are asked for.
+	inlined *inliner
+	jobs    []backend.Packing
+	err     error
 }
 
 // value is a value of the graph and the slots that hold it.
@@ -65,8 +68,14 @@ func (c *compiler) read(payload []byte) error {
 	if err != nil {
 		return err
 	}
-	fuseClamps(g)
-	fuseSilu(g)
+	switch {
+	case c.inlined == nil:
+		fuseClamps(g)
+		fuseSilu(g)
+	case !inlines(g):
+		c.inlined.refused = true
+		return nil
+	}
 	c.graph, c.values = g, make(map[uint32]*value, len(g.Values))
 	c.out = &program{slots: make([]slot, 0, len(g.Values)), steps: make([]step, 0, len(g.Nodes)), nodes: make([]traced, 0, len(g.Nodes))}
 	c.out.inputs, c.out.outputs = absent(int(g.NumExterns)), absent(int(g.NumExterns))
@@ -225,12 +234,16 @@ func (c *compiler) call(name string, out operand, args ...operand) {
 
 // callIn is call of the operator's kernel for this type; Undefined: for the type that its key gives.
 func (c *compiler) callIn(dtype tensor.ScalarType, name string, out operand, args ...operand) {
-	if plan := c.prepare(dtype, name, out, args); plan != nil {
+	plan := c.prepare(dtype, name, out, args)
+	switch {
+	case c.inlined != nil && c.err == nil:
+		c.inlined.call(c.out, name, out, args)
+	case plan != nil:
 		c.add(step{plan: plan, args: args, outs: []operand{out}})
 	}
 }
 
-// prepare is the plan of a call; nil after an error, and where kernels are listed alone.
+// prepare is the plan of a call; nil after an error, and where kernels or calls are asked for alone.
 func (c *compiler) prepare(dtype tensor.ScalarType, name string, out operand, args []operand) *op.Plan {
 	if c.err != nil {
 		return nil
@@ -253,9 +266,17 @@ func (c *compiler) prepare(dtype tensor.ScalarType, name string, out operand, ar
 		c.fail(pte.NotImplemented, "no kernel ", name, " in ", dtype.String())
 		return nil
 	}
+	sizes := metas[0].Sizes
 	metas, err := inferred(def, vals, metas)
 	if err != nil {
 		c.fail(pte.DelegateInvalidCompatibility, err.Error())
+		return nil
+	}
+	if c.listed != nil {
+		c.listed[k] = true
+	}
+	if c.inlined != nil { // in a program no value grows
+		c.inlined.refused = c.inlined.refused || !slices.Equal(sizes, metas[0].Sizes)
 		return nil
 	}
 	opts := op.Options{Pack: c.pack, Tier: c.ctx.Tier}
@@ -263,7 +284,6 @@ func (c *compiler) prepare(dtype tensor.ScalarType, name string, out operand, ar
 		opts.Bounds, c.bounds = c.bounds, nil
 	}
 	if c.listed != nil {
-		c.listed[k] = true
 		return nil
 	}
 	plan, err := op.Prepare(k, sig, vals, metas, opts)

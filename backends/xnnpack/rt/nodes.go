@@ -95,9 +95,13 @@ func (c *compiler) inFloatBut(n *blob.Node, kept int, emit func(out int, in []in
 	if c.bounds = nil; n.Bounded && n.Type != blob.Clamp {
 		c.bounds = &[2]float32{n.Min, n.Max}
 	}
-	emit(out, in)
+	to := out
+	if c.bounds != nil && c.inlined != nil {
+		to = c.temp(out, tensor.Float)
+	}
+	emit(to, in)
 	if c.bounds != nil {
-		c.call("aten::clamp.out", of(out), of(out), float(n.Min), float(n.Max))
+		c.call("aten::clamp.out", of(out), of(to), float(n.Min), float(n.Max))
 	}
 	if out != v.slot {
 		c.store(v, out)
@@ -339,8 +343,10 @@ func lowerBatchMatrixMultiply(c *compiler, n *blob.Node) {
 		if n.Flags&blob.TransposeWeights != 0 {
 			b.view = transposedBatches
 		}
-		c.own(leading, out, in[0])
-		c.out.steps[len(c.out.steps)-1].leads = true
+		if c.inlined == nil {
+			c.own(leading, out, in[0])
+			c.out.steps[len(c.out.steps)-1].leads = true
+		}
 		c.call(bmmName, as(out, batches), as(in[0], batches), b)
 	})
 }

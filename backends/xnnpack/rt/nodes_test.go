@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
@@ -243,10 +244,44 @@ func kernelsOf(t testing.TB, file []byte) (list []*op.Kernel) {
 	return list
 }
 
-// run runs a program on these inputs, with no kernels but those that Kernels names; the results stay valid.
+// delegated is the delegate, none of whose graphs become calls of operators.
+type delegated struct{ *Backend }
+
+func (delegated) Inline(*backend.InitContext, []byte) *backend.Inlined { return nil }
+
+// run runs a program on these inputs, with no kernels but those that Kernels names; the results stay valid. They are those of Execute,
+// which have to be near those of what Inline gives, where that gives anything and nobody traces.
 func run(t testing.TB, file []byte, opts executor.LoadOptions, inputs ...*tensor.Tensor) ([]executor.Value, error) {
 	t.Helper()
-	opts.Backends, opts.Kernels = []backend.Backend{New()}, kernelsOf(t, file)
+	opts.Kernels = kernelsOf(t, file)
+	outs, err := runOn(delegated{New()}, file, opts, inputs...)
+	if opts.Tracer != nil {
+		return outs, err
+	}
+	inlined, inlinedErr := runOn(New(), file, opts, inputs...)
+	if executor.CodeOf(err) != executor.CodeOf(inlinedErr) {
+		t.Errorf("error %v, as calls of operators %v", err, inlinedErr)
+	}
+	for k := range inlined {
+		if a, b := outs[k].Tensor, inlined[k].Tensor; !slices.Equal(a.Sizes, b.Sizes) {
+			t.Errorf("result %d has sizes %v, as calls of operators %v", k, a.Sizes, b.Sizes)
+		} else if a.DType == tensor.Float {
+			x, y := sliceOf[float32](a.Data, a.Numel()), sliceOf[float32](b.Data, a.Numel())
+			for i := range x {
+				if x[i] != y[i] && !(math.Abs(float64(x[i]-y[i])) <= 1e-5*max(1, math.Abs(float64(x[i])))) && (x[i] == x[i] || y[i] == y[i]) {
+					t.Fatalf("element %d of result %d is %v, as calls of operators %v", i, k, x[i], y[i])
+				}
+			}
+		} else if !bytes.Equal(a.Data, b.Data) {
+			t.Errorf("result %d is %v, as calls of operators %v", k, a.Data, b.Data)
+		}
+	}
+	return outs, err
+}
+
+// runOn runs a program on a backend.
+func runOn(b backend.Backend, file []byte, opts executor.LoadOptions, inputs ...*tensor.Tensor) ([]executor.Value, error) {
+	opts.Backends = []backend.Backend{b}
 	p, err := executor.Load(file, opts)
 	if err != nil {
 		return nil, err

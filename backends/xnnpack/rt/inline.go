@@ -1,0 +1,205 @@
+package rt
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
+	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// Inline is a graph in float32 as calls of operators, unless it has convolutions or poolings: their images lie with the channels
+// innermost, and run in bands. What else a graph has gains by what a program fuses: the functions of cells with what splits their gates, and
+// attention with a mask of Bool, both of which other delegates and kernels have parts of.
+func (*Backend) Inline(ctx *backend.InitContext, processed []byte) *backend.Inlined {
+	if _, err := readOptions(ctx.Options); err != nil {
+		return nil
+	}
+	c := &compiler{ctx: ctx, inlined: newInliner()}
+	if c.read(processed) != nil {
+		return nil
+	}
+	return c.inlined.finish(c.out, ctx.Args)
+}
+
+// inlinable are the nodes that Inline knows, of values in float32.
+var inlinable = nodeSet(blob.Abs, blob.Add, blob.Ceiling, blob.Cos, blob.Div, blob.Exp, blob.Floor, blob.Gelu, blob.Log, blob.Maximum, blob.Minimum,
+	blob.Multiply, blob.Negate, blob.ReciprocalSquareRoot, blob.Sigmoid, blob.Sin, blob.Softmax, blob.SquareRoot, blob.Subtract, blob.Tanh,
+	blob.Clamp, blob.ELU, blob.LeakyReLU, blob.Square, blob.Copy, blob.Concatenate2, blob.Concatenate3, blob.Concatenate4, blob.Concatenate5,
+	blob.StaticTranspose, blob.StaticReshape, blob.StaticSlice, blob.StaticConstantPad, blob.FullyConnected, blob.BatchMatrixMultiply)
+
+func nodeSet(list ...blob.NodeType) map[blob.NodeType]bool {
+	set := make(map[blob.NodeType]bool, len(list))
+	for _, t := range list {
+		set[t] = true
+	}
+	return set
+}
+
+// inlines reports whether Inline knows all that a graph has.
+func inlines(g *blob.Graph) bool {
+	return !slices.ContainsFunc(g.Nodes, func(n blob.Node) bool { return !inlinable[n.Type] }) &&
+		!slices.ContainsFunc(g.Values, func(v blob.Value) bool { return v.Type != blob.FP32 })
+}
+
+// inliner makes a plan of the calls that a compiler would make steps of.
+type inliner struct {
+	backend.Inlined
+	values    map[alias]int32 // slots, as operands see them
+	literals  map[literal]int32
+	operators map[string]int32
+	made      map[int]bool // slots that a call has given
+	refused   bool
+}
+
+// alias is a slot, and whether it is seen as a transposed matrix.
+type alias struct {
+	slot       int
+	transposed bool
+}
+
+// literal is a value that is no tensor and no list.
+type literal struct {
+	kind  pte.ValueType
+	int   int64
+	float float64
+	text  string
+}
+
+func newInliner() *inliner {
+	return &inliner{Inlined: backend.Inlined{Constants: make([][]byte, 1)}, values: make(map[alias]int32), literals: make(map[literal]int32),
+		operators: make(map[string]int32), made: make(map[int]bool)}
+}
+
+// etViewName is the operator of a view, which copies nothing.
+const etViewName = "executorch_prim::et_view.default"
+
+// call adds a call of a portable operator.
+func (l *inliner) call(p *program, name string, out operand, args []operand) {
+	if name == viewName && p.slots[out.slot].external < 0 {
+		name = etViewName
+	}
+	var list []int32
+	for i := range args {
+		list = append(list, l.argument(p, &args[i]))
+	}
+	to := l.tensor(p, &out)
+	l.made[out.slot] = true
+	at, ok := l.operators[name]
+	if !ok {
+		at = int32(len(l.Operators))
+		l.operators[name] = at
+		base, overload, _ := strings.Cut(name, ".")
+		l.Operators = append(l.Operators, pte.Operator{Name: base, Overload: overload})
+	}
+	l.Calls = append(l.Calls, pte.Instruction{Type: pte.KernelCall, A: at, Args: append(list, to, to)})
+}
+
+// argument is the value of an argument, which is there.
+func (l *inliner) argument(p *program, o *operand) int32 {
+	switch {
+	case o.slot >= 0:
+		s := &p.slots[o.slot]
+		l.refused = l.refused || s.data == nil && s.external < 0 && !l.made[o.slot]
+		return l.tensor(p, o)
+	case o.list != nil:
+		items := make([]int64, len(o.list))
+		for i := range o.list {
+			items[i] = int64(l.argument(p, &o.list[i]))
+		}
+		return l.add(pte.EValue{Type: pte.TensorList, Items: items})
+	case o.value.Kind == op.Ints:
+		items := make([]int64, len(o.value.Ints))
+		for i, n := range o.value.Ints {
+			items[i] = int64(l.literal(literal{kind: pte.Int, int: n}))
+		}
+		return l.add(pte.EValue{Type: pte.IntList, Items: items})
+	}
+	return l.literal(literalOf(&o.value))
+}
+
+func literalOf(v *op.Value) literal {
+	switch v.Kind {
+	case op.Int:
+		return literal{kind: pte.Int, int: v.Int}
+	case op.Bool:
+		return literal{kind: pte.Bool, int: v.Int}
+	case op.Float:
+		return literal{kind: pte.Double, float: v.Float}
+	case op.String:
+		return literal{kind: pte.String, text: v.Str}
+	}
+	return literal{kind: pte.Null}
+}
+
+func (l *inliner) literal(x literal) int32 {
+	v, ok := l.literals[x]
+	if !ok {
+		v = l.add(pte.EValue{Type: x.kind, Int: x.int, Double: x.float, String: x.text})
+		l.literals[x] = v
+	}
+	return v
+}
+
+func (l *inliner) add(e pte.EValue) int32 {
+	l.Values = append(l.Values, e)
+	return int32(len(l.Values) - 1)
+}
+
+// tensor is the value of a slot, as an operand sees it: as it is, or a constant matrix transposed.
+func (l *inliner) tensor(p *program, o *operand) int32 {
+	s := &p.slots[o.slot]
+	a := alias{slot: o.slot}
+	switch {
+	case o.view == nil || o.view == flat && len(s.dims) == 2 || o.view == batches && len(s.dims) == 3:
+	case o.view == transposed && s.data != nil && len(s.dims) == 2:
+		a.transposed = true
+	default:
+		l.refused = true
+	}
+	if v, ok := l.values[a]; ok {
+		return v
+	}
+	t := &pte.Tensor{ScalarType: s.dtype, Sizes: make([]int32, len(s.dims)), DimOrder: make([]uint8, len(s.dims))}
+	for i, n := range s.dims {
+		t.Sizes[i], t.DimOrder[i] = int32(n), uint8(i)
+	}
+	if a.transposed {
+		slices.Reverse(t.Sizes)
+		slices.Reverse(t.DimOrder)
+	}
+	if s.data != nil {
+		t.DataBufferIdx = uint32(len(l.Constants))
+		l.Constants = append(l.Constants, s.data)
+	}
+	v := l.add(pte.EValue{Type: pte.TensorValue, Tensor: t})
+	l.values[a] = v
+	return v
+}
+
+// finish is what came of the graph, if its arguments are args: inputs, and then outputs, all of which it gives.
+func (l *inliner) finish(p *program, args []*backend.Value) *backend.Inlined {
+	if l.refused || len(args) != len(p.inputs) {
+		return nil
+	}
+	for i, arg := range args {
+		in, at := p.inputs[i] >= 0, max(p.inputs[i], p.outputs[i])
+		if at < 0 || in && i > l.Inputs || !in && !l.made[at] || !holds(&p.slots[at], arg) {
+			return nil
+		}
+		if in {
+			l.Inputs++
+		}
+		l.Args = append(l.Args, l.tensor(p, &operand{slot: at}))
+	}
+	return &l.Inlined
+}
+
+// holds reports whether an argument is a tensor like slot s.
+func holds(s *slot, arg *backend.Value) bool {
+	t := arg.Tensor
+	return t != nil && t.DType == tensor.Float && t.DType == s.dtype && t.DimOrder == nil && slices.Equal(t.Sizes, s.dims)
+}
