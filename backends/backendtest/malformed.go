@@ -9,12 +9,13 @@ import (
 
 	rtbackend "github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/runtime/op"
 )
 
 // mutations is how many damaged copies of each payload are tried.
 const mutations = 40
 
-// malformed: no bytes in place of a payload make the backend panic, neither in Init nor in Execute, and with another
+// malformed: no bytes in place of a payload make the backend panic, in Init, Execute or Inline, and with another
 // number of arguments Init is an error.
 func malformed(t *testing.T, s *Suite) {
 	s.each(t, func(t *testing.T, m map[string]string) {
@@ -26,7 +27,11 @@ func malformed(t *testing.T, s *Suite) {
 		for at := range w.payloads {
 			for range mutations {
 				swap := &swapper{Backend: s.Runtime, at: at, data: damage(r, w.payloads[at])}
-				try(t, s, p, file, swap)
+				try(t, s, p, file, swap, swap)
+				if i, ok := s.Runtime.(rtbackend.Inliner); ok {
+					swap.calls, swap.at = 0, -1
+					try(t, s, p, file, swap, inlineSwapper{swap, i, w.payloads[at]})
+				}
 			}
 		}
 	})
@@ -45,9 +50,14 @@ func damage(r *rand.Rand, b []byte) []byte {
 }
 
 // try loads and runs the program with a damaged payload; only a panic is a failure.
-func try(t *testing.T, s *Suite, p *executor.Program, file []byte, swap *swapper) {
+func try(t *testing.T, s *Suite, p *executor.Program, file []byte, swap *swapper, b rtbackend.Backend) {
 	t.Helper()
-	inst, err := s.load(t, file, executor.LoadOptions{Backends: []rtbackend.Backend{swap}, Threads: 1}).NewInstance()
+	loaded, err := executor.Load(file, executor.LoadOptions{Kernels: op.Kernels, Backends: []rtbackend.Backend{b}, Threads: 1})
+	var inst *executor.Instance
+	if err == nil {
+		defer loaded.Close()
+		inst, err = loaded.NewInstance()
+	}
 	if err == nil {
 		defer inst.Close()
 		_, err = inst.Method("forward").Run(context.Background(), inputsOf(t, p, "forward", 0))
@@ -85,4 +95,20 @@ func (s *swapper) Init(ctx *rtbackend.InitContext, processed *rtbackend.Freeable
 func (s *swapper) Execute(ctx *rtbackend.ExecuteContext, h rtbackend.Handle, args []*rtbackend.Value) (err error) {
 	defer s.guard(&err)
 	return s.Backend.Execute(ctx, h, args)
+}
+
+// inlineSwapper gives another payload to Inline than of.
+type inlineSwapper struct {
+	*swapper
+	inliner rtbackend.Inliner
+	of      []byte
+}
+
+func (s inlineSwapper) Inline(ctx *rtbackend.InitContext, processed []byte, specs []rtbackend.CompileSpec) (calls *rtbackend.Inlined) {
+	var err error
+	defer s.guard(&err)
+	if bytes.Equal(processed, s.of) {
+		processed = s.data
+	}
+	return s.inliner.Inline(ctx, processed, specs)
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	rtbackend "github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
@@ -27,16 +28,20 @@ func methods(t *testing.T, s *Suite) {
 func (s *Suite) compare(t *testing.T, m map[string]string) {
 	t.Helper()
 	file := s.lower(t, m, true).file
-	delegated, plain := s.instance(t, file, executor.LoadOptions{}), s.instance(t, s.lower(t, m, false).file, executor.LoadOptions{})
-	defer delegated.Close()
-	defer plain.Close()
+	without := s.lower(t, m, false).file
 	p := s.load(t, file, executor.LoadOptions{})
-	for call := range calls {
-		for name := range m {
-			got := run(t, delegated, name, inputsOf(t, p, name, uint64(call)))
-			want := run(t, plain, name, inputsOf(t, p, name, uint64(call)))
-			for i := range want {
-				s.equal(t, call, i, &got[i], &want[i])
+	for _, b := range []rtbackend.Backend{s.Runtime, &watcher{Backend: s.Runtime}} { // the second one is no Inliner
+		delegated := s.instance(t, file, executor.LoadOptions{Backends: []rtbackend.Backend{b}})
+		defer delegated.Close()
+		plain := s.instance(t, without, executor.LoadOptions{})
+		defer plain.Close()
+		for call := range calls {
+			for name := range m {
+				got := run(t, delegated, name, inputsOf(t, p, name, uint64(call)))
+				want := run(t, plain, name, inputsOf(t, p, name, uint64(call)))
+				for i := range want {
+					s.equal(t, call, i, &got[i], &want[i])
+				}
 			}
 		}
 	}

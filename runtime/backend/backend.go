@@ -77,8 +77,11 @@ type InputCounter interface {
 type Inliner interface {
 	// Inline is what a payload computes; nil if Init is to get it, also for one that Init refuses. Of ctx there are Method, Args, the tensors of
 	// one call, with their largest sizes, Options, NamedData, Share, Kernels and Tier.
-	Inline(ctx *InitContext, processed []byte) *Inlined
+	Inline(ctx *InitContext, processed []byte, specs []CompileSpec) *Inlined
 }
+
+// NoHandle is the number of what has none.
+const NoHandle = -1
 
 // Inlined are calls of operators that compute a payload.
 type Inlined struct {
@@ -88,6 +91,8 @@ type Inlined struct {
 	Operators []pte.Operator
 	// Calls run in order: each calls one of Operators. Their outs are outputs among Args, or tensors without a place.
 	Calls []pte.Instruction
+	// Handles are what traces call each call, as StartProfilingDelegate takes it: a number, or NoHandle for the operator's name.
+	Handles []int64
 	// Constants are bytes in the program's file or in what Share has made; entry 0 stands for none.
 	Constants [][]byte
 	// Args are the values that the arguments of Execute are; the first Inputs of them are inputs, which no call writes.

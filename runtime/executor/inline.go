@@ -14,7 +14,12 @@ import (
 // inline replaces calls of delegates whose backend is an Inliner by those of the operators that compute their payloads, in a copy of the plan:
 // values, operators and constants come behind the file's, and what is used between the calls lies behind the rest of the arena whose
 // plan changes. Methods with control flow stay, since nothing is fused in those, and so do all for who traces steps of delegates alone.
-func (m *method) inline() error {
+func (m *method) inline() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = recovered("inline delegates", r)
+		}
+	}()
 	p := m.prog
 	if len(m.plan.Delegates) == 0 || len(m.plan.Chains) != 1 || p.tracesIntermediates() || p.opts.Tracer != nil && p.tracer == nil {
 		return nil
@@ -37,13 +42,38 @@ func (m *method) inline() error {
 				return err
 			}
 		} else if l != nil {
-			l.add(*in, i)
+			l.add(*in, i, notInlined)
 		}
 	}
 	if l != nil {
-		m.plan, m.origin = l.finish(), l.origin
+		m.plan, m.origin, m.handles = l.finish(), l.origin, l.handles
 	}
 	return nil
+}
+
+// instruction is the number that the file has for instruction i.
+func (m *method) instruction(i int) int {
+	if m.origin == nil {
+		return i
+	}
+	return m.origin[i]
+}
+
+// instructions are the numbers that the file has for those of list, which rise.
+func (m *method) instructions(list []int) []int {
+	all := make([]int, len(list))
+	for k, i := range list {
+		all[k] = m.instruction(i)
+	}
+	return slices.Compact(all)
+}
+
+// outside of delegates, in handles.
+const notInlined = backend.NoHandle - 1
+
+// isPart reports whether all that a step runs are calls that one delegate's call consists of.
+func (m *method) isPart(s *step) bool {
+	return m.handles != nil && m.handles[s.index] != notInlined && (s.fused == nil || len(m.instructions(s.fused)) == 1)
 }
 
 // inlined is what instruction in computes, if it calls a delegate that says so.
@@ -66,7 +96,7 @@ func (m *method) inlined(in *pte.Instruction) *backend.Inlined {
 	}
 	payload := p.file.DelegateData[d.Processed]
 	graph := b.Inline(&backend.InitContext{Method: m.plan.Name, Args: args, Options: p.opts.BackendOptions[d.ID], NamedData: p.namedBytes, Share: p.share,
-		Kernels: p.table, Tier: p.tier}, payload)
+		Kernels: p.table, Tier: p.tier}, payload, d.CompileSpecs)
 	if graph == nil || m.overwrites(in.Args, graph.Inputs) {
 		return nil
 	}
@@ -133,9 +163,10 @@ func (m *method) overlap(v, w int32) bool {
 type inliner struct {
 	m    *method
 	plan pte.ExecutionPlan
-	// calls are the instructions, and origin says which of the file's each belongs to.
-	calls  []pte.Instruction
-	origin []int
+	// calls are the instructions; origin and handles are the method's.
+	calls   []pte.Instruction
+	origin  []int
+	handles []int64
 	// behind is the end of the file's arena, and room the bytes of the largest graph.
 	behind, room int64
 }
@@ -150,13 +181,13 @@ func newInliner(m *method, n int) *inliner {
 	}
 	l.behind = (l.plan.NonConstBufferSizes[fusedArena] + tenantAlign - 1) &^ (tenantAlign - 1)
 	for i, in := range m.plan.Chains[0].Instructions[:n] {
-		l.add(in, i)
+		l.add(in, i, notInlined)
 	}
 	return l
 }
 
-func (l *inliner) add(in pte.Instruction, origin int) {
-	l.calls, l.origin = append(l.calls, in), append(l.origin, origin)
+func (l *inliner) add(in pte.Instruction, origin int, handle int64) {
+	l.calls, l.origin, l.handles = append(l.calls, in), append(l.origin, origin), append(l.handles, handle)
 }
 
 // graph adds a graph in place of instruction origin, with its arguments.
@@ -213,7 +244,7 @@ func (l *inliner) graph(g *backend.Inlined, args []int32, origin int) error {
 		for k, v := range g.Calls[i].Args {
 			in.Args[k] = at[v]
 		}
-		l.add(in, origin)
+		l.add(in, origin, g.Handles[i])
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func (m *Method) where() string {
 		return "take inputs and give outputs"
 	}
 	s := &m.m.steps[m.pc]
-	text := "instruction " + itoa(s.index)
+	text := "instruction " + itoa(m.m.instruction(s.index))
 	if s.chain > 0 {
 		text += " of chain " + itoa(s.chain)
 	}

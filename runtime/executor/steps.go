@@ -28,7 +28,7 @@ type step struct {
 	known  bool
 	// assert is the check of a move to itself, or nil.
 	assert *assertion
-	// chain and index say which instruction it is.
+	// chain and index say which instruction of the method's plan it is.
 	chain, index int
 	fused        []int // the instructions of the chain that the step runs, if there are several
 	fixed        bool  // the sizes of the outs never change
@@ -97,7 +97,7 @@ func (m *method) loadSteps(missing *missingList) error {
 	for k, chain := range m.plan.Chains {
 		for i := range chain.Instructions {
 			s, err := m.loadStep(&chain.Instructions[i], missing)
-			s.chain, s.index = k, m.instruction(i)
+			s.chain, s.index = k, i
 			if err != nil {
 				return wrap(pte.InvalidProgram, "load instruction "+itoa(i), err)
 			}
@@ -135,14 +135,6 @@ func (m *method) loadSteps(missing *missingList) error {
 	m.findOwn()
 	m.args, m.outs, m.infer, m.found = nil, nil, op.Infer{}, nil
 	return nil
-}
-
-// instruction is the number that the file has for instruction i.
-func (m *method) instruction(i int) int {
-	if m.origin == nil {
-		return i
-	}
-	return m.origin[i]
 }
 
 func (m *method) has(v int32) bool { return v >= 0 && int(v) < len(m.vals) }

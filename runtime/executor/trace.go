@@ -69,11 +69,18 @@ func (m *Method) traceRun(tr EventTracer, run func() error) error {
 // traceStep is step as an event.
 func (m *Method) traceStep(tr EventTracer, pc int) (int, error) {
 	s := &m.m.steps[pc]
-	tr.SetChainDebugHandle(s.chain, s.index)
-	if to, ok := tr.(FusedTracer); ok && s.fused != nil {
-		to.LogFused(s.fused)
+	part := m.m.isPart(s)
+	if !part || pc == 0 || m.m.instruction(m.m.steps[pc-1].index) != m.m.instruction(s.index) {
+		tr.SetChainDebugHandle(s.chain, m.m.instruction(s.index))
 	}
-	next, err := m.profile(tr, s, pc)
+	if to, ok := tr.(FusedTracer); ok && s.fused != nil && !part {
+		to.LogFused(m.m.instructions(s.fused))
+	}
+	profile := m.profile
+	if part {
+		profile = m.profilePart
+	}
+	next, err := profile(tr, s, pc)
 	if err != nil {
 		return next, err
 	}
@@ -88,6 +95,18 @@ func (m *Method) traceStep(tr EventTracer, pc int) (int, error) {
 
 func (m *Method) profile(tr EventTracer, s *step, pc int) (int, error) {
 	defer tr.EndProfiling(tr.StartProfiling(s.eventName()))
+	return m.step(pc)
+}
+
+// profilePart is profile of a step that an inlined delegate consists of: to who traces it is one of the delegate.
+func (m *Method) profilePart(tr EventTracer, s *step, pc int) (int, error) {
+	name, id := s.name, m.m.handles[s.index]
+	if id != backend.NoHandle {
+		name = ""
+	} else {
+		id = 0
+	}
+	defer tr.EndProfilingDelegate(tr.StartProfilingDelegate(name, id), []byte(s.name))
 	return m.step(pc)
 }
 

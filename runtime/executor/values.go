@@ -23,9 +23,10 @@ const (
 type method struct {
 	prog *Program
 	plan *pte.ExecutionPlan // the file's, or that with inlined delegates
-	// origin says which instruction of the file each one of plan belongs to, and inlinedData has constants behind the file's; nil where
-	// nothing is inlined.
+	// origin says which instruction of the file each one of plan belongs to, handles has the numbers that nodes of inlined delegates have in
+	// traces, and inlinedData constants behind the file's; nil where nothing is inlined.
 	origin      []int
+	handles     []int64
 	inlinedData [][]byte
 	vals        []op.Value // only constants have Data
 	place       []place

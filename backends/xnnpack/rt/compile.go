@@ -237,7 +237,7 @@ func (c *compiler) callIn(dtype tensor.ScalarType, name string, out operand, arg
 	plan := c.prepare(dtype, name, out, args)
 	switch {
 	case c.inlined != nil && c.err == nil:
-		c.inlined.call(c.out, name, out, args)
+		c.inlined.call(c.out, c.out.nodes[c.node].handle, name, out, args)
 	case plan != nil:
 		c.add(step{plan: plan, args: args, outs: []operand{out}})
 	}

@@ -14,7 +14,7 @@ import (
 // Inline is a graph in float32 as calls of operators, unless it has convolutions or poolings: their images lie with the channels
 // innermost, and run in bands. What else a graph has gains by what a program fuses: the functions of cells with what splits their gates, and
 // attention with a mask of Bool, both of which other delegates and kernels have parts of.
-func (*Backend) Inline(ctx *backend.InitContext, processed []byte) *backend.Inlined {
+func (*Backend) Inline(ctx *backend.InitContext, processed []byte, _ []backend.CompileSpec) *backend.Inlined {
 	if _, err := readOptions(ctx.Options); err != nil {
 		return nil
 	}
@@ -77,8 +77,8 @@ func newInliner() *inliner {
 // etViewName is the operator of a view, which copies nothing.
 const etViewName = "executorch_prim::et_view.default"
 
-// call adds a call of a portable operator.
-func (l *inliner) call(p *program, name string, out operand, args []operand) {
+// call adds a call of a portable operator, for a node of this handle.
+func (l *inliner) call(p *program, handle int64, name string, out operand, args []operand) {
 	if name == viewName && p.slots[out.slot].external < 0 {
 		name = etViewName
 	}
@@ -96,6 +96,10 @@ func (l *inliner) call(p *program, name string, out operand, args []operand) {
 		l.Operators = append(l.Operators, pte.Operator{Name: base, Overload: overload})
 	}
 	l.Calls = append(l.Calls, pte.Instruction{Type: pte.KernelCall, A: at, Args: append(list, to, to)})
+	if handle == noHandle {
+		handle = backend.NoHandle
+	}
+	l.Handles = append(l.Handles, handle)
 }
 
 // argument is the value of an argument, which is there.

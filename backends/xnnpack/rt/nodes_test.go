@@ -247,7 +247,9 @@ func kernelsOf(t testing.TB, file []byte) (list []*op.Kernel) {
 // delegated is the delegate, none of whose graphs become calls of operators.
 type delegated struct{ *Backend }
 
-func (delegated) Inline(*backend.InitContext, []byte) *backend.Inlined { return nil }
+func (delegated) Inline(*backend.InitContext, []byte, []backend.CompileSpec) *backend.Inlined {
+	return nil
+}
 
 // run runs a program on these inputs, with no kernels but those that Kernels names; the results stay valid. They are those of Execute,
 // which have to be near those of what Inline gives, where that gives anything and nobody traces.

@@ -127,8 +127,16 @@ func TestReport(t *testing.T) {
 func TestOperators(t *testing.T) {
 	plan := &pte.ExecutionPlan{Operators: []pte.Operator{{Name: "aten::mm", Overload: "out"}, {Name: "aten::relu"}},
 		Chains: []pte.Chain{{Instructions: make([]pte.Instruction, 9)}}}
+	for i := range plan.Chains[0].Instructions {
+		plan.Chains[0].Instructions[i].Type = pte.KernelCall
+	}
 	plan.Chains[0].Instructions[1].A = 1
-	for want, list := range map[string][]int{"aten::mm.out": {0}, "aten::mm.out + aten::relu": {0, 1}, "": {0, 1, 2, 3, 4}} {
+	plan.Chains[0].Instructions[8] = pte.Instruction{Type: pte.DelegateCall, A: 2}
+	for _, c := range []struct {
+		want string
+		list []int
+	}{{"aten::mm.out", []int{0}}, {"aten::mm.out + aten::relu", []int{0, 1}}, {"", []int{0, 1, 2, 3, 4}}, {"", []int{0, 8}}} {
+		want, list := c.want, c.list
 		if got := Operators(plan, 0, list); got != want {
 			t.Errorf("%v: %q, want %q", list, got, want)
 		}

@@ -101,9 +101,11 @@ func (r *Recorder) rows(plan *pte.ExecutionPlan, m *Machine) []Row {
 		case pte.KernelCall:
 			row.Name = cmp.Or(Operators(plan, s.key.chain, s.fused), s.name)
 		case pte.DelegateCall:
-			row.Backend = plan.Delegates[in.A].ID
 			if s.key.step == 0 {
 				row.Result = ""
+			}
+			if s.key.step > 0 || s.key.name == delegateCall {
+				row.Backend = plan.Delegates[in.A].ID
 			}
 		}
 		row.limit(s.work.Integers, m)
@@ -150,14 +152,18 @@ func sizesOf(sizes [3]int64) (list []string) {
 // namesMost is how many operators that run as one are named; more have the name of their kernel.
 const namesMost = 4
 
-// Operators names what instructions of a chain call that run as one, in their order; "" if they are too many.
+// Operators names what instructions of a chain call that run as one, in their order; "" if they are too many, or delegates' among them.
 func Operators(plan *pte.ExecutionPlan, chain int, instructions []int) string {
 	if len(instructions) > namesMost {
 		return ""
 	}
 	names := make([]string, len(instructions))
 	for i, k := range instructions {
-		names[i] = plan.Operators[plan.Chains[chain].Instructions[k].A].FullName()
+		in := &plan.Chains[chain].Instructions[k]
+		if in.Type != pte.KernelCall {
+			return ""
+		}
+		names[i] = plan.Operators[in.A].FullName()
 	}
 	return strings.Join(names, " + ")
 }

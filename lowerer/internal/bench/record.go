@@ -22,8 +22,14 @@ type Recorder struct {
 	fused  []int
 }
 
-// key is an instruction's place, and which step of a delegate it is, from 1; 0 stands for the instruction itself.
-type key struct{ chain, instruction, step int }
+// key is an instruction's place, and which step of a delegate it is, from 1; 0 stands for the instruction itself, or what name runs in its
+// place, of a delegate's whose parts run with others.
+type key struct {
+	chain, instruction, step int
+	name                     string
+}
+
+const delegateCall = "DELEGATE_CALL"
 
 // open is an event that has begun.
 type open struct {
@@ -53,7 +59,7 @@ func (r *Recorder) CreateEventBlock(string) { r.finish() }
 // medians, since whatever interrupts a call interrupts one step of it.
 func (r *Recorder) finish() {
 	for _, s := range r.steps {
-		if parent := r.byKey[key{s.key.chain, s.key.instruction, 0}]; s.key.step > 0 && parent != nil {
+		if parent := r.byKey[key{s.key.chain, s.key.instruction, 0, delegateCall}]; s.key.step > 0 && parent != nil {
 			parent.took = max(parent.took-s.took, 0)
 		}
 	}
@@ -74,7 +80,7 @@ func (r *Recorder) Reset() {
 
 // SetChainDebugHandle says where the events that follow belong.
 func (r *Recorder) SetChainDebugHandle(chain, instruction int) {
-	r.at, r.within, r.fused = key{chain, instruction, 0}, 0, nil
+	r.at, r.within, r.fused = key{chain, instruction, 0, ""}, 0, nil
 }
 
 // LogFused says which instructions run as the one that begins next.
@@ -85,7 +91,9 @@ func (r *Recorder) StartProfiling(name string) backend.EventTracerEntry {
 	if r.at.chain < 0 {
 		return r.begin(nil)
 	}
-	s := r.stepAt(r.at, strings.TrimPrefix(name, "native_call_"))
+	k := r.at
+	k.name = strings.TrimPrefix(name, "native_call_")
+	s := r.stepAt(k, k.name)
 	if s.fused = r.fused; s.fused == nil {
 		s.fused = []int{r.at.instruction}
 	}

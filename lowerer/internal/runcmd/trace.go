@@ -100,7 +100,7 @@ func (t *trace) row(call int, plan *pte.ExecutionPlan, e *etdump.Event) row {
 	switch {
 	case in.Type == pte.KernelCall:
 		r.Name = cmp.Or(bench.Operators(plan, e.Chain, ran), r.Name)
-	case in.Type == pte.DelegateCall:
+	case in.Type == pte.DelegateCall && len(ran) == 1:
 		r.Backend = plan.Delegates[in.A].ID
 	}
 	step := stepOf(e)

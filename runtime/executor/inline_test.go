@@ -1,0 +1,380 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/kernel"
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// parts is a backend whose payloads are numbers of lists of calls. It runs none itself.
+type parts struct {
+	list  []*backend.Inlined
+	asked int
+}
+
+func (*parts) ID() string      { return "Parts" }
+func (*parts) Available() bool { return true }
+
+func (p *parts) Inline(_ *backend.InitContext, processed []byte, specs []backend.CompileSpec) *backend.Inlined {
+	p.asked++
+	if len(specs) > 0 {
+		return nil
+	}
+	return p.list[processed[0]]
+}
+
+func (*parts) Init(*backend.InitContext, *backend.FreeableBuffer, []backend.CompileSpec) (backend.Handle, error) {
+	return nil, errors.New("it was not inlined")
+}
+
+func (*parts) Execute(*backend.ExecuteContext, backend.Handle, []*backend.Value) error { return nil }
+
+func (*parts) Destroy(backend.Handle) {}
+
+// outline lets delegates compute some runs of a program's instructions, and gives what they compute.
+func outline(r *rand.Rand, p *pte.Program) *parts {
+	m, all := p.Plans[0], &parts{}
+	old := m.Chains[0].Instructions
+	m.Delegates, p.DelegateData = nil, nil
+	var calls []pte.Instruction
+	for i := 0; i < len(old); {
+		n := min(1+r.IntN(8), len(old)-i)
+		if part, args := outlined(r, p, i, i+n); part != nil && r.IntN(4) > 0 {
+			calls = append(calls, pte.Instruction{Type: pte.DelegateCall, A: int32(len(all.list)), Args: args})
+			m.Delegates, p.DelegateData = append(m.Delegates, pte.BackendDelegate{ID: "Parts", Processed: len(all.list)}), append(p.DelegateData, []byte{byte(len(all.list))})
+			all.list = append(all.list, part)
+		} else {
+			calls = append(calls, old[i:i+n]...)
+		}
+		i += n
+	}
+	m.Chains[0].Instructions = calls
+	return all
+}
+
+// outlined is what instructions from to to compute, and its arguments; nil where it writes what others have.
+func outlined(r *rand.Rand, p *pte.Program, from, to int) (*backend.Inlined, []int32) {
+	m, part := p.Plans[0], &backend.Inlined{Operators: p.Plans[0].Operators, Constants: [][]byte{nil}}
+	list, at := m.Chains[0].Instructions, map[int32]int32{}
+	written, elsewhere := map[int32]bool{}, map[int32]bool{}
+	var each func(v int32, f func(v int32))
+	each = func(v int32, f func(v int32)) {
+		f(v)
+		for _, item := range m.Values[v].Items {
+			each(int32(item), f)
+		}
+	}
+	for i := range list {
+		for _, v := range list[i].Args {
+			if i < from || i >= to {
+				each(v, func(v int32) { elsewhere[v] = true })
+			}
+		}
+	}
+	for _, v := range append(slices.Clone(m.Outputs), m.Inputs...) {
+		each(v, func(v int32) { elsewhere[v] = true })
+	}
+	var ins, outs []int32
+	add := func(v int32) int32 {
+		if k, ok := at[v]; ok {
+			return k
+		}
+		e := m.Values[v]
+		if t := e.Tensor; t != nil {
+			e.Tensor = &pte.Tensor{ScalarType: t.ScalarType, Sizes: t.Sizes, DimOrder: t.DimOrder}
+			constant := t.Allocation == nil && t.DataBufferIdx > 0
+			switch {
+			case constant && r.IntN(2) == 0:
+				e.Tensor.DataBufferIdx = uint32(len(part.Constants))
+				part.Constants = append(part.Constants, p.ConstantBuffers[t.DataBufferIdx])
+			case !written[v]:
+				ins = append(ins, v)
+			case elsewhere[v]:
+				outs = append(outs, v)
+			}
+		}
+		part.Values = append(part.Values, e)
+		at[v] = int32(len(part.Values) - 1)
+		return at[v]
+	}
+	var value func(v int32) int32
+	value = func(v int32) int32 {
+		e := &m.Values[v]
+		if e.Type != pte.TensorList && e.Type != pte.IntList {
+			return add(v)
+		}
+		items := make([]int64, len(e.Items))
+		for i, item := range e.Items {
+			items[i] = int64(value(int32(item)))
+		}
+		part.Values = append(part.Values, pte.EValue{Type: e.Type, Items: items})
+		return int32(len(part.Values) - 1)
+	}
+	for _, in := range list[from:to] {
+		if in.Type != pte.KernelCall {
+			return nil, nil
+		}
+		call := pte.Instruction{Type: pte.KernelCall, A: in.A}
+		for k, v := range in.Args {
+			if k >= len(in.Args)-2 { // the results
+				each(v, func(v int32) {
+					if _, ok := at[v]; !ok {
+						written[v] = true
+					}
+				})
+			}
+			call.Args = append(call.Args, value(v))
+		}
+		part.Calls, part.Handles = append(part.Calls, call), append(part.Handles, int64(100*from+len(part.Calls)))
+	}
+	for _, v := range ins {
+		if slices.ContainsFunc(list[from:to], func(in pte.Instruction) bool { return slices.Contains(in.Args[len(in.Args)-2:], v) }) {
+			return nil, nil // it is written, too
+		}
+	}
+	args := append(ins, outs...)
+	part.Inputs = len(ins)
+	for _, v := range args {
+		part.Args = append(part.Args, at[v])
+	}
+	if (&method{plan: m}).overwrites(args, len(ins)) {
+		return nil, nil
+	}
+	return part, args
+}
+
+// TestMadeInlined holds random programs some of whose instructions are inlined delegates against those that keep all values of the file.
+func TestMadeInlined(t *testing.T) {
+	inlined, shorter := 0, 0
+	for seed := range uint64(800) {
+		r := rand.New(rand.NewPCG(seed, 23))
+		quantizes := kernel.Best() == kernel.Scalar
+		want, all := resultsOf(t, madeProgram(seed, quantizes), seed, values{&scribe{}})
+		p := madeProgram(seed, quantizes)
+		b := outline(r, p)
+		inlined += len(b.list)
+		var tracer EventTracer
+		if seed%4 == 3 {
+			tracer = &scribe{}
+		}
+		m := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}, Threads: 1 + int(seed%2), Tracer: tracer})).Method("forward")
+		got, err := runsOf(m, seed)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if b.asked != len(b.list) {
+			t.Errorf("seed %d: %d of %d parts were asked for", seed, b.asked, len(b.list))
+		}
+		if len(m.m.steps) < len(all) {
+			shorter++
+		}
+		checkNear(t, "seed "+strconv.FormatUint(seed, 10), got, want, 5e-5)
+	}
+	if inlined < 800 || shorter < 200 {
+		t.Errorf("%d parts, %d programs are shorter than their instructions", inlined, shorter)
+	}
+}
+
+// chainOf is a program y = relu(-(a·x)) + x of a product, whose result a delegate negates and bounds, with a view between, and adds.
+func chainOf(edit func(m *pte.ExecutionPlan)) (*pte.Program, *parts) {
+	g := newMaker(rand.New(rand.NewPCG(1, 1)), 2, 3)
+	x := g.input()
+	w := g.constant(tensor.Float, 3, 3)
+	product := g.tensor(tensor.Float, 2, 3)
+	g.call("aten::mm.out", []int32{product}, x, w)
+	y := g.tensor(tensor.Float, 2, 3)
+	at := len(g.calls)
+	g.first[y], g.last[product], g.last[x] = at, at, at
+	g.calls = append(g.calls, pte.Instruction{Type: pte.DelegateCall, Args: []int32{product, x, y}})
+	g.output(y)
+	p := g.finish(1)
+	p.Plans[0].Delegates, p.DelegateData = []pte.BackendDelegate{{ID: "Parts"}}, [][]byte{{0}}
+	if edit != nil {
+		edit(p.Plans[0])
+	}
+	in := newMaker(rand.New(rand.NewPCG(1, 1)), 2, 3)
+	from, by, to := in.input(), in.input(), in.tensor(tensor.Float, 2, 3)
+	negated, seen, bounded := in.float("aten::neg.out", false, from), in.tensor(tensor.Float, 6), in.tensor(tensor.Float, 6)
+	in.call(etViewName, []int32{seen}, negated, in.ints(6))
+	in.call("aten::relu.out", []int32{bounded}, seen)
+	back := in.tensor(tensor.Float, 2, 3)
+	in.call(etViewName, []int32{back}, bounded, in.ints(2, 3))
+	in.call("aten::add.out", []int32{to}, back, by, in.int(1))
+	return p, &parts{list: []*backend.Inlined{{Values: in.plan.Values, Operators: in.plan.Operators, Calls: in.calls, Handles: []int64{7, backend.NoHandle, 9, 9, backend.NoHandle},
+		Constants: [][]byte{nil}, Args: []int32{from, by, to}, Inputs: 2}}}
+}
+
+// TestInlineTrace shows steps of an inlined delegate to who traces, as a backend would, and an error's place, as the file has them.
+func TestInlineTrace(t *testing.T) {
+	p, b := chainOf(nil)
+	tr := &scribe{}
+	m := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}, Tracer: tr})).Method("forward")
+	if got := m.Info().Backends; !slices.Equal(got, []string{"Parts"}) {
+		t.Errorf("backends %v", got)
+	}
+	tr.log = nil
+	if _, err := m.Run(context.Background(), []Value{TensorOf(tensor.Of([]float32{1, 2, 3, 4, 5, 6}, 2, 3))}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"block Execute", "at -1:0", "start Method::execute", "at 0:0", "start native_call_mm.out", "end", "value false",
+		"at 0:1", "step 7", "end step aten::neg.out", "value false",
+		"step " + etViewName + "0", "end step " + etViewName, "value false",
+		"step 9", "end step aten::relu.out", "value false",
+		"step 9", "end step " + etViewName, "value false",
+		"step aten::add.out0", "end step aten::add.out", "value false",
+		"at -1:0", "end", "value true"}
+	if diff := cmp.Diff(want, tr.log); diff != "" {
+		t.Error(diff)
+	}
+	if got := m.m.instruction(len(m.m.plan.Chains[0].Instructions) - 1); got != 1 {
+		t.Errorf("the last call belongs to instruction %d, want 1", got)
+	}
+	p, b = chainOf(func(m *pte.ExecutionPlan) {
+		for _, v := range m.Values {
+			if v.Tensor != nil && v.Tensor.DataBufferIdx == 0 {
+				v.Tensor.Dynamism = pte.DynamicBound
+			}
+		}
+	})
+	b.list[0].Values[b.list[0].Calls[1].Args[1]].Items = b.list[0].Values[b.list[0].Calls[3].Args[1]].Items[:1] // a view of 2 elements
+	m = instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})).Method("forward")
+	if _, err := m.Run(context.Background(), []Value{TensorOf(tensor.Of([]float32{1, 2, 3}, 1, 3))}); err == nil || !strings.Contains(err.Error(), "instruction 1 ("+etViewName) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestInlineFuses runs a sum that a delegate has with what another instruction computes, and says so.
+func TestInlineFuses(t *testing.T) {
+	p, b := chainOf(nil)
+	m := p.Plans[0]
+	m.Operators = append(m.Operators, pte.Operator{Name: "aten::sigmoid", Overload: "out"}, pte.Operator{Name: "aten::tanh", Overload: "out"})
+	for _, name := range []string{"sigmoid", "tanh"} { // behind the delegate
+		at := slices.IndexFunc(m.Operators, func(o pte.Operator) bool { return o.Name == "aten::"+name })
+		out := int32(len(m.Values))
+		m.Values = append(m.Values, tensorValue(2, 3))
+		m.Values[out].Tensor.Allocation = &pte.Allocation{MemoryID: 1, Offset: uint64(m.NonConstBufferSizes[1])}
+		m.NonConstBufferSizes[1] += 64
+		m.Chains[0].Instructions = append(m.Chains[0].Instructions, pte.Instruction{Type: pte.KernelCall, A: int32(at), Args: []int32{m.Outputs[0], out, out}})
+		m.Outputs[0] = out
+	}
+	tr := &fusedScribe{}
+	method := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}, Tracer: tr})).Method("forward")
+	if _, err := method.Run(context.Background(), []Value{TensorOf(tensor.Of([]float32{1, 2, 3, 4, 5, 6}, 2, 3))}); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(tr.fused, func(list []int) bool { return slices.Equal(list, []int{1, 2, 3}) }) {
+		t.Errorf("the instructions that run as one are %v; the events %q", tr.fused, tr.log)
+	}
+}
+
+// fusedScribe notes what runs as one, too.
+type fusedScribe struct {
+	scribe
+	fused [][]int
+}
+
+func (s *fusedScribe) LogFused(list []int) { s.fused = append(s.fused, list) }
+
+// TestInlineRefuses leaves a delegate alone where its calls could see each other's results, or where somebody looks at its steps alone.
+func TestInlineRefuses(t *testing.T) {
+	last := func(m *pte.ExecutionPlan) *pte.Instruction { return &m.Chains[0].Instructions[1] }
+	for name, c := range map[string]struct {
+		edit func(m *pte.ExecutionPlan)
+		opts LoadOptions
+	}{
+		"output in an input's place": {edit: func(m *pte.ExecutionPlan) {
+			m.Values[last(m).Args[2]].Tensor.Allocation = m.Values[last(m).Args[0]].Tensor.Allocation
+		}},
+		"output is an input":   {edit: func(m *pte.ExecutionPlan) { last(m).Args[2] = last(m).Args[1] }},
+		"sizes without bounds": {edit: func(m *pte.ExecutionPlan) { m.Values[last(m).Args[1]].Tensor.Dynamism = pte.DynamicUnbound }},
+		"argument is no tensor": {edit: func(m *pte.ExecutionPlan) {
+			m.Values = append(m.Values, pte.EValue{Type: pte.Int})
+			last(m).Args = append(last(m).Args, int32(len(m.Values)-1))
+		}},
+		"compile specs":      {edit: func(m *pte.ExecutionPlan) { m.Delegates[0].CompileSpecs = []pte.CompileSpec{{Key: "mode"}} }},
+		"control flow":       {edit: func(m *pte.ExecutionPlan) { appendFree(m) }},
+		"two chains":         {edit: func(m *pte.ExecutionPlan) { m.Chains = append(m.Chains, pte.Chain{}) }},
+		"steps of delegates": {opts: LoadOptions{Tracer: &tracer{}}},
+		"values between":     {opts: LoadOptions{Tracer: values{&scribe{}}}},
+		"an output of a constant": {edit: func(m *pte.ExecutionPlan) {
+			*m.Values[last(m).Args[2]].Tensor = *m.Values[m.Chains[0].Instructions[0].Args[1]].Tensor
+		}},
+	} {
+		p, b := chainOf(c.edit)
+		c.opts.Kernels, c.opts.Backends = op.Kernels, []backend.Backend{b}
+		file, err := pte.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		program, err := Load(file, c.opts)
+		if err == nil {
+			_, err = program.NewInstance()
+			program.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "it was not inlined") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// appendFree ends a method with an instruction that frees its input.
+func appendFree(m *pte.ExecutionPlan) {
+	m.Chains[0].Instructions = append(m.Chains[0].Instructions, pte.Instruction{Type: pte.FreeCall, A: m.Inputs[0]})
+}
+
+// TestInlineAsserts finds the instruction of an assertion behind an inlined delegate.
+func TestInlineAsserts(t *testing.T) {
+	p, b := chainOf(func(m *pte.ExecutionPlan) {
+		v := int32(len(m.Values))
+		m.Values = append(m.Values, pte.EValue{Type: pte.Bool}, pte.EValue{Type: pte.String, String: pte.AssertsPrefix + "2\tn is 3\tmodel.py:1\n"})
+		m.Chains[0].Instructions = append(m.Chains[0].Instructions, pte.Instruction{Type: pte.MoveCall, A: v, B: v})
+	})
+	m := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})).Method("forward")
+	_, err := m.Run(context.Background(), []Value{TensorOf(tensor.Of([]float32{1, 2, 3, 4, 5, 6}, 2, 3))})
+	if want := "instruction 2: assertion n is 3 does not hold (model.py:1)"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+// TestInlineMemory counts what lies between the calls against the limit, and takes none where a file has no arena.
+func TestInlineMemory(t *testing.T) {
+	p, b := chainOf(nil)
+	file, err := pte.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Load(file, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}, MaxMemory: p.Plans[0].NonConstBufferSizes[1] + 30})
+	if CodeOf(err) != pte.MemoryAllocationFailed {
+		t.Errorf("got %v", err)
+	}
+	p, b = chainOf(func(m *pte.ExecutionPlan) {
+		for _, v := range m.Values {
+			if v.Tensor != nil {
+				v.Tensor.Allocation = nil
+			}
+		}
+		m.NonConstBufferSizes = []int64{0}
+	})
+	x := TensorOf(tensor.Of([]float32{1, 2, 3, 4, 5, 6}, 2, 3))
+	got, err := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})).Method("forward").Run(context.Background(), []Value{x})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, b = chainOf(nil)
+	want, err := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})).Method("forward").Run(context.Background(), []Value{x})
+	if err != nil || !slices.Equal(floatsOf(got)[0], floatsOf(want)[0]) {
+		t.Errorf("got %v, want %v, %v", floatsOf(got), floatsOf(want), err)
+	}
+}
