@@ -31,24 +31,17 @@ func (m *method) inline() (err error) {
 	if slices.ContainsFunc(old, moves) {
 		return nil
 	}
-	var l *inliner
+	l := &inliner{method: m, graphs: make([]*backend.Inlined, len(old))}
 	for i := range old {
-		in := &old[i]
-		if graph := m.inlined(in); graph != nil {
-			if l == nil {
-				l = newInliner(m, i)
-			}
-			if err := l.graph(graph, in.Args, i); err != nil {
-				return err
-			}
-		} else if l != nil {
-			l.add(*in, i, notInlined)
+		if g := m.inlined(&old[i]); g != nil {
+			l.graphs[i] = g
+			l.values, l.calls, l.operators, l.constants = l.values+len(g.Values), l.calls+len(g.Calls), l.operators+len(g.Operators), l.constants+len(g.Constants)
 		}
 	}
-	if l != nil {
-		m.plan, m.origin, m.handles = l.finish(), l.origin, l.handles
+	if l.calls == 0 {
+		return nil
 	}
-	return nil
+	return l.plan()
 }
 
 // instruction is the number that the file has for instruction i.
@@ -105,7 +98,8 @@ func (m *method) inlined(in *pte.Instruction) *backend.Inlined {
 
 // delegateArgs are the arguments of a delegate's call as a file has them, nil unless all are tensors with bounded sizes.
 func (m *method) delegateArgs(list []int32) []*op.Value {
-	args := make([]*op.Value, len(list))
+	args, values, tensors := make([]*op.Value, len(list)), make([]op.Value, len(list)), make([]tensor.Tensor, len(list))
+	var dims []tensor.Dim
 	for i, v := range list {
 		if v < 0 || int(v) >= len(m.plan.Values) || m.plan.Values[v].Tensor == nil {
 			return nil
@@ -114,14 +108,17 @@ func (m *method) delegateArgs(list []int32) []*op.Value {
 		if d.Dynamism == pte.DynamicUnbound {
 			return nil
 		}
-		t := &tensor.Tensor{Meta: tensor.Meta{DType: d.ScalarType}}
+		t := &tensors[i]
+		from := len(dims)
 		for _, n := range d.Sizes {
-			t.Sizes = append(t.Sizes, tensor.Dim(n))
+			dims = append(dims, tensor.Dim(n))
 		}
+		t.DType, t.Sizes = d.ScalarType, dims[from:len(dims):len(dims)]
 		if !d.ScalarType.Valid() || m.loadOrder(t, d.DimOrder) != nil {
 			return nil
 		}
-		args[i] = &op.Value{Kind: op.Tensor, Tensor: t}
+		values[i] = op.Value{Kind: op.Tensor, Tensor: t}
+		args[i] = &values[i]
 	}
 	return args
 }
@@ -149,11 +146,7 @@ func (m *method) overlap(v, w int32) bool {
 		return v == w
 	}
 	area := func(d *pte.Tensor) area {
-		n := uint64(d.ScalarType.Size())
-		for _, size := range d.Sizes {
-			n *= uint64(size)
-		}
-		return area{int32(d.Allocation.MemoryID), d.Allocation.Offset, d.Allocation.Offset + n}
+		return area{int32(d.Allocation.MemoryID), d.Allocation.Offset, d.Allocation.Offset + uint64(bytesOf(d))}
 	}
 	a, b := area(x), area(y)
 	return a.overlaps(&b)
@@ -161,91 +154,90 @@ func (m *method) overlap(v, w int32) bool {
 
 // inliner makes the plan of a method with inlined graphs.
 type inliner struct {
-	m    *method
-	plan pte.ExecutionPlan
-	// calls are the instructions; origin and handles are the method's.
-	calls   []pte.Instruction
-	origin  []int
-	handles []int64
+	*method
+	graphs []*backend.Inlined // by instruction; nil of what stays
+	// How many values, calls, operators and constants the graphs have together.
+	values, calls, operators, constants int
 	// behind is the end of the file's arena, and room the bytes of the largest graph.
 	behind, room int64
 }
 
-// newInliner has the instructions before number n.
-func newInliner(m *method, n int) *inliner {
-	l := &inliner{m: m, plan: *m.plan}
-	l.plan.Values, l.plan.Operators = slices.Clip(l.plan.Values), slices.Clip(l.plan.Operators)
-	l.plan.NonConstBufferSizes = slices.Clone(l.plan.NonConstBufferSizes)
-	for len(l.plan.NonConstBufferSizes) <= fusedArena {
-		l.plan.NonConstBufferSizes = append(l.plan.NonConstBufferSizes, 0)
+// plan gives the method its plan with the graphs.
+func (l *inliner) plan() error {
+	m := l.method
+	plan, old := *m.plan, m.plan.Chains[0]
+	plan.Values, plan.Operators = slices.Grow(slices.Clip(plan.Values), l.values), slices.Grow(slices.Clip(plan.Operators), l.operators)
+	plan.NonConstBufferSizes = slices.Clone(plan.NonConstBufferSizes)
+	for len(plan.NonConstBufferSizes) <= fusedArena {
+		plan.NonConstBufferSizes = append(plan.NonConstBufferSizes, 0)
 	}
-	l.behind = (l.plan.NonConstBufferSizes[fusedArena] + tenantAlign - 1) &^ (tenantAlign - 1)
-	for i, in := range m.plan.Chains[0].Instructions[:n] {
-		l.add(in, i, notInlined)
-	}
-	return l
-}
-
-func (l *inliner) add(in pte.Instruction, origin int, handle int64) {
-	l.calls, l.origin, l.handles = append(l.calls, in), append(l.origin, origin), append(l.handles, handle)
-}
-
-// graph adds a graph in place of instruction origin, with its arguments.
-func (l *inliner) graph(g *backend.Inlined, args []int32, origin int) error {
-	values, operators := int32(len(l.plan.Values)), int32(len(l.plan.Operators))
-	dynamism := pte.Static
-	at := make([]int32, len(g.Values)) // of the graph's values in the plan
-	for k, v := range g.Args {
-		at[v] = args[k] + 1
-		if l.plan.Values[args[k]].Tensor.Dynamism != pte.Static {
-			dynamism = pte.DynamicBound
+	l.behind = (plan.NonConstBufferSizes[fusedArena] + tenantAlign - 1) &^ (tenantAlign - 1)
+	n := len(old.Instructions) + l.calls
+	chain := pte.Chain{Inputs: old.Inputs, Outputs: old.Outputs, Instructions: make([]pte.Instruction, 0, n)}
+	m.origin, m.handles, m.inlinedData = make([]int, 0, n), make([]int64, 0, n), make([][]byte, 0, l.constants)
+	for i, g := range l.graphs {
+		if g == nil {
+			chain.Instructions, m.origin, m.handles = append(chain.Instructions, old.Instructions[i]), append(m.origin, i), append(m.handles, notInlined)
+			continue
+		}
+		if err := l.graph(&plan, g, old.Instructions[i].Args); err != nil {
+			return err
+		}
+		chain.Instructions, m.handles = append(chain.Instructions, g.Calls...), append(m.handles, g.Handles...)
+		for range g.Calls {
+			m.origin = append(m.origin, i)
 		}
 	}
-	for v := range at {
-		if at[v]--; at[v] < 0 {
-			at[v] = values
-			values++
-		}
-	}
-	inner, err := l.places(g)
+	plan.NonConstBufferSizes[fusedArena] = l.behind + l.room
+	plan.Chains, m.plan = []pte.Chain{chain}, &plan
+	return nil
+}
+
+// graph adds the values, operators and constants of a graph to plan, which its calls then refer to, with the arguments of a delegate's call.
+func (l *inliner) graph(plan *pte.ExecutionPlan, g *backend.Inlined, args []int32) error {
+	offsets, err := l.places(g)
 	if err != nil {
 		return err
 	}
-	isArg := make([]bool, len(g.Values))
-	for _, v := range g.Args {
-		isArg[v] = true
+	values, operators := int32(len(plan.Values)), int32(len(plan.Operators))
+	constants := uint32(len(l.prog.file.ConstantBuffers) + len(l.inlinedData))
+	at, dynamism := make([]int32, len(g.Values)), pte.Static // at has the graph's values in the plan
+	for v := range at {
+		at[v] = values + int32(v)
 	}
-	constants := uint32(len(l.m.prog.file.ConstantBuffers) + len(l.m.inlinedData))
-	for v := range g.Values {
-		if isArg[v] {
-			continue
+	for k, v := range g.Args {
+		at[v] = args[k]
+		if plan.Values[args[k]].Tensor.Dynamism != pte.Static {
+			dynamism = pte.DynamicBound
 		}
-		e := g.Values[v]
-		if e.Items = slices.Clone(e.Items); e.Type != pte.BoolList {
+		g.Values[v] = pte.EValue{Type: pte.Null} // nobody refers to it
+	}
+	places := make([]pte.Allocation, len(g.Values))
+	for v := range g.Values {
+		e := &g.Values[v]
+		if e.Type != pte.BoolList {
 			for i, item := range e.Items {
 				e.Items[i] = int64(at[item])
 			}
 		}
-		if t := e.Tensor; t != nil {
-			e.Tensor = &pte.Tensor{ScalarType: t.ScalarType, Sizes: t.Sizes, DimOrder: t.DimOrder}
-			if t.DataBufferIdx > 0 {
-				e.Tensor.DataBufferIdx = constants + t.DataBufferIdx - 1
-			} else {
-				e.Tensor.Dynamism = dynamism
-				e.Tensor.Allocation = &pte.Allocation{MemoryID: fusedArena, Offset: uint64(l.behind + inner[v])}
-			}
+		switch t := e.Tensor; {
+		case t == nil:
+		case t.DataBufferIdx > 0:
+			t.DataBufferIdx += constants - 1
+		default:
+			places[v] = pte.Allocation{MemoryID: fusedArena, Offset: uint64(l.behind + offsets[v])}
+			t.Dynamism, t.Allocation = dynamism, &places[v]
 		}
-		l.plan.Values = append(l.plan.Values, e)
 	}
-	l.m.inlinedData = append(l.m.inlinedData, g.Constants[1:]...)
-	l.plan.Operators = append(l.plan.Operators, g.Operators...)
 	for i := range g.Calls {
-		in := pte.Instruction{Type: pte.KernelCall, A: operators + g.Calls[i].A, Args: make([]int32, len(g.Calls[i].Args))}
-		for k, v := range g.Calls[i].Args {
+		in := &g.Calls[i]
+		in.A += operators
+		for k, v := range in.Args {
 			in.Args[k] = at[v]
 		}
-		l.add(in, origin, g.Handles[i])
 	}
+	plan.Values, plan.Operators = append(plan.Values, g.Values...), append(plan.Operators, g.Operators...)
+	l.inlinedData = append(l.inlinedData, g.Constants[1:]...)
 	return nil
 }
 
@@ -253,27 +245,17 @@ func (l *inliner) graph(g *backend.Inlined, args []int32, origin int) error {
 // a view of.
 func (l *inliner) places(g *backend.Inlined) ([]int64, error) {
 	n := len(g.Values)
-	items, base := make([]memory.Item, n), make([]int, n)
+	items, base := make([]memory.Item, n), make([]int32, n)
 	for v := range items {
-		items[v].First, base[v] = math.MaxInt, v
+		items[v].First, base[v] = math.MaxInt, int32(v)
 		if t := g.Values[v].Tensor; t != nil && t.DataBufferIdx == 0 {
-			size := int64(t.ScalarType.Size())
-			for _, d := range t.Sizes {
-				size *= int64(d)
-			}
-			items[v].Size, items[v].Align = size, tenantAlign
+			items[v].Size, items[v].Align = bytesOf(t), tenantAlign
 		}
 	}
 	for _, v := range g.Args {
 		items[v].Size = 0
 	}
-	var use func(v int32, i int)
-	use = func(v int32, i int) {
-		if g.Values[v].Type == pte.TensorList {
-			for _, item := range g.Values[v].Items {
-				use(int32(item), i)
-			}
-		}
+	use := func(v int32, i int) {
 		x := &items[base[v]]
 		x.First, x.Last = min(x.First, i), i
 	}
@@ -285,6 +267,11 @@ func (l *inliner) places(g *backend.Inlined) ([]int64, error) {
 		}
 		for _, v := range in.Args {
 			use(v, i)
+			if g.Values[v].Type == pte.TensorList {
+				for _, item := range g.Values[v].Items {
+					use(int32(item), i)
+				}
+			}
 		}
 	}
 	for v := range items {
@@ -292,7 +279,7 @@ func (l *inliner) places(g *backend.Inlined) ([]int64, error) {
 			items[v] = memory.Item{}
 		}
 	}
-	offsets, total, err := memory.Plan(items)
+	offsets, total, err := memory.PlanWithin(items, memory.MaxTotal) // steps that are fused are planned anew
 	if err != nil {
 		return nil, wrap(pte.MemoryAllocationFailed, "inline a delegate", err)
 	}
@@ -303,9 +290,11 @@ func (l *inliner) places(g *backend.Inlined) ([]int64, error) {
 	return offsets, nil
 }
 
-// finish is the plan.
-func (l *inliner) finish() *pte.ExecutionPlan {
-	l.plan.NonConstBufferSizes[fusedArena] = l.behind + l.room
-	l.plan.Chains = []pte.Chain{{Inputs: l.plan.Chains[0].Inputs, Outputs: l.plan.Chains[0].Outputs, Instructions: l.calls}}
-	return &l.plan
+// bytesOf are how many bytes a tensor takes.
+func bytesOf(d *pte.Tensor) int64 {
+	n := int64(d.ScalarType.Size())
+	for _, size := range d.Sizes {
+		n *= int64(size)
+	}
+	return n
 }

@@ -32,7 +32,24 @@ func (p *parts) Inline(_ *backend.InitContext, processed []byte, specs []backend
 	if len(specs) > 0 {
 		return nil
 	}
-	return p.list[processed[0]]
+	return copyOf(p.list[processed[0]])
+}
+
+// copyOf is what a program may change.
+func copyOf(g *backend.Inlined) *backend.Inlined {
+	c := *g
+	c.Values, c.Calls = slices.Clone(g.Values), slices.Clone(g.Calls)
+	for i := range c.Values {
+		v := &c.Values[i]
+		if v.Items = slices.Clone(v.Items); v.Tensor != nil {
+			t := *v.Tensor
+			v.Tensor = &t
+		}
+	}
+	for i := range c.Calls {
+		c.Calls[i].Args = slices.Clone(c.Calls[i].Args)
+	}
+	return &c
 }
 
 func (*parts) Init(*backend.InitContext, *backend.FreeableBuffer, []backend.CompileSpec) (backend.Handle, error) {

@@ -25,10 +25,17 @@ type compiler struct {
 	bounds *[2]float32
 	// listed has the kernels that are called, if only they are asked for: then there are no constants, and nothing is prepared.
 	listed map[*op.Kernel]bool
-	// inlined gets the calls of operators, if only they are asked for.
+	// inlined gets the calls of operators, if only they are asked for; room is what prepare then looks at, anew for each call.
 	inlined *inliner
-	jobs    []backend.Packing
-	err     error
+	room    struct {
+		vals    []op.Value
+		tensors []tensor.Tensor
+		used    int
+		infer   op.Infer
+	}
+	dims []tensor.Dim // room for those of slots
+	jobs []backend.Packing
+	err  error
 }
 
 // value is a value of the graph and the slots that hold it.
@@ -77,18 +84,30 @@ func (c *compiler) read(payload []byte) error {
 		return nil
 	}
 	c.graph, c.values = g, make(map[uint32]*value, len(g.Values))
-	c.out = &program{slots: make([]slot, 0, len(g.Values)), steps: make([]step, 0, len(g.Nodes)), nodes: make([]traced, 0, len(g.Nodes))}
+	c.out = &program{slots: make([]slot, 0, len(g.Values))}
+	if c.inlined == nil {
+		c.out.steps, c.out.nodes = make([]step, 0, len(g.Nodes)), make([]traced, 0, len(g.Nodes))
+	} else {
+		c.inlined.expect(g)
+	}
 	c.out.inputs, c.out.outputs = absent(int(g.NumExterns)), absent(int(g.NumExterns))
 	for i := range g.Constants {
 		c.out.inline = c.out.inline || len(g.Constants[i].Data) > 0
 	}
+	ranks := 0
+	for i := range g.Values {
+		ranks += len(g.Values[i].Dims)
+	}
+	c.dims = make([]tensor.Dim, 0, ranks)
 	values := make([]value, len(g.Values))
 	for i := range g.Values {
 		c.define(&g.Values[i], &values[i])
 	}
 	for i := 0; i < len(g.Nodes) && c.err == nil; i++ {
 		c.node = i
-		c.out.nodes = append(c.out.nodes, c.traced(&g.Nodes[i]))
+		if c.inlined == nil {
+			c.out.nodes = append(c.out.nodes, c.traced(&g.Nodes[i]))
+		}
 		c.lower(&g.Nodes[i])
 	}
 	return c.err
@@ -144,7 +163,11 @@ func (c *compiler) define(v *blob.Value, x *value) {
 	if s.slot == tensor.Half && v.External == blob.InvalidID {
 		s.slot = tensor.Float
 	}
-	x.slot = c.newSlot(s.slot, dimsOf(v.Dims))
+	from := len(c.dims)
+	for _, d := range v.Dims {
+		c.dims = append(c.dims, tensor.Dim(d))
+	}
+	x.slot = c.newSlot(s.slot, c.dims[from:len(c.dims):len(c.dims)])
 	if s.slot == tensor.Float && v.Type != blob.Int32 {
 		x.float = x.slot
 	}
@@ -237,7 +260,7 @@ func (c *compiler) callIn(dtype tensor.ScalarType, name string, out operand, arg
 	plan := c.prepare(dtype, name, out, args)
 	switch {
 	case c.inlined != nil && c.err == nil:
-		c.inlined.call(c.out, c.out.nodes[c.node].handle, name, out, args)
+		c.inlined.call(c.out, int64(c.graph.Nodes[c.node].DebugHandle), name, out, args)
 	case plan != nil:
 		c.add(step{plan: plan, args: args, outs: []operand{out}})
 	}
@@ -248,6 +271,7 @@ func (c *compiler) prepare(dtype tensor.ScalarType, name string, out operand, ar
 	if c.err != nil {
 		return nil
 	}
+	c.room.used = 0
 	vals := c.bindValues(args)
 	metas := []tensor.Meta{c.tensorOf(&out).Meta}
 	if c.err != nil {
@@ -267,7 +291,11 @@ func (c *compiler) prepare(dtype tensor.ScalarType, name string, out operand, ar
 		return nil
 	}
 	sizes := metas[0].Sizes
-	metas, err := inferred(def, vals, metas)
+	infer := &op.Infer{}
+	if c.inlined != nil {
+		infer = &c.room.infer
+	}
+	metas, err := inferred(infer, def, vals, metas)
 	if err != nil {
 		c.fail(pte.DelegateInvalidCompatibility, err.Error())
 		return nil
@@ -297,9 +325,13 @@ func (c *compiler) prepare(dtype tensor.ScalarType, name string, out operand, ar
 var errRank = errors.New("its result has another rank")
 
 // inferred are outs with the sizes that follow from the largest arguments. Kernels prepare only what has been inferred.
-func inferred(def *op.Def, args []op.Value, outs []tensor.Meta) ([]tensor.Meta, error) {
-	infer := op.Infer{Args: args, Out: make([]tensor.Meta, len(outs))}
-	if err := def.Infer(&infer); err != nil {
+func inferred(infer *op.Infer, def *op.Def, args []op.Value, outs []tensor.Meta) ([]tensor.Meta, error) {
+	infer.Args, infer.Out = args, slices.Grow(infer.Out[:0], len(outs))[:len(outs)]
+	for i := range infer.Out {
+		t := &infer.Out[i]
+		*t = tensor.Meta{Sizes: t.Sizes[:0], DimOrder: t.DimOrder[:0]}
+	}
+	if err := def.Infer(infer); err != nil {
 		return nil, err
 	}
 	for i := range outs {
@@ -355,7 +387,13 @@ func (c *compiler) add(s step) {
 
 // bindValues are args as a kernel's Prepare sees them.
 func (c *compiler) bindValues(args []operand) []op.Value {
-	vals := make([]op.Value, len(args))
+	var vals []op.Value
+	if c.inlined != nil {
+		c.room.vals = slices.Grow(c.room.vals[:0], len(args))
+		vals = c.room.vals[:len(args)]
+	} else {
+		vals = make([]op.Value, len(args))
+	}
 	for i := range args {
 		vals[i] = args[i].value
 		switch {
@@ -374,7 +412,8 @@ func (c *compiler) bindValues(args []operand) []op.Value {
 // tensorOf is the tensor that an operand is, of the largest sizes.
 func (c *compiler) tensorOf(o *operand) *tensor.Tensor {
 	s := &c.out.slots[o.slot]
-	t := &tensor.Tensor{Meta: s.meta(), Data: s.data}
+	t := c.newTensor()
+	*t = tensor.Tensor{Meta: s.meta(), Data: s.data}
 	if v := o.view; v != nil {
 		if n := len(s.dims); n < v.rank || n > v.rank && !v.collapses {
 			c.fail(pte.DelegateInvalidCompatibility, "a value has rank ", strconv.Itoa(n), ", want ", strconv.Itoa(v.rank))
@@ -383,6 +422,18 @@ func (c *compiler) tensorOf(o *operand) *tensor.Tensor {
 		t.DimOrder, t.Sizes = o.view.order, o.view.sizes(nil, s.dims)
 	}
 	return t
+}
+
+// newTensor is a tensor, which the next call of prepare takes again where nobody keeps it.
+func (c *compiler) newTensor() *tensor.Tensor {
+	if c.inlined == nil {
+		return new(tensor.Tensor)
+	}
+	if c.room.used == len(c.room.tensors) {
+		c.room.tensors, c.room.used = make([]tensor.Tensor, 2*len(c.room.tensors)+moreTensors), 0
+	}
+	c.room.used++
+	return &c.room.tensors[c.room.used-1]
 }
 
 // sharedBytes are bytes that the programs of a file share, and what writes them.

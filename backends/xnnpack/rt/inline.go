@@ -31,6 +31,18 @@ var inlinable = nodeSet(blob.Abs, blob.Add, blob.Ceiling, blob.Cos, blob.Div, bl
 	blob.Clamp, blob.ELU, blob.LeakyReLU, blob.Square, blob.Copy, blob.Concatenate2, blob.Concatenate3, blob.Concatenate4, blob.Concatenate5,
 	blob.StaticTranspose, blob.StaticReshape, blob.StaticSlice, blob.StaticConstantPad, blob.FullyConnected, blob.BatchMatrixMultiply)
 
+// Orders of dimensions, which nobody writes.
+var (
+	rowMajor    = [blob.MaxRank]uint8{0, 1, 2, 3, 4, 5}
+	columnMajor = []uint8{1, 0}
+)
+
+// moreTensors is room for how many tensors is made at once, beyond those that a graph has, and moreInts for how many numbers.
+const (
+	moreTensors = 8
+	moreInts    = 128
+)
+
 func nodeSet(list ...blob.NodeType) map[blob.NodeType]bool {
 	set := make(map[blob.NodeType]bool, len(list))
 	for _, t := range list {
@@ -48,6 +60,8 @@ func inlines(g *blob.Graph) bool {
 // inliner makes a plan of the calls that a compiler would make steps of.
 type inliner struct {
 	backend.Inlined
+	tensors   []pte.Tensor    // room for those of values
+	sizes     []int32         // and for their sizes and the calls' arguments
 	values    map[alias]int32 // slots, as operands see them
 	literals  map[literal]int32
 	operators map[string]int32
@@ -74,6 +88,24 @@ func newInliner() *inliner {
 		operators: make(map[string]int32), made: make(map[int]bool)}
 }
 
+// ints are n numbers, for somebody to set.
+func (l *inliner) ints(n int) []int32 {
+	if n > len(l.sizes) {
+		l.sizes = make([]int32, max(n, moreInts))
+	}
+	list := l.sizes[:n:n]
+	l.sizes = l.sizes[n:]
+	return list
+}
+
+// expect makes room for what a graph has.
+func (l *inliner) expect(g *blob.Graph) {
+	n := len(g.Values)
+	l.tensors = make([]pte.Tensor, n)
+	l.Values = make([]pte.EValue, 0, n+2*len(g.Nodes))
+	l.Calls, l.Handles = make([]pte.Instruction, 0, len(g.Nodes)), make([]int64, 0, len(g.Nodes))
+}
+
 // etViewName is the operator of a view, which copies nothing.
 const etViewName = "executorch_prim::et_view.default"
 
@@ -82,7 +114,7 @@ func (l *inliner) call(p *program, handle int64, name string, out operand, args 
 	if name == viewName && p.slots[out.slot].external < 0 {
 		name = etViewName
 	}
-	var list []int32
+	list := l.ints(len(args) + 2)[:0]
 	for i := range args {
 		list = append(list, l.argument(p, &args[i]))
 	}
@@ -167,13 +199,19 @@ func (l *inliner) tensor(p *program, o *operand) int32 {
 	if v, ok := l.values[a]; ok {
 		return v
 	}
-	t := &pte.Tensor{ScalarType: s.dtype, Sizes: make([]int32, len(s.dims)), DimOrder: make([]uint8, len(s.dims))}
+	if len(l.tensors) == 0 {
+		l.tensors = make([]pte.Tensor, moreTensors)
+	}
+	rank := len(s.dims)
+	t := &l.tensors[0]
+	t.ScalarType, t.Sizes, t.DimOrder = s.dtype, l.ints(rank), rowMajor[:rank:rank]
+	l.tensors = l.tensors[1:]
 	for i, n := range s.dims {
-		t.Sizes[i], t.DimOrder[i] = int32(n), uint8(i)
+		t.Sizes[i] = int32(n)
 	}
 	if a.transposed {
 		slices.Reverse(t.Sizes)
-		slices.Reverse(t.DimOrder)
+		t.DimOrder = columnMajor
 	}
 	if s.data != nil {
 		t.DataBufferIdx = uint32(len(l.Constants))
