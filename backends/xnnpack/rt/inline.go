@@ -26,10 +26,10 @@ func (*Backend) Inline(ctx *backend.InitContext, processed []byte, _ []backend.C
 }
 
 // inlinable are the nodes that Inline knows, of values in float32.
-var inlinable = nodeSet(blob.Abs, blob.Add, blob.Ceiling, blob.Cos, blob.Div, blob.Exp, blob.Floor, blob.Gelu, blob.Log, blob.Maximum, blob.Minimum,
+var inlinable = []blob.NodeType{blob.Abs, blob.Add, blob.Ceiling, blob.Cos, blob.Div, blob.Exp, blob.Floor, blob.Gelu, blob.Log, blob.Maximum, blob.Minimum,
 	blob.Multiply, blob.Negate, blob.ReciprocalSquareRoot, blob.Sigmoid, blob.Sin, blob.Softmax, blob.SquareRoot, blob.Subtract, blob.Tanh,
 	blob.Clamp, blob.ELU, blob.LeakyReLU, blob.Square, blob.Copy, blob.Concatenate2, blob.Concatenate3, blob.Concatenate4, blob.Concatenate5,
-	blob.StaticTranspose, blob.StaticReshape, blob.StaticSlice, blob.StaticConstantPad, blob.FullyConnected, blob.BatchMatrixMultiply)
+	blob.StaticTranspose, blob.StaticReshape, blob.StaticSlice, blob.StaticConstantPad, blob.FullyConnected, blob.BatchMatrixMultiply}
 
 // Orders of dimensions, which nobody writes.
 var (
@@ -43,17 +43,9 @@ const (
 	moreInts    = 128
 )
 
-func nodeSet(list ...blob.NodeType) map[blob.NodeType]bool {
-	set := make(map[blob.NodeType]bool, len(list))
-	for _, t := range list {
-		set[t] = true
-	}
-	return set
-}
-
 // inlines reports whether Inline knows all that a graph has.
 func inlines(g *blob.Graph) bool {
-	return !slices.ContainsFunc(g.Nodes, func(n blob.Node) bool { return !inlinable[n.Type] }) &&
+	return !slices.ContainsFunc(g.Nodes, func(n blob.Node) bool { return !slices.Contains(inlinable, n.Type) }) &&
 		!slices.ContainsFunc(g.Values, func(v blob.Value) bool { return v.Type != blob.FP32 })
 }
 
@@ -119,6 +111,7 @@ func (l *inliner) call(p *program, handle int64, name string, out operand, args 
 		list = append(list, l.argument(p, &args[i]))
 	}
 	to := l.tensor(p, &out)
+	l.refused = l.refused || p.given(out.slot) || l.made[out.slot]
 	l.made[out.slot] = true
 	at, ok := l.operators[name]
 	if !ok {
@@ -134,12 +127,17 @@ func (l *inliner) call(p *program, handle int64, name string, out operand, args 
 	l.Handles = append(l.Handles, handle)
 }
 
+// given reports whether a slot is there before the first step: a constant, or an input.
+func (p *program) given(at int) bool {
+	s := &p.slots[at]
+	return s.data != nil || s.external >= 0 && p.inputs[s.external] == at
+}
+
 // argument is the value of an argument, which is there.
 func (l *inliner) argument(p *program, o *operand) int32 {
 	switch {
 	case o.slot >= 0:
-		s := &p.slots[o.slot]
-		l.refused = l.refused || s.data == nil && s.external < 0 && !l.made[o.slot]
+		l.refused = l.refused || !p.given(o.slot) && !l.made[o.slot]
 		return l.tensor(p, o)
 	case o.list != nil:
 		items := make([]int64, len(o.list))
