@@ -66,7 +66,12 @@ func (d *dataflow) step(i int) {
 	case s.name == etViewName:
 		d.live = append(d.live, definition{outs[0], d.areas[outs[0]], i, 0})
 	case s.plan == nil:
-		d.each(s.touches(), d.overwrite) // it may write them
+		d.each(s.touches(), func(v int32) { // it may write them
+			d.overwrite(v)
+			if s.known {
+				d.live = append(d.live, definition{v, d.areas[v], i, 0})
+			}
+		})
 	default:
 		for k := range outs {
 			d.each(outs[k:k+1], func(v int32) {
@@ -119,7 +124,7 @@ func (d *dataflow) readTensor(v int32, i int) int {
 	}
 	step := d.live[whole].step
 	d.use(step, i)
-	if found {
+	if found || d.calls[step].Name == "" { // a delegate, which is no call that anybody looks for
 		return -1
 	}
 	return step

@@ -5,6 +5,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
@@ -65,7 +66,7 @@ func TestUnread(t *testing.T) {
 	run := func(change func(p *pte.ExecutionPlan)) (out, indices []byte) {
 		p := poolProgram()
 		change(p.Plans[0])
-		m := methodOf(t, p, op.Kernels)
+		m := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{counter{newNegator(), 1}}})).Method("forward")
 		for range 2 {
 			inputs := []Value{TensorOf(input)}
 			for _, in := range m.Info().Inputs[1:] {
@@ -98,6 +99,16 @@ func TestUnread(t *testing.T) {
 			p.Chains[0].Instructions = append([]pte.Instruction{abs}, p.Chains[0].Instructions...)
 		}},
 		{"the caller, as an input", true, func(p *pte.ExecutionPlan) { p.Inputs = []int32{poolInput, poolIndices} }},
+		{"nobody, and a delegate's result lay there before", false, func(p *pte.ExecutionPlan) {
+			values := []pte.EValue{tensorValue(1, 2, 10, 40), tensorValue(1, 2, 10, 40)}
+			values[0].Tensor.Allocation = p.Values[poolIndices].Tensor.Allocation
+			values[1].Tensor.Allocation = &pte.Allocation{MemoryID: 1, Offset: uint64(p.NonConstBufferSizes[1])}
+			p.Values, p.NonConstBufferSizes[1] = append(p.Values, values...), p.NonConstBufferSizes[1]+3200
+			p.Delegates = []pte.BackendDelegate{{ID: "Negator"}}
+			p.Operators = append(p.Operators, pte.Operator{Name: "aten::neg", Overload: "out"})
+			p.Chains[0].Instructions = append([]pte.Instruction{{Type: pte.DelegateCall, Args: []int32{poolInput, poolCount}},
+				{Type: pte.KernelCall, A: int32(len(p.Operators) - 1), Args: []int32{poolCount, poolCount + 1, poolCount + 1}}}, p.Chains[0].Instructions...)
+		}},
 		{"somebody behind a jump", true, func(p *pte.ExecutionPlan) {
 			p.Values = append(p.Values, pte.EValue{Type: pte.Bool, Int: 1})
 			p.Chains[0].Instructions = append(p.Chains[0].Instructions, pte.Instruction{Type: pte.JumpFalseCall, A: poolCount, B: 1})
