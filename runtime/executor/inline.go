@@ -195,6 +195,10 @@ func (l *inliner) plan() error {
 
 // graph adds the values, operators and constants of a graph to plan, which its calls then refer to, with the arguments of a delegate's call.
 func (l *inliner) graph(plan *pte.ExecutionPlan, g *backend.Inlined, args []int32) error {
+	if len(g.Handles) != len(g.Calls) || len(g.Args) != len(args) || len(g.Constants) == 0 ||
+		slices.ContainsFunc(g.Calls, func(in pte.Instruction) bool { return in.Type != pte.KernelCall }) {
+		return fail(pte.InvalidProgram, "inline delegates: calls, handles and arguments do not agree")
+	}
 	offsets, err := l.places(g)
 	if err != nil {
 		return err
@@ -217,12 +221,15 @@ func (l *inliner) graph(plan *pte.ExecutionPlan, g *backend.Inlined, args []int3
 		e := &g.Values[v]
 		if e.Type != pte.BoolList {
 			for i, item := range e.Items {
-				e.Items[i] = int64(at[item])
+				if item >= 0 {
+					e.Items[i] = int64(at[item])
+				}
 			}
 		}
 		switch t := e.Tensor; {
 		case t == nil:
 		case t.DataBufferIdx > 0:
+			_ = g.Constants[t.DataBufferIdx]
 			t.DataBufferIdx += constants - 1
 		default:
 			places[v] = pte.Allocation{MemoryID: fusedArena, Offset: uint64(l.behind + offsets[v])}
@@ -267,9 +274,11 @@ func (l *inliner) places(g *backend.Inlined) ([]int64, error) {
 		}
 		for _, v := range in.Args {
 			use(v, i)
-			if g.Values[v].Type == pte.TensorList {
-				for _, item := range g.Values[v].Items {
-					use(int32(item), i)
+			if e := &g.Values[v]; e.Type == pte.TensorList || e.Type == pte.OptionalTensorList {
+				for _, item := range e.Items {
+					if item >= 0 {
+						use(int32(item), i)
+					}
 				}
 			}
 		}

@@ -22,10 +22,11 @@ import (
 type parts struct {
 	list  []*backend.Inlined
 	asked int
+	away  bool // it is not available
 }
 
-func (*parts) ID() string      { return "Parts" }
-func (*parts) Available() bool { return true }
+func (*parts) ID() string        { return "Parts" }
+func (p *parts) Available() bool { return !p.away }
 
 func (p *parts) Inline(_ *backend.InitContext, processed []byte, specs []backend.CompileSpec) *backend.Inlined {
 	p.asked++
@@ -204,7 +205,7 @@ func TestMadeInlined(t *testing.T) {
 	}
 }
 
-// chainOf is a program y = relu(-(a·x)) + x of a product, whose result a delegate negates and bounds, with a view between, and adds.
+// chainOf is a program y = -(relu(-(a·x)) + x) of a product, whose result a delegate negates and bounds, with a view between, adds and negates.
 func chainOf(edit func(m *pte.ExecutionPlan)) (*pte.Program, *parts) {
 	g := newMaker(rand.New(rand.NewPCG(1, 1)), 2, 3)
 	x := g.input()
@@ -228,8 +229,9 @@ func chainOf(edit func(m *pte.ExecutionPlan)) (*pte.Program, *parts) {
 	in.call("aten::relu.out", []int32{bounded}, seen)
 	back := in.tensor(tensor.Float, 2, 3)
 	in.call(etViewName, []int32{back}, bounded, in.ints(2, 3))
-	in.call("aten::add.out", []int32{to}, back, by, in.int(1))
-	return p, &parts{list: []*backend.Inlined{{Values: in.plan.Values, Operators: in.plan.Operators, Calls: in.calls, Handles: []int64{7, backend.NoHandle, 9, 9, backend.NoHandle},
+	sum := in.float("aten::add.out", false, back, by, in.int(1))
+	in.call("aten::neg.out", []int32{to}, sum)
+	return p, &parts{list: []*backend.Inlined{{Values: in.plan.Values, Operators: in.plan.Operators, Calls: in.calls, Handles: []int64{7, backend.NoHandle, 9, 9, backend.NoHandle, 8},
 		Constants: [][]byte{nil}, Args: []int32{from, by, to}, Inputs: 2}}}
 }
 
@@ -250,7 +252,7 @@ func TestInlineTrace(t *testing.T) {
 		"step " + etViewName + "0", "end step " + etViewName, "value false",
 		"step 9", "end step aten::relu.out", "value false",
 		"step 9", "end step " + etViewName, "value false",
-		"step aten::add.out0", "end step aten::add.out", "value false",
+		"step 8", "end step " + op.PointwiseName, "value false",
 		"at -1:0", "end", "value true"}
 	if diff := cmp.Diff(want, tr.log); diff != "" {
 		t.Error(diff)
@@ -365,6 +367,67 @@ func TestInlineAsserts(t *testing.T) {
 	}
 }
 
+// TestInlineUnavailable says that a backend is not available, though it would tell what to run.
+func TestInlineUnavailable(t *testing.T) {
+	p, b := chainOf(nil)
+	file, err := pte.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.away = true
+	if _, err := Load(file, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}}); err == nil || !strings.Contains(err.Error(), "backend Parts is not available on this machine") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestInlinePanics says that a backend tells nonsense.
+func TestInlinePanics(t *testing.T) {
+	for name, edit := range map[string]func(g *backend.Inlined){
+		"value":    func(g *backend.Inlined) { g.Calls[0].Args[0] = 99 },
+		"operator": func(g *backend.Inlined) { g.Calls[0].A = -1 },
+		"argument": func(g *backend.Inlined) { g.Args[0] = 99 },
+		"inputs":   func(g *backend.Inlined) { g.Inputs = 9 },
+		"constant": func(g *backend.Inlined) { g.Values[g.Calls[0].Args[1]].Tensor.DataBufferIdx = 7 },
+		"calls":    func(g *backend.Inlined) { g.Calls[1].Type = pte.DelegateCall },
+		"handles":  func(g *backend.Inlined) { g.Handles = g.Handles[:1] },
+	} {
+		p, b := chainOf(nil)
+		edit(b.list[0])
+		file, err := pte.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(file, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}}); err == nil || !strings.Contains(err.Error(), "inline delegates") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// TestInlineViews reads a view behind a call whose result could lie where what it is a view of does.
+func TestInlineViews(t *testing.T) {
+	g := newMaker(rand.New(rand.NewPCG(1, 1)), 2, 3)
+	x, y := g.input(), g.tensor(tensor.Float, 3, 3)
+	g.calls, g.first[y], g.last[x] = []pte.Instruction{{Type: pte.DelegateCall, Args: []int32{x, y}}}, 0, 0
+	g.output(y)
+	p := g.finish(1)
+	p.Plans[0].Delegates, p.DelegateData = []pte.BackendDelegate{{ID: "Parts"}}, [][]byte{{0}}
+	in := newMaker(rand.New(rand.NewPCG(1, 1)), 2, 3)
+	from, to, seen, again := in.input(), in.tensor(tensor.Float, 3, 3), in.tensor(tensor.Float, 6), in.tensor(tensor.Float, 3, 2)
+	negated := in.float("aten::neg.out", false, from)
+	in.call(etViewName, []int32{seen}, negated, in.ints(6))
+	in.call(etViewName, []int32{again}, seen, in.ints(3, 2))
+	in.call("aten::mm.out", []int32{to}, again, in.float("aten::abs.out", false, from))
+	b := &parts{list: []*backend.Inlined{{Values: in.plan.Values, Operators: in.plan.Operators, Calls: in.calls, Handles: make([]int64, 5), Constants: [][]byte{nil}, Args: []int32{from, to}, Inputs: 1}}}
+	outs, err := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})).Method("forward").Run(context.Background(),
+		[]Value{TensorOf(tensor.Of([]float32{1, -2, 3, -4, 5, -6}, 2, 3))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := floatsOf(outs)[0], []float32{7, 8, 9, 13, 14, 15, 19, 20, 21}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 // TestInlineMemory counts what lies between the calls against the limit, and takes none where a file has no arena.
 func TestInlineMemory(t *testing.T) {
 	p, b := chainOf(nil)
@@ -389,7 +452,7 @@ func TestInlineMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, b = chainOf(nil)
+	p, b = chainOf(func(m *pte.ExecutionPlan) { m.NonConstBufferSizes[1]++ }) // where no tensor can lie
 	want, err := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})).Method("forward").Run(context.Background(), []Value{x})
 	if err != nil || !slices.Equal(floatsOf(got)[0], floatsOf(want)[0]) {
 		t.Errorf("got %v, want %v, %v", floatsOf(got), floatsOf(want), err)

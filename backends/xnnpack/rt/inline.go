@@ -57,7 +57,6 @@ type inliner struct {
 	values    map[alias]int32 // slots, as operands see them
 	literals  map[literal]int32
 	operators map[string]int32
-	made      map[int]bool // slots that a call has given
 	refused   bool
 }
 
@@ -77,7 +76,7 @@ type literal struct {
 
 func newInliner() *inliner {
 	return &inliner{Inlined: backend.Inlined{Constants: make([][]byte, 1)}, values: make(map[alias]int32), literals: make(map[literal]int32),
-		operators: make(map[string]int32), made: make(map[int]bool)}
+		operators: make(map[string]int32)}
 }
 
 // ints are n numbers, for somebody to set.
@@ -111,8 +110,6 @@ func (l *inliner) call(p *program, handle int64, name string, out operand, args 
 		list = append(list, l.argument(p, &args[i]))
 	}
 	to := l.tensor(p, &out)
-	l.refused = l.refused || p.given(out.slot) || l.made[out.slot]
-	l.made[out.slot] = true
 	at, ok := l.operators[name]
 	if !ok {
 		at = int32(len(l.Operators))
@@ -127,17 +124,10 @@ func (l *inliner) call(p *program, handle int64, name string, out operand, args 
 	l.Handles = append(l.Handles, handle)
 }
 
-// given reports whether a slot is there before the first step: a constant, or an input.
-func (p *program) given(at int) bool {
-	s := &p.slots[at]
-	return s.data != nil || s.external >= 0 && p.inputs[s.external] == at
-}
-
-// argument is the value of an argument, which is there.
+// argument is the value of an argument.
 func (l *inliner) argument(p *program, o *operand) int32 {
 	switch {
 	case o.slot >= 0:
-		l.refused = l.refused || !p.given(o.slot) && !l.made[o.slot]
 		return l.tensor(p, o)
 	case o.list != nil:
 		items := make([]int64, len(o.list))
@@ -220,14 +210,14 @@ func (l *inliner) tensor(p *program, o *operand) int32 {
 	return v
 }
 
-// finish is what came of the graph, if its arguments are args: inputs, and then outputs, all of which it gives.
+// finish is what came of the graph, if its arguments are args: inputs, and then outputs, each of which blob.Read has seen written once.
 func (l *inliner) finish(p *program, args []*backend.Value) *backend.Inlined {
 	if l.refused || len(args) != len(p.inputs) {
 		return nil
 	}
 	for i, arg := range args {
 		in, at := p.inputs[i] >= 0, max(p.inputs[i], p.outputs[i])
-		if at < 0 || in && i > l.Inputs || !in && !l.made[at] || !holds(&p.slots[at], arg) {
+		if at < 0 || in && i > l.Inputs || !holds(&p.slots[at], arg) {
 			return nil
 		}
 		if in {

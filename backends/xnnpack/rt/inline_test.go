@@ -1,0 +1,137 @@
+package rt
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
+	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
+)
+
+// The values of inlineGraph.
+const (
+	inlineX = iota
+	inlineNegated
+	inlineFlat
+	inlineWeight
+	inlineOut
+	inlineCopy
+)
+
+// inlineGraph negates x, sees it as rows of 3, and multiplies these with constant weights; another output has the same, as it lies.
+func inlineGraph() *blob.Graph {
+	value := func(id, external, flags uint32, dims ...uint32) blob.Value {
+		return blob.Value{ID: id, External: external, Type: blob.FP32, Flags: flags, Dims: dims}
+	}
+	reshape := func(out, in uint32, dims ...uint32) blob.Node {
+		n := listed(blob.StaticReshape, dims)
+		n.Inputs, n.Outputs, n.DebugHandle = []uint32{in}, []uint32{out}, noHandle
+		return n
+	}
+	weight := value(inlineWeight, blob.InvalidID, 0, 4, 3)
+	weight.Constant = 1
+	return &blob.Graph{Identifier: blob.XN01, Version: "0", NumExterns: 3, Inputs: []uint32{inlineX}, Outputs: []uint32{inlineOut, inlineCopy},
+		Constants: []blob.Constant{{}, {Size: 48, Data: make([]byte, 48)}},
+		Values: []blob.Value{value(inlineX, 0, blob.ExternalInput, 2, 1, 3), value(inlineNegated, blob.InvalidID, 0, 2, 1, 3), value(inlineFlat, blob.InvalidID, 0, 2, 3), weight,
+			value(inlineOut, 1, blob.ExternalOutput, 2, 4), value(inlineCopy, 2, blob.ExternalOutput, 6)},
+		Nodes: []blob.Node{{Type: blob.Negate, DebugHandle: 5, Inputs: []uint32{inlineX}, Outputs: []uint32{inlineNegated}}, reshape(inlineFlat, inlineNegated, 2, 3),
+			{Type: blob.FullyConnected, DebugHandle: 7, Inputs: []uint32{inlineFlat, inlineWeight, blob.InvalidID}, Outputs: []uint32{inlineOut}}, reshape(inlineCopy, inlineFlat, 6)}}
+}
+
+// inlined is what Inline gives of a graph, with a delegate's arguments of these sizes.
+func inlined(t *testing.T, g *blob.Graph, options []backend.Option, args ...[]tensor.Dim) *backend.Inlined {
+	t.Helper()
+	payload, err := blob.Write(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := &backend.InitContext{Options: options, Kernels: op.NewTable(op.Kernels), Share: func(_ string, f func() (any, error)) (any, error) { return f() }}
+	for _, sizes := range args {
+		ctx.Args = append(ctx.Args, &backend.Value{Kind: op.Tensor, Tensor: &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: sizes}}})
+	}
+	return New().Inline(ctx, payload, nil)
+}
+
+// inlineArgs are the sizes of the arguments of inlineGraph.
+var inlineArgs = [][]tensor.Dim{{2, 1, 3}, {2, 4}, {6}}
+
+// TestInline makes calls of a graph, of which a reshape copies what is an output alone.
+func TestInline(t *testing.T) {
+	g := inlined(t, inlineGraph(), nil, inlineArgs...)
+	if g == nil {
+		t.Fatal("it is not inlined")
+	}
+	var names []string
+	for _, in := range g.Calls {
+		names = append(names, g.Operators[in.A].FullName())
+	}
+	if want := []string{"aten::neg.out", etViewName, "aten::linear.out", viewName}; !slices.Equal(names, want) {
+		t.Errorf("calls %v, want %v", names, want)
+	}
+	if want := []int64{5, backend.NoHandle, 7, backend.NoHandle}; !slices.Equal(g.Handles, want) {
+		t.Errorf("handles %v, want %v", g.Handles, want)
+	}
+	if g.Inputs != 1 || len(g.Args) != 3 || g.Calls[2].Args[3] != g.Args[1] || g.Calls[3].Args[2] != g.Args[2] || g.Calls[0].Args[0] != g.Args[0] {
+		t.Errorf("arguments %v of calls %v, %d inputs", g.Args, g.Calls, g.Inputs)
+	}
+	if w := g.Values[g.Calls[2].Args[1]].Tensor; w.DataBufferIdx != 1 || len(g.Constants) != 2 || len(g.Constants[1]) != 48 {
+		t.Errorf("weights %+v of %d constants", w, len(g.Constants)-1)
+	}
+}
+
+// TestInlineTransposed has weights that lie transposed, and rows that a node sees as a matrix.
+func TestInlineTransposed(t *testing.T) {
+	g := inlineGraph()
+	g.Nodes[2].Flags = blob.TransposeWeights | blob.Reshape2D
+	g.Values[inlineWeight].Dims = []uint32{3, 4}
+	calls := inlined(t, g, nil, inlineArgs...)
+	if calls == nil {
+		t.Fatal("it is not inlined")
+	}
+	if w := calls.Values[calls.Calls[2].Args[1]].Tensor; !slices.Equal(w.Sizes, []int32{4, 3}) || !slices.Equal(w.DimOrder, []uint8{1, 0}) {
+		t.Errorf("weights %+v", w)
+	}
+}
+
+// TestInlineRefuses leaves what it cannot say.
+func TestInlineRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit    func(g *blob.Graph)
+		args    [][]tensor.Dim
+		options []backend.Option
+	}{
+		"a node of another kind": {edit: func(g *blob.Graph) { g.Nodes[0].Type = blob.Hardswish }},
+		"a value of another type": {edit: func(g *blob.Graph) {
+			for _, v := range []int{inlineX, inlineNegated} {
+				g.Values[v].Type = blob.FP16
+			}
+		}},
+		"an unknown option":          {options: []backend.Option{{Key: "none"}}},
+		"sizes of an argument":       {args: [][]tensor.Dim{{2, 3}, {2, 4}, {6}}},
+		"arguments that are missing": {args: inlineArgs[:2]},
+		"sizes that do not follow":   {edit: func(g *blob.Graph) { g.Values[inlineNegated].Dims = []uint32{2, 1, 2} }},
+		"weights that are no constant and transposed": {edit: func(g *blob.Graph) {
+			g.Nodes[2].Flags, g.Nodes[2].Inputs[1] = blob.TransposeWeights, inlineFlat
+			g.Values[inlineOut].Dims = []uint32{2, 3}
+		}, args: [][]tensor.Dim{{2, 1, 3}, {2, 3}, {6}}},
+		"rows of several dimensions that become a matrix": {edit: func(g *blob.Graph) {
+			g.Nodes[2].Flags, g.Nodes[2].Inputs[0] = blob.Reshape2D, inlineNegated
+		}},
+		"an output before an input": {edit: func(g *blob.Graph) {
+			g.Values[inlineX].External, g.Values[inlineOut].External = 1, 0
+		}, args: [][]tensor.Dim{{2, 4}, {2, 1, 3}, {6}}},
+	} {
+		g := inlineGraph()
+		if c.edit != nil {
+			c.edit(g)
+		}
+		if c.args == nil {
+			c.args = inlineArgs
+		}
+		if inlined(t, g, c.options, c.args...) != nil {
+			t.Errorf("%s: it is inlined", name)
+		}
+	}
+}
