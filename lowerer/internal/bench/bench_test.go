@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -140,6 +142,31 @@ func TestOperators(t *testing.T) {
 		if got := Operators(plan, 0, list); got != want {
 			t.Errorf("%v: %q, want %q", list, got, want)
 		}
+	}
+}
+
+// TestInlined counts steps of a delegate that run by themselves as the delegate's, and those that run with other instructions as a kernel's.
+func TestInlined(t *testing.T) {
+	_, plan := recorded()
+	r := NewRecorder()
+	r.CreateEventBlock("Execute")
+	r.SetChainDebugHandle(0, 1)
+	r.EndProfilingDelegate(r.StartProfilingDelegate("", 7), []byte("aten::mm.out"))
+	r.EndProfilingDelegate(r.StartProfilingDelegate("", 8), []byte("aten::mm.out"))
+	for _, name := range []string{"gru_cell.out", "pointwise.out"} {
+		r.SetChainDebugHandle(0, 1)
+		r.LogFused([]int{0, 1})
+		r.EndProfiling(r.StartProfiling("native_call_" + name))
+	}
+	for i, s := range r.steps {
+		s.took = time.Duration(i+1) * time.Microsecond
+	}
+	var got []string
+	for _, row := range r.rows(plan, machine) {
+		got = append(got, fmt.Sprintf("%s %s %s %d", row.place(), row.Backend, row.Name, row.NS))
+	}
+	if want := []string{"1.1 XnnpackBackend aten::mm.out 1000", "1.2 XnnpackBackend aten::mm.out 2000", "1  gru_cell.out 3000", "1  pointwise.out 4000"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

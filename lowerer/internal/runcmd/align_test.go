@@ -108,6 +108,8 @@ func TestRows(t *testing.T) {
 	tr.file.Plans[0].Delegates = []pte.BackendDelegate{{ID: "B"}}
 	tr.gen.EndProfilingDelegate(tr.gen.StartProfilingDelegate("step", 0), []byte("Conv"))
 	tr.gen.EndProfilingDelegate(tr.gen.StartProfilingDelegate("", 9), []byte{0xff, 1})
+	tr.gen.LogFused([]int{0, 1}) // a part of the delegate and another instruction
+	tr.gen.EndProfiling(tr.gen.StartProfiling("native_call_gru_cell.out"))
 	rows := tr.rows()
 	for i := range rows {
 		rows[i].StartNS, rows[i].NS = 0, 0
@@ -117,6 +119,7 @@ func TestRows(t *testing.T) {
 		{Method: "forward", Instruction: &zero, Name: "event", Backend: "B", Handles: []int{1}, Nodes: []string{"conv"}},
 		{Method: "forward", Instruction: &zero, Name: "step", Backend: "B", Detail: "Conv", Handles: []int{1}, Nodes: []string{"conv"}},
 		{Method: "forward", Instruction: &zero, Name: "9", Backend: "B"},
+		{Method: "forward", Instruction: &zero, Fused: []int{0, 1}, Name: "native_call_gru_cell.out", Handles: []int{1}, Nodes: []string{"conv"}},
 	}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Error(diff)
