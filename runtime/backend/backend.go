@@ -89,8 +89,11 @@ type Inlined struct {
 	// read, and have a place only between. Sizes are the largest ones.
 	Values    []pte.EValue
 	Operators []pte.Operator
-	// Calls run in order: each calls one of Operators. Their outs are outputs among Args, or tensors without a place.
+	// Calls run in order: each calls one of Operators. Their outs are outputs among Args, or tensors without a place. What no operator
+	// computes is a DelegateCall of one of Parts, with inputs and then outputs as arguments; B is how many of them are inputs.
 	Calls []pte.Instruction
+	// Parts are what Init gets for them, as InitContext.Part.
+	Parts []any
 	// Handles are what traces call each call, as StartProfilingDelegate takes it: a number, or NoHandle for the operator's name.
 	Handles []int64
 	// Constants are bytes in the program's file or in what Share has made; entry 0 stands for none.
@@ -138,6 +141,8 @@ type InitContext struct {
 	Method string
 	// Args are the arguments of the first call of the delegate, tensors with their largest sizes. All calls have as many.
 	Args []*Value
+	// Part is which one of Inlined.Parts the handle is to run, if Inline has said the payload otherwise; else nil.
+	Part any
 	// Options are the run-time options that the program was loaded with for this backend.
 	Options []Option
 	// Tracer gets events; nil if nobody traces.

@@ -72,8 +72,10 @@ func (m *method) info() MethodInfo {
 	if len(m.arenas) > 1 {
 		info.Arenas = append(info.Arenas, m.arenas[1:]...)
 	}
-	for _, d := range m.plan.Delegates {
-		info.Backends = append(info.Backends, d.ID)
+	for i, d := range m.plan.Delegates {
+		if _, inlined := m.parts[int32(i)]; !inlined {
+			info.Backends = append(info.Backends, d.ID)
+		}
 	}
 	return info
 }

@@ -162,6 +162,12 @@ type inliner struct {
 	behind, room int64
 }
 
+// part is what a delegate that stays of an inlined one runs, and how many inputs it has.
+type part struct {
+	what   any
+	inputs int
+}
+
 // plan gives the method its plan with the graphs.
 func (l *inliner) plan() error {
 	m := l.method
@@ -175,12 +181,13 @@ func (l *inliner) plan() error {
 	n := len(old.Instructions) + l.calls
 	chain := pte.Chain{Inputs: old.Inputs, Outputs: old.Outputs, Instructions: make([]pte.Instruction, 0, n)}
 	m.origin, m.handles, m.inlinedData = make([]int, 0, n), make([]int64, 0, n), make([][]byte, 0, l.constants)
+	m.parts = make(map[int32]part)
 	for i, g := range l.graphs {
 		if g == nil {
 			chain.Instructions, m.origin, m.handles = append(chain.Instructions, old.Instructions[i]), append(m.origin, i), append(m.handles, notInlined)
 			continue
 		}
-		if err := l.graph(&plan, g, old.Instructions[i].Args); err != nil {
+		if err := l.graph(&plan, g, &old.Instructions[i]); err != nil {
 			return err
 		}
 		chain.Instructions, m.handles = append(chain.Instructions, g.Calls...), append(m.handles, g.Handles...)
@@ -194,9 +201,10 @@ func (l *inliner) plan() error {
 }
 
 // graph adds the values, operators and constants of a graph to plan, which its calls then refer to, with the arguments of a delegate's call.
-func (l *inliner) graph(plan *pte.ExecutionPlan, g *backend.Inlined, args []int32) error {
+func (l *inliner) graph(plan *pte.ExecutionPlan, g *backend.Inlined, call *pte.Instruction) error {
+	args := call.Args
 	if len(g.Handles) != len(g.Calls) || len(g.Args) != len(args) || len(g.Constants) == 0 ||
-		slices.ContainsFunc(g.Calls, func(in pte.Instruction) bool { return in.Type != pte.KernelCall }) {
+		slices.ContainsFunc(g.Calls, func(in pte.Instruction) bool { return in.Type != pte.KernelCall && in.Type != pte.DelegateCall }) {
 		return fail(pte.InvalidProgram, "inline delegates: calls, handles and arguments do not agree")
 	}
 	offsets, err := l.places(g)
@@ -238,10 +246,16 @@ func (l *inliner) graph(plan *pte.ExecutionPlan, g *backend.Inlined, args []int3
 	}
 	for i := range g.Calls {
 		in := &g.Calls[i]
-		in.A += operators
 		for k, v := range in.Args {
 			in.Args[k] = at[v]
 		}
+		if in.Type == pte.KernelCall {
+			in.A += operators
+			continue
+		}
+		l.parts[int32(len(plan.Delegates))] = part{g.Parts[in.A], int(in.B)}
+		in.A = int32(len(plan.Delegates))
+		plan.Delegates = append(slices.Clip(plan.Delegates), plan.Delegates[call.A])
 	}
 	plan.Values, plan.Operators = append(plan.Values, g.Values...), append(plan.Operators, g.Operators...)
 	l.inlinedData = append(l.inlinedData, g.Constants[1:]...)
@@ -268,7 +282,7 @@ func (l *inliner) places(g *backend.Inlined) ([]int64, error) {
 	}
 	for i := range g.Calls {
 		in := &g.Calls[i]
-		if g.Operators[in.A].FullName() == etViewName && items[base[in.Args[0]]].Size > 0 {
+		if in.Type == pte.KernelCall && g.Operators[in.A].FullName() == etViewName && items[base[in.Args[0]]].Size > 0 {
 			to := in.Args[2]
 			base[to], items[to].Size = base[in.Args[0]], 0
 		}

@@ -53,11 +53,17 @@ func copyOf(g *backend.Inlined) *backend.Inlined {
 	return &c
 }
 
-func (*parts) Init(*backend.InitContext, *backend.FreeableBuffer, []backend.CompileSpec) (backend.Handle, error) {
-	return nil, errors.New("it was not inlined")
+func (*parts) Init(ctx *backend.InitContext, _ *backend.FreeableBuffer, _ []backend.CompileSpec) (backend.Handle, error) {
+	if ctx.Part == nil {
+		return nil, errors.New("it was not inlined")
+	}
+	return ctx.Part, nil
 }
 
-func (*parts) Execute(*backend.ExecuteContext, backend.Handle, []*backend.Value) error { return nil }
+func (*parts) Execute(_ *backend.ExecuteContext, h backend.Handle, args []*backend.Value) error {
+	h.(func(args []*backend.Value))(args)
+	return nil
+}
 
 func (*parts) Destroy(backend.Handle) {}
 
@@ -364,6 +370,43 @@ func TestInlineAsserts(t *testing.T) {
 	_, err := m.Run(context.Background(), []Value{TensorOf(tensor.Of([]float32{1, 2, 3, 4, 5, 6}, 2, 3))})
 	if want := "instruction 2: assertion n is 3 does not hold (model.py:1)"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+// TestInlinePart runs a part of a delegate that no operator computes, between operators.
+func TestInlinePart(t *testing.T) {
+	p, b := chainOf(nil)
+	g, runs := b.list[0], 0
+	relu := &g.Calls[2]
+	relu.Type, relu.A, relu.B, relu.Args = pte.DelegateCall, 0, 1, relu.Args[:2]
+	g.Handles[2] = backend.NoHandle
+	g.Parts = []any{func(args []*backend.Value) {
+		runs++
+		x, y := tensor.Elements[float32](args[0].Tensor), tensor.Elements[float32](args[1].Tensor)
+		for i := range x {
+			y[i] = max(x[i], 0)
+		}
+	}}
+	x := TensorOf(tensor.Of([]float32{1, 2, 3, -4, 5, -6}, 2, 3))
+	tr := &scribe{}
+	m := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}, Tracer: tr})).Method("forward")
+	got, err := m.Run(context.Background(), []Value{x})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, b = chainOf(nil)
+	want, err := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})).Method("forward").Run(context.Background(), []Value{x})
+	if err != nil || !slices.Equal(floatsOf(got)[0], floatsOf(want)[0]) || runs != 1 {
+		t.Errorf("got %v, want %v, %v; the part ran %d times", floatsOf(got), floatsOf(want), err, runs)
+	}
+	if got := m.Info().Backends; !slices.Equal(got, []string{"Parts"}) {
+		t.Errorf("backends %v", got)
+	}
+	if s := &m.m.steps[slices.IndexFunc(m.m.steps, func(s step) bool { return s.backend != nil })]; !s.known || s.inputs != 1 {
+		t.Errorf("%d inputs, known: %v", s.inputs, s.known)
+	}
+	if at := slices.Index(tr.log, "start DELEGATE_CALL"); at < 1 || tr.log[at-1] != "value false" || slices.Contains(tr.log[at:], "at 0:1") {
+		t.Errorf("trace %q", tr.log)
 	}
 }
 

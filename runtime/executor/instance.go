@@ -329,7 +329,7 @@ func (m *Method) initDelegate(s *step, args []*op.Value) (backend.Handle, error)
 		return d.handle, nil
 	}
 	p, d := m.m.prog, &m.m.plan.Delegates[s.a]
-	ctx := &backend.InitContext{Method: m.m.plan.Name, Args: args, Options: p.opts.BackendOptions[d.ID], Tracer: p.opts.Tracer,
+	ctx := &backend.InitContext{Method: m.m.plan.Name, Args: args, Part: m.m.parts[s.a].what, Options: p.opts.BackendOptions[d.ID], Tracer: p.opts.Tracer,
 		Threads: p.pool.Threads(), Tier: p.tier, Share: p.share, Alloc: m.inst.alloc, MaxMemory: p.opts.MaxMemory, NamedData: p.namedBytes,
 		Release: p.release, Kernels: p.table, Constants: p.backendConstants, Pack: p.later, Temp: &m.inst.temp}
 	processed := backend.NewFreeableBuffer(p.file.DelegateData[d.Processed], p.release)

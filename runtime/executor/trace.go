@@ -77,7 +77,7 @@ func (m *Method) traceStep(tr EventTracer, pc int) (int, error) {
 		to.LogFused(m.m.instructions(s.fused))
 	}
 	profile := m.profile
-	if part {
+	if part && s.backend == nil {
 		profile = m.profilePart
 	}
 	next, err := profile(tr, s, pc)

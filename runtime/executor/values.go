@@ -28,7 +28,8 @@ type method struct {
 	origin      []int
 	handles     []int64
 	inlinedData [][]byte
-	vals        []op.Value // only constants have Data
+	parts       map[int32]part // of inlined delegates, by the delegates that stay of them
+	vals        []op.Value     // only constants have Data
 	place       []place
 	// varies marks values that instructions or inputs change, numbers and moved tensors; lists of them too.
 	varies []bool

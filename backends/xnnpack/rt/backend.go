@@ -38,8 +38,17 @@ func (*Backend) Init(ctx *backend.InitContext, processed *backend.FreeableBuffer
 	if err != nil {
 		return nil, err
 	}
-	data := processed.Data()
-	p, err := ctx.Share("xnnpack graph "+address(data), func() (any, error) { return compile(ctx, data) })
+	key, graph := "xnnpack graph "+address(processed.Data()), func() (*blob.Graph, error) { return read(processed.Data()) }
+	if part, ok := ctx.Part.(*part); ok {
+		key, graph = key+" "+strconv.Itoa(part.number), func() (*blob.Graph, error) { return part.graph, nil }
+	}
+	p, err := ctx.Share(key, func() (any, error) {
+		g, err := graph()
+		if err != nil {
+			return nil, err
+		}
+		return compile(ctx, g)
+	})
 	if err != nil {
 		return nil, err
 	}

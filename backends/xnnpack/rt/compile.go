@@ -55,9 +55,9 @@ func (v *value) half() bool { return v.Type == blob.FP16 || v.Type == blob.BF16 
 // inFloat reports a value whose own slot holds float32.
 func (v *value) inFloat() bool { return v.slot >= 0 && v.slot == v.float }
 
-func compile(ctx *backend.InitContext, payload []byte) (*program, error) {
+func compile(ctx *backend.InitContext, g *blob.Graph) (*program, error) {
 	c := &compiler{ctx: ctx}
-	if err := c.read(payload); err != nil {
+	if err := c.steps(g); err != nil {
 		return nil, err
 	}
 	c.runJobs()
@@ -75,11 +75,16 @@ func (c *compiler) read(payload []byte) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case c.inlined == nil:
+	return c.steps(g)
+}
+
+// steps makes the steps of a graph, which it changes.
+func (c *compiler) steps(g *blob.Graph) error {
+	var order []piece
+	if c.inlined == nil {
 		fuseClamps(g)
 		fuseSilu(g)
-	case !inlines(g):
+	} else if order = inlineOrder(g); order == nil {
 		c.inlined.refused = true
 		return nil
 	}
@@ -103,12 +108,17 @@ func (c *compiler) read(payload []byte) error {
 	for i := range g.Values {
 		c.define(&g.Values[i], &values[i])
 	}
-	for i := 0; i < len(g.Nodes) && c.err == nil; i++ {
+	for i := 0; i < len(g.Nodes) && c.err == nil && c.inlined == nil; i++ {
 		c.node = i
-		if c.inlined == nil {
-			c.out.nodes = append(c.out.nodes, c.traced(&g.Nodes[i]))
-		}
+		c.out.nodes = append(c.out.nodes, c.traced(&g.Nodes[i]))
 		c.lower(&g.Nodes[i])
+	}
+	for i := 0; i < len(order) && c.err == nil; i++ {
+		if c.node = order[i].node; order[i].part == nil {
+			c.lower(&g.Nodes[c.node])
+		} else {
+			c.inlined.part(c.out, c.values, order[i].part)
+		}
 	}
 	return c.err
 }

@@ -327,7 +327,11 @@ func compiled(t *testing.T, g *blob.Graph) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := compile(&backend.InitContext{Kernels: op.NewTable(op.Kernels), Share: func(_ string, make func() (any, error)) (any, error) { return make() }}, payload)
+	g, err = read(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := compile(&backend.InitContext{Kernels: op.NewTable(op.Kernels), Share: func(_ string, make func() (any, error)) (any, error) { return make() }}, g)
 	if err != nil {
 		t.Fatal(err)
 	}

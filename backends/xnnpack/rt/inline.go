@@ -43,10 +43,132 @@ const (
 	moreInts    = 128
 )
 
-// inlines reports whether Inline knows all that a graph has.
-func inlines(g *blob.Graph) bool {
-	return !slices.ContainsFunc(g.Nodes, func(n blob.Node) bool { return !slices.Contains(inlinable, n.Type) }) &&
-		!slices.ContainsFunc(g.Values, func(v blob.Value) bool { return v.Type != blob.FP32 })
+// piece is a node of a graph that becomes calls, or several that stay a graph.
+type piece struct {
+	node int
+	part *part
+}
+
+// part is a graph of nodes that stay, and which one it is.
+type part struct {
+	graph  *blob.Graph
+	number int
+}
+
+// cutter divides a graph into pieces.
+type cutter struct {
+	*blob.Graph
+	values map[uint32]*blob.Value
+	left   []bool // nodes that are in no piece yet
+	stays  []bool // nodes that become no calls
+	pieces []piece
+}
+
+// inlineOrder is how to run the nodes of a graph: those that Inline knows one by one, and linear operators of quantized rows, with what quantizes these,
+// as many together as can be. It is nil if there are others, or none of the former.
+func inlineOrder(g *blob.Graph) []piece {
+	c := cutter{Graph: g, values: make(map[uint32]*blob.Value, len(g.Values)), left: make([]bool, len(g.Nodes)), stays: make([]bool, len(g.Nodes))}
+	for i := range g.Values {
+		c.values[g.Values[i].ID] = &g.Values[i]
+	}
+	calls := 0
+	for i := range g.Nodes {
+		c.left[i] = true
+		switch n := &g.Nodes[i]; {
+		case slices.Contains(inlinable, n.Type) && c.all(n, blob.FP32):
+			calls++
+		case c.quantizesRows(n):
+			c.stays[i] = true
+		default:
+			return nil
+		}
+	}
+	if calls == 0 {
+		return nil
+	}
+	for i := range g.Nodes {
+		switch {
+		case !c.left[i]:
+		case !c.stays[i]:
+			c.pieces, c.left[i] = append(c.pieces, piece{node: i}), false
+		case !c.cut(i):
+			return nil
+		}
+	}
+	return c.pieces
+}
+
+// all reports whether all values of a node have this type.
+func (c *cutter) all(n *blob.Node, t blob.DataType) bool {
+	other := func(id uint32) bool { return id != blob.InvalidID && c.values[id].Type != t }
+	return !slices.ContainsFunc(n.Inputs, other) && !slices.ContainsFunc(n.Outputs, other)
+}
+
+// quantizesRows reports whether a node quantizes rows, or multiplies such, from float32 or to it.
+func (c *cutter) quantizesRows(n *blob.Node) bool {
+	in, out := c.values[n.Inputs[0]].Type, c.values[n.Outputs[0]].Type
+	return n.Type == blob.Convert && in == blob.FP32 && out == blob.QDInt8 || n.Type == blob.FullyConnected && in == blob.QDInt8 && out == blob.FP32
+}
+
+// cut makes a piece of node i, and of all behind it that stay and read nothing that another node is still to give. It reports whether it has
+// outputs, and all that goes in and out of it is in float32.
+func (c *cutter) cut(i int) bool {
+	p := &blob.Graph{Identifier: c.Identifier, Version: c.Version, Constants: c.Constants}
+	awaited, made := map[uint32]bool{}, map[uint32]bool{} // what nodes that are left give, and those of the piece
+	for k := i; k < len(c.Nodes); k++ {
+		n := &c.Nodes[k]
+		switch {
+		case !c.left[k]:
+			continue
+		case !c.stays[k] || slices.ContainsFunc(n.Inputs, func(id uint32) bool { return awaited[id] }):
+			for _, id := range n.Outputs {
+				awaited[id] = true
+			}
+			continue
+		}
+		c.left[k] = false
+		p.Nodes = append(p.Nodes, *n)
+		for _, id := range n.Outputs {
+			made[id] = true
+		}
+	}
+	read := map[uint32]bool{} // what others read of the piece
+	for k := range c.Nodes {
+		if c.left[k] {
+			for _, id := range c.Nodes[k].Inputs {
+				read[id] = true
+			}
+		}
+	}
+	var outs []blob.Value
+	seen := map[uint32]bool{blob.InvalidID: true}
+	for k := range p.Nodes {
+		for _, id := range slices.Concat(p.Nodes[k].Inputs, p.Nodes[k].Outputs) {
+			if seen[id] {
+				continue
+			}
+			seen[id] = true
+			v := *c.values[id]
+			isOut := made[id] && (read[id] || v.External != blob.InvalidID)
+			v.External, v.Flags = blob.InvalidID, 0
+			switch {
+			case isOut:
+				outs = append(outs, v)
+				continue
+			case v.Constant == 0 && !made[id]:
+				v.External, v.Flags = p.NumExterns, blob.ExternalInput
+				p.Inputs, p.NumExterns = append(p.Inputs, id), p.NumExterns+1
+			}
+			p.Values = append(p.Values, v)
+		}
+	}
+	for _, v := range outs {
+		v.External, v.Flags = p.NumExterns, blob.ExternalOutput
+		p.Values, p.Outputs, p.NumExterns = append(p.Values, v), append(p.Outputs, v.ID), p.NumExterns+1
+	}
+	c.pieces = append(c.pieces, piece{node: i, part: &part{p, len(c.pieces)}})
+	inFloat := func(id uint32) bool { return c.values[id].Type == blob.FP32 }
+	return len(outs) > 0 && !slices.ContainsFunc(slices.Concat(p.Inputs, p.Outputs), func(id uint32) bool { return !inFloat(id) })
 }
 
 // inliner makes a plan of the calls that a compiler would make steps of.
@@ -122,6 +244,16 @@ func (l *inliner) call(p *program, handle int64, name string, out operand, args 
 		handle = backend.NoHandle
 	}
 	l.Handles = append(l.Handles, handle)
+}
+
+// part adds a call of nodes that stay a graph.
+func (l *inliner) part(p *program, values map[uint32]*value, what *part) {
+	var list []int32
+	for _, id := range slices.Concat(what.graph.Inputs, what.graph.Outputs) {
+		list = append(list, l.tensor(p, &operand{slot: values[id].slot}))
+	}
+	l.Calls = append(l.Calls, pte.Instruction{Type: pte.DelegateCall, A: int32(len(l.Parts)), B: int32(len(what.graph.Inputs)), Args: list})
+	l.Handles, l.Parts = append(l.Handles, backend.NoHandle), append(l.Parts, what)
 }
 
 // argument is the value of an argument.

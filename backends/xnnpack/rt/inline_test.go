@@ -1,12 +1,15 @@
 package rt
 
 import (
+	"math"
 	"slices"
 	"testing"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/op"
+	"github.com/rules-pte/rules_pte/runtime/pte"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -133,5 +136,83 @@ func TestInlineRefuses(t *testing.T) {
 		if inlined(t, g, c.options, c.args...) != nil {
 			t.Errorf("%s: it is inlined", name)
 		}
+	}
+}
+
+// TestInlineParts keeps linear operators of quantized rows, and what quantizes these, together in graphs, and calls operators between them.
+func TestInlineParts(t *testing.T) {
+	const x, q, w, a, s, b, m, q2, w2, out = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+	float := func(id uint32, dims ...uint32) blob.Value {
+		return blob.Value{ID: id, External: blob.InvalidID, Type: blob.FP32, Dims: dims}
+	}
+	rows := func(id uint32, dims ...uint32) blob.Value {
+		return blob.Value{ID: id, External: blob.InvalidID, Type: blob.QDInt8, Dims: dims, Quant: blob.Quant{Kind: blob.PerToken, NonbatchDims: 1}}
+	}
+	weight := func(id, constant uint32, dims ...uint32) blob.Value {
+		return blob.Value{ID: id, External: blob.InvalidID, Type: blob.QCInt8, Dims: dims, Constant: constant,
+			Quant: blob.Quant{Kind: blob.PerChannel, Scales: []float32{0.5, 0.25, 0.125}[:dims[0]], NumScales: dims[0]}}
+	}
+	node := func(typ blob.NodeType, handle uint32, out uint32, in ...uint32) blob.Node {
+		return blob.Node{Type: typ, DebugHandle: handle, Inputs: in, Outputs: []uint32{out}}
+	}
+	input, output := float(x, 2, 4), float(out, 2, 2)
+	input.External, input.Flags = 0, blob.ExternalInput
+	output.External, output.Flags = 1, blob.ExternalOutput
+	data := func(n int) []byte {
+		list := make([]byte, n)
+		for i := range list {
+			list[i] = byte(i*37%200 - 100)
+		}
+		return list
+	}
+	graph := func() *blob.Graph {
+		g := &blob.Graph{Identifier: blob.XN01, Version: "0", NumExterns: 2, Inputs: []uint32{x}, Outputs: []uint32{out},
+			Constants: []blob.Constant{{}, {Size: 12, Data: data(12)}, {Size: 6, Data: data(6)}},
+			Values: []blob.Value{input, rows(q, 2, 4), weight(w, 1, 3, 4), float(a, 2, 3), float(s, 2, 3), float(b, 2, 3), float(m, 2, 3), rows(q2, 2, 3),
+				weight(w2, 2, 2, 3), output},
+			Nodes: []blob.Node{node(blob.Convert, 1, q, x), node(blob.FullyConnected, 2, a, q, w, blob.InvalidID), node(blob.Sigmoid, 3, s, a),
+				node(blob.FullyConnected, 4, b, q, w, blob.InvalidID), node(blob.Multiply, 5, m, s, b), node(blob.Convert, 6, q2, m), node(blob.FullyConnected, 7, out, q2, w2, blob.InvalidID)}}
+		for i := range g.Nodes {
+			g.Nodes[i].Min, g.Nodes[i].Max = float32(math.Inf(-1)), float32(math.Inf(1))
+		}
+		return g
+	}
+	calls := inlined(t, graph(), nil, []tensor.Dim{2, 4}, []tensor.Dim{2, 2})
+	if calls == nil {
+		t.Fatal("it is not inlined")
+	}
+	var got [][]uint32
+	for _, p := range calls.Parts {
+		var handles []uint32
+		for _, n := range p.(*part).graph.Nodes {
+			handles = append(handles, n.DebugHandle)
+		}
+		got = append(got, handles)
+	}
+	if want := [][]uint32{{1, 2, 4}, {6, 7}}; !slices.EqualFunc(got, want, slices.Equal[[]uint32]) {
+		t.Errorf("parts have the nodes %v, want %v", got, want)
+	}
+	if want := []int64{backend.NoHandle, 3, 5, backend.NoHandle}; !slices.Equal(calls.Handles, want) {
+		t.Errorf("handles %v, want %v", calls.Handles, want)
+	}
+	if c := calls.Calls[0]; c.Type != pte.DelegateCall || c.B != 1 || len(c.Args) != 3 {
+		t.Errorf("the first call is %+v", c)
+	}
+	if _, err := run(t, programOf(t, graph(), nil), executor.LoadOptions{}, floatsTensor(tensor.Float, []uint32{2, 4}, []float32{1, -2, 3, 0.5, 4, 0, -7, 2})); err != nil {
+		t.Error(err)
+	}
+	// What multiplies quantized rows by what is computed stays whole, and so does a graph without other operators.
+	g := graph()
+	g.Nodes = slices.Delete(g.Nodes, 2, 3)
+	g.Nodes[3].Inputs[0] = a
+	g.Values = slices.DeleteFunc(g.Values, func(v blob.Value) bool { return v.ID == s })
+	if inlined(t, g, nil, []tensor.Dim{2, 4}, []tensor.Dim{2, 2}) == nil {
+		t.Error("a product between is not inlined")
+	}
+	g.Nodes = g.Nodes[:2]
+	g.Outputs, g.Values = []uint32{a}, g.Values[:4]
+	g.Values[3].External, g.Values[3].Flags = 1, blob.ExternalOutput
+	if inlined(t, g, nil, []tensor.Dim{2, 4}, []tensor.Dim{2, 3}) != nil {
+		t.Error("a graph of quantized rows alone is inlined")
 	}
 }
