@@ -126,7 +126,7 @@ func (p *pairs) bound(i int) {
 	}
 	t := &p.steps[j]
 	low, high, ok := p.boundsOf(t)
-	if !ok || int(p.of[t.outs[0]].first) != j || p.of[t.outs[0]].stays || !p.moves(t.outs[0]) || p.tied(s.args, t.outs[0]) || p.static(s.outs[0]) != p.static(t.outs[0]) || !p.alike(s.outs[0], t.outs[0]) {
+	if !ok || int(p.of[t.outs[0]].first) != j || p.of[t.outs[0]].stays || !p.moves(t.outs[0]) || p.tied(s.args, t.outs[0]) || p.static(s.outs[0]) != p.static(t.outs[0]) || !p.alike(s.outs[0], t.outs[0]) || p.inUse(t.outs[0], i, j) {
 		return
 	}
 	plan := s.plan.Within(low, high)
@@ -135,7 +135,21 @@ func (p *pairs) bound(i int) {
 	}
 	s.fused = fusedOf(p.steps, i, j)
 	s.plan, s.outs, s.chain, s.index = plan, slices.Concat(t.outs, s.outs[1:]), t.chain, t.index
+	p.of[t.outs[0]].first = int32(i)
 	p.gone[j] = true
+}
+
+// inUse reports whether what keeps its place beside v, where v lies, is in use at a step from i to j.
+func (p *pairs) inUse(v int32, i, j int) bool {
+	if p.of[p.root(v)].members < 2 {
+		return false
+	}
+	for w := range p.of {
+		if s := &p.of[w]; int32(w) != v && int(s.first) <= j && int(s.last) >= i && p.root(int32(w)) == p.root(v) && p.shares(int32(w), v) {
+			return true
+		}
+	}
+	return false
 }
 
 // tied reports whether one of list lies where v does, or keeps its distance to it when places are planned anew.

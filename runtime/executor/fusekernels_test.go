@@ -156,3 +156,46 @@ func TestInPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestBoundKeepsPlaces lets a product bound its results, though these lie where a value does that is in use between the two.
+func TestBoundKeepsPlaces(t *testing.T) {
+	made := func() *pte.Program {
+		g := newMaker(rand.New(rand.NewPCG(1, 1)), 2, 3)
+		x := g.input()
+		at := map[int32]uint64{}
+		value := func(offset uint64, sizes ...int32) int32 {
+			v := g.tensor(tensor.Float, sizes...)
+			at[v] = offset
+			return v
+		}
+		softmax := func(to, from int32) { g.call("aten::_softmax.out", []int32{to}, from, g.int(0), g.no()) }
+		product, view, soft, softer := value(64, 2, 3), value(0, 6), value(32, 6), value(0, 6)
+		last, bounded, out := value(96, 6), value(0, 2, 3), value(128, 2, 3)
+		g.call("aten::linear.out", []int32{product}, x, g.constant(tensor.Float, 3, 3), g.none())
+		g.call(etViewName, []int32{view}, x, g.ints(6))
+		softmax(soft, view)
+		softmax(softer, soft)
+		softmax(last, softer)
+		g.call("aten::relu.out", []int32{bounded}, product)
+		softmax(out, bounded)
+		g.output(last)
+		g.output(out)
+		p := g.finish(1)
+		m := p.Plans[0]
+		m.Values[x].Tensor.Allocation = nil
+		for v, offset := range at {
+			m.Values[v].Tensor.Allocation = &pte.Allocation{MemoryID: 1, Offset: offset}
+		}
+		m.NonConstBufferSizes[1] = 152
+		return p
+	}
+	want, err := runsOf(instanceOf(t, loadOf(t, made(), LoadOptions{Kernels: op.Kernels, Tracer: values{&scribe{}}})).Method("forward"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := runsOf(instanceOf(t, loadOf(t, made(), LoadOptions{Kernels: op.Kernels})).Method("forward"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkNear(t, "bounded", got, want, 1e-6)
+}

@@ -142,7 +142,8 @@ func (p *spans) use(v, i int32) {
 }
 
 // renames puts values that nobody has written when they are read into one group with what was written there last. What
-// a built-in operator, and some delegates, write is not known: their arguments count as read first.
+// a built-in operator, and some delegates, write is not known: their arguments count as read first. The result of a view is given by it, and
+// nothing is where it has a place of its own.
 func (p *spans) renames() {
 	written := make([]bool, len(p.vals))
 	var order []int32
@@ -160,10 +161,13 @@ func (p *spans) renames() {
 	}
 	for i := range p.steps {
 		s := &p.steps[i]
-		p.each(s.reads(), read)
 		if s.name == etViewName {
+			p.each(s.args[:2], read)
 			p.each(s.args, func(v int32) { order = append(order, v) })
+			written[s.args[2]] = true
+			continue
 		}
+		p.each(s.reads(), read)
 		p.each(s.touches(), func(v int32) {
 			written[v] = true
 			order = append(order, v)
