@@ -3,6 +3,7 @@ package rt
 import (
 	"bytes"
 	"context"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -497,5 +498,20 @@ func TestPackColumns(t *testing.T) {
 	}
 	if got, want := pack(byColumns[:], true), pack(byRows[:], false); !bytes.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestNumbers runs a graph of values without dimensions.
+func TestNumbers(t *testing.T) {
+	inf := float32(math.Inf(1))
+	value := func(id, external, flags uint32, dims ...uint32) blob.Value {
+		return blob.Value{ID: id, Type: blob.FP32, Dims: dims, External: external, Flags: flags}
+	}
+	g := &blob.Graph{Identifier: blob.XN01, Version: "0", Constants: []blob.Constant{{}}, NumExterns: 2, Inputs: []uint32{0}, Outputs: []uint32{1},
+		Values: []blob.Value{value(0, 0, blob.ExternalInput), value(1, 1, blob.ExternalOutput)},
+		Nodes:  []blob.Node{{Type: blob.Negate, Inputs: []uint32{0}, Outputs: []uint32{1}, Min: -inf, Max: inf}}}
+	got, err := run(t, programOf(t, g, nil), executor.LoadOptions{}, floatsTensor(tensor.Float, nil, []float32{3}))
+	if err != nil || op.NumberAt(got[0].Tensor, 0) != -3 {
+		t.Errorf("got %v, %v", got, err)
 	}
 }

@@ -62,7 +62,8 @@ func readersOf(g *blob.Graph) (readers map[uint32]int, types map[uint32]blob.Dat
 	return readers, types
 }
 
-// fuseSilu makes x·sigmoid(x) a Multiply of one value, which lowerMultiply knows, where nobody else reads the Sigmoid's result.
+// fuseSilu makes x·sigmoid(x) a Multiply of one value, which lowerMultiply knows, where nobody else reads the Sigmoid's result and nothing
+// bounds that.
 func fuseSilu(g *blob.Graph) {
 	if !slices.ContainsFunc(g.Nodes, func(n blob.Node) bool { return n.Type == blob.Sigmoid }) {
 		return
@@ -71,7 +72,7 @@ func fuseSilu(g *blob.Graph) {
 	maker, gone := map[uint32]int{}, make([]bool, len(g.Nodes))
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
-		if n.Type == blob.Sigmoid && readers[n.Outputs[0]] == 1 && types[n.Inputs[0]] == blob.FP32 && types[n.Outputs[0]] == blob.FP32 {
+		if n.Type == blob.Sigmoid && !n.Bounded && readers[n.Outputs[0]] == 1 && types[n.Inputs[0]] == blob.FP32 && types[n.Outputs[0]] == blob.FP32 {
 			maker[n.Outputs[0]] = i
 		}
 		if n.Type != blob.Multiply || len(n.Inputs) != 2 {

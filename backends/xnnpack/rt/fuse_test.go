@@ -58,6 +58,7 @@ func TestFuseSilu(t *testing.T) {
 		second   blob.NodeType // reads value 1, too
 		external uint32
 		of       blob.DataType
+		bounded  bool
 		fused    bool
 	}{
 		{name: "fused", inputs: []uint32{0, 1}, external: blob.InvalidID, of: blob.FP32, fused: true},
@@ -67,10 +68,12 @@ func TestFuseSilu(t *testing.T) {
 		{name: "read twice", inputs: []uint32{0, 1}, second: blob.Abs, external: blob.InvalidID, of: blob.FP32},
 		{name: "a result", inputs: []uint32{0, 1}, external: 1, of: blob.FP32},
 		{name: "halves", inputs: []uint32{0, 1}, external: blob.InvalidID, of: blob.FP16},
+		{name: "bounded", inputs: []uint32{0, 1}, external: blob.InvalidID, of: blob.FP32, bounded: true},
 	} {
 		g := &blob.Graph{
 			Values: []blob.Value{{ID: 0, Type: c.of, External: 0}, {ID: 1, Type: c.of, External: c.external}, {ID: 2, Type: c.of, External: 2}, {ID: 3, Type: c.of, External: 3}},
-			Nodes:  []blob.Node{{Type: blob.Sigmoid, Inputs: []uint32{0}, Outputs: []uint32{1}}, {Type: blob.Multiply, Inputs: c.inputs, Outputs: []uint32{2}}},
+			Nodes: []blob.Node{{Type: blob.Sigmoid, Inputs: []uint32{0}, Outputs: []uint32{1}, Bounded: c.bounded, Max: 0.5},
+				{Type: blob.Multiply, Inputs: c.inputs, Outputs: []uint32{2}}},
 		}
 		if c.second != blob.NoNode {
 			g.Nodes = append(g.Nodes, blob.Node{Type: c.second, Inputs: []uint32{1}, Outputs: []uint32{4}})

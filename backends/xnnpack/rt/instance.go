@@ -365,7 +365,7 @@ func (in *instance) setArgument(k, slot int, input bool, arg *tensor.Tensor) err
 	switch {
 	case channelsLast(arg):
 		t.Sizes = nchw.dims(t.Sizes, arg.Sizes)
-	case len(arg.Sizes) == 0:
+	case len(arg.Sizes) < len(t.Sizes):
 		t.Sizes[0] = 1
 	default:
 		copy(t.Sizes, arg.Sizes)
