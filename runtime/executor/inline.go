@@ -33,7 +33,11 @@ func (m *method) inline() (err error) {
 	}
 	l := &inliner{method: m, graphs: make([]*backend.Inlined, len(old))}
 	for i := range old {
-		if g := m.inlined(&old[i]); g != nil {
+		g, err := m.inlined(&old[i])
+		if err != nil {
+			return err
+		}
+		if g != nil {
 			l.graphs[i] = g
 			l.values, l.calls, l.operators, l.constants = l.values+len(g.Values), l.calls+len(g.Calls), l.operators+len(g.Operators), l.constants+len(g.Constants)
 		}
@@ -70,30 +74,99 @@ func (m *method) isPart(s *step) bool {
 }
 
 // inlined is what instruction in computes, if it calls a delegate that says so.
-func (m *method) inlined(in *pte.Instruction) *backend.Inlined {
+func (m *method) inlined(in *pte.Instruction) (*backend.Inlined, error) {
 	if in.Type != pte.DelegateCall || in.A < 0 || int(in.A) >= len(m.plan.Delegates) {
-		return nil
+		return nil, nil
 	}
 	p, d := m.prog, &m.plan.Delegates[in.A]
 	at := slices.IndexFunc(p.opts.Backends, func(b backend.Backend) bool { return b.ID() == d.ID })
 	if at < 0 || d.Processed < 0 || d.Processed >= len(p.file.DelegateData) {
-		return nil
+		return nil, nil
 	}
 	b, ok := p.opts.Backends[at].(backend.Inliner)
 	if !ok || !p.opts.Backends[at].Available() {
-		return nil
+		return nil, nil
 	}
 	args := m.delegateArgs(in.Args)
 	if args == nil {
-		return nil
+		return nil, nil
 	}
 	payload := p.file.DelegateData[d.Processed]
 	graph := b.Inline(&backend.InitContext{Method: m.plan.Name, Args: args, Options: p.opts.BackendOptions[d.ID], NamedData: p.namedBytes, Share: p.share,
 		Kernels: p.table, Tier: p.tier}, payload, d.CompileSpecs)
-	if graph == nil || m.overwrites(in.Args, graph.Inputs) {
-		return nil
+	if graph == nil {
+		return nil, nil
 	}
-	return graph
+	if err := checkInlined(graph, len(args)); err != nil {
+		return nil, wrap(pte.Internal, "inline a payload of "+d.ID, err)
+	}
+	if m.overwrites(in.Args, graph.Inputs) {
+		return nil, nil
+	}
+	return graph, nil
+}
+
+// checkInlined says what a backend has wrong of a graph for a call of so many arguments.
+func checkInlined(g *backend.Inlined, args int) error {
+	if len(g.Args) != args || g.Inputs < 0 || g.Inputs > args || len(g.Handles) != len(g.Calls) || len(g.Constants) == 0 {
+		return fail(pte.Internal, "it has ", itoa(len(g.Args)), " arguments, want ", itoa(args), ", or not a handle for each call, or no constant 0")
+	}
+	has := func(v int64) bool { return v >= 0 && v < int64(len(g.Values)) }
+	isArg, used := make([]bool, len(g.Values)), make([]bool, len(g.Values))
+	for k, v := range g.Args {
+		if !has(int64(v)) || g.Values[v].Tensor == nil || isArg[v] {
+			return fail(pte.Internal, "argument ", itoa(k), " is no tensor, or another one, too")
+		}
+		isArg[v] = true
+	}
+	for v := range g.Values {
+		e := &g.Values[v]
+		bad := (e.Type == pte.TensorValue) != (e.Tensor != nil) || e.Tensor != nil && (int64(e.Tensor.DataBufferIdx) >= int64(len(g.Constants)) || e.Tensor.Extra != nil)
+		if e.Type != pte.BoolList {
+			for _, item := range e.Items {
+				bad = bad || !has(item) && (item != -1 || e.Type != pte.OptionalTensorList)
+			}
+		}
+		if bad {
+			return fail(pte.Internal, "value ", itoa(v), " is no tensor, or refers to what does not exist")
+		}
+	}
+	for i := range g.Calls {
+		in, callees := &g.Calls[i], len(g.Operators)
+		if in.Type == pte.DelegateCall {
+			callees = len(g.Parts)
+		}
+		bad := in.Type != pte.KernelCall && in.Type != pte.DelegateCall || in.A < 0 || int(in.A) >= callees ||
+			in.Type == pte.DelegateCall && (in.B < 0 || int(in.B) > len(in.Args))
+		for _, v := range in.Args {
+			if bad = bad || !has(int64(v)); bad {
+				break
+			}
+			used[v] = true
+			eachItem(&g.Values[v], func(v int32) { used[v] = true })
+		}
+		if bad || in.Type == pte.KernelCall && g.Operators[in.A].FullName() == etViewName && (len(in.Args) < 3 || isArg[in.Args[2]]) {
+			return fail(pte.Internal, "call ", itoa(i), " calls nothing, or with what does not exist, or makes a view of an output")
+		}
+	}
+	for k, v := range g.Args[g.Inputs:] {
+		if !used[v] {
+			return fail(pte.Internal, "output ", itoa(k), " is not written")
+		}
+	}
+	return nil
+}
+
+// eachItem calls f with the values that e, a value of a graph, lists.
+func eachItem(e *pte.EValue, f func(v int32)) {
+	if e.Type != pte.TensorList && e.Type != pte.OptionalTensorList {
+		return
+	}
+	for _, item := range e.Items {
+		if item >= 0 {
+			f(int32(item))
+		}
+	}
 }
 
 // delegateArgs are the arguments of a delegate's call as a file has them, nil unless all are tensors with bounded sizes.
@@ -203,10 +276,6 @@ func (l *inliner) plan() error {
 // graph adds the values, operators and constants of a graph to plan, which its calls then refer to, with the arguments of a delegate's call.
 func (l *inliner) graph(plan *pte.ExecutionPlan, g *backend.Inlined, call *pte.Instruction) error {
 	args := call.Args
-	if len(g.Handles) != len(g.Calls) || len(g.Args) != len(args) || len(g.Constants) == 0 ||
-		slices.ContainsFunc(g.Calls, func(in pte.Instruction) bool { return in.Type != pte.KernelCall && in.Type != pte.DelegateCall }) {
-		return fail(pte.InvalidProgram, "inline delegates: calls, handles and arguments do not agree")
-	}
 	offsets, err := l.places(g)
 	if err != nil {
 		return err
@@ -237,7 +306,6 @@ func (l *inliner) graph(plan *pte.ExecutionPlan, g *backend.Inlined, call *pte.I
 		switch t := e.Tensor; {
 		case t == nil:
 		case t.DataBufferIdx > 0:
-			_ = g.Constants[t.DataBufferIdx]
 			t.DataBufferIdx += constants - 1
 		default:
 			places[v] = pte.Allocation{MemoryID: fusedArena, Offset: uint64(l.behind + offsets[v])}
@@ -288,13 +356,7 @@ func (l *inliner) places(g *backend.Inlined) ([]int64, error) {
 		}
 		for _, v := range in.Args {
 			use(v, i)
-			if e := &g.Values[v]; e.Type == pte.TensorList || e.Type == pte.OptionalTensorList {
-				for _, item := range e.Items {
-					if item >= 0 {
-						use(int32(item), i)
-					}
-				}
-			}
+			eachItem(&g.Values[v], func(v int32) { use(v, i) })
 		}
 	}
 	for v := range items {

@@ -423,26 +423,16 @@ func TestInlineUnavailable(t *testing.T) {
 	}
 }
 
-// TestInlinePanics says that a backend tells nonsense.
+// TestInlinePanics loads a payload that a backend panics about.
 func TestInlinePanics(t *testing.T) {
-	for name, edit := range map[string]func(g *backend.Inlined){
-		"value":    func(g *backend.Inlined) { g.Calls[0].Args[0] = 99 },
-		"operator": func(g *backend.Inlined) { g.Calls[0].A = -1 },
-		"argument": func(g *backend.Inlined) { g.Args[0] = 99 },
-		"inputs":   func(g *backend.Inlined) { g.Inputs = 9 },
-		"constant": func(g *backend.Inlined) { g.Values[g.Calls[0].Args[1]].Tensor.DataBufferIdx = 7 },
-		"calls":    func(g *backend.Inlined) { g.Calls[1].Type = pte.DelegateCall },
-		"handles":  func(g *backend.Inlined) { g.Handles = g.Handles[:1] },
-	} {
-		p, b := chainOf(nil)
-		edit(b.list[0])
-		file, err := pte.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Load(file, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}}); err == nil || !strings.Contains(err.Error(), "inline delegates") {
-			t.Errorf("%s: got %v", name, err)
-		}
+	p, b := chainOf(nil)
+	p.DelegateData[0] = []byte{9}
+	file, err := pte.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(file, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}}); err == nil || !strings.Contains(err.Error(), "inline delegates: panic: runtime error") {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -499,5 +489,68 @@ func TestInlineMemory(t *testing.T) {
 	want, err := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})).Method("forward").Run(context.Background(), []Value{x})
 	if err != nil || !slices.Equal(floatsOf(got)[0], floatsOf(want)[0]) {
 		t.Errorf("got %v, want %v, %v", floatsOf(got), floatsOf(want), err)
+	}
+}
+
+// TestInlineMisuse refuses what a backend may not give.
+func TestInlineMisuse(t *testing.T) {
+	type graph = backend.Inlined
+	between := func(g *graph) *pte.EValue { return &g.Values[g.Calls[0].Args[1]] }
+	for name, edit := range map[string]func(g *graph){
+		"no constants":       func(g *graph) { g.Constants = nil },
+		"no handles":         func(g *graph) { g.Handles = nil },
+		"a move":             func(g *graph) { g.Calls[2].Type = pte.MoveCall },
+		"a jump":             func(g *graph) { g.Calls[2].Type = pte.JumpFalseCall },
+		"operator":           func(g *graph) { g.Calls[0].A = int32(len(g.Operators)) },
+		"call's argument":    func(g *graph) { g.Calls[0].Args[0] = -1 },
+		"view's arguments":   func(g *graph) { g.Calls[1].Args = g.Calls[1].Args[:2] },
+		"view as an output":  func(g *graph) { g.Calls[3].Args[2] = g.Args[2] },
+		"constant":           func(g *graph) { between(g).Tensor.DataBufferIdx = 1 },
+		"inputs":             func(g *graph) { g.Inputs = 4 },
+		"too few arguments":  func(g *graph) { g.Args = g.Args[:2] },
+		"argument":           func(g *graph) { g.Args[0] = int32(len(g.Values)) },
+		"argument twice":     func(g *graph) { g.Args[1] = g.Args[2] },
+		"member":             func(g *graph) { g.Values[g.Calls[1].Args[1]].Items[0] = -1 },
+		"no tensor":          func(g *graph) { between(g).Tensor = nil },
+		"output not written": func(g *graph) { g.Calls, g.Handles = g.Calls[:4], g.Handles[:4] },
+	} {
+		p, b := chainOf(nil)
+		b.list[0] = copyOf(b.list[0])
+		edit(b.list[0])
+		file, err := pte.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		program, err := Load(file, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})
+		if err == nil {
+			program.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "inline a payload of Parts: ") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// TestInlineLists takes elements by lists with members that are not there, of tensors that nothing else refers to when it runs.
+func TestInlineLists(t *testing.T) {
+	p, b := chainOf(nil)
+	in := newMaker(rand.New(rand.NewPCG(1, 1)), 2, 3)
+	from, by, to := in.input(), in.input(), in.tensor(tensor.Float, 2, 3)
+	at, flipped, taken := in.tensor(tensor.Long, 3), in.tensor(tensor.Float, 2, 3), in.tensor(tensor.Float, 2, 3)
+	first := in.add(pte.EValue{Type: pte.TensorValue, Tensor: &pte.Tensor{ScalarType: tensor.Long, Sizes: []int32{3}, DimOrder: []uint8{0}, DataBufferIdx: 1}})
+	in.call("aten::neg.out", []int32{at}, first)
+	in.call("aten::flip.out", []int32{flipped}, by, in.ints(1))
+	in.call("aten::index.Tensor_out", []int32{taken}, flipped, in.add(pte.EValue{Type: pte.OptionalTensorList, Items: []int64{-1, int64(at)}}))
+	in.call("aten::mul.out", []int32{to}, taken, in.float("aten::relu.out", false, from))
+	b.list[0] = &backend.Inlined{Values: in.plan.Values, Operators: in.plan.Operators, Calls: in.calls, Handles: make([]int64, len(in.calls)),
+		Constants: [][]byte{nil, {0: 255, 1: 255, 2: 255, 3: 255, 4: 255, 5: 255, 6: 255, 7: 255, 23: 0}}, Args: []int32{from, by, to}, Inputs: 2}
+	m := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})).Method("forward")
+	if _, err := m.Run(context.Background(), []Value{TensorOf(tensor.Of([]float32{1, 2, 3, 4, 5, 6}, 2, 3))}); err != nil {
+		t.Error(err)
+	}
+	list := m.m.plan.Chains[0].Instructions
+	place := func(v int32) *pte.Allocation { return m.m.plan.Values[v].Tensor.Allocation }
+	if at, flipped := place(list[1].Args[1]), place(list[2].Args[2]); at.Offset == flipped.Offset {
+		t.Errorf("indices and what they take lie at %d", at.Offset)
 	}
 }

@@ -280,7 +280,7 @@ func (m *method) loadDelegate(s *step, missing *missingList) error {
 		case b.Available():
 			s.backend = b
 			if part, ok := m.parts[s.a]; ok {
-				s.inputs, s.known = part.inputs, part.inputs >= 0 && part.inputs <= len(s.args)
+				s.inputs, s.known = part.inputs, true
 			} else if c, ok := b.(backend.InputCounter); ok {
 				s.inputs = c.Inputs(m.prog.file.DelegateData[d.Processed])
 				s.known = s.inputs >= 0 && s.inputs <= len(s.args)
