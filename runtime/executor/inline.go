@@ -21,7 +21,7 @@ func (m *method) inline() (err error) {
 		}
 	}()
 	p := m.prog
-	if len(m.plan.Delegates) == 0 || len(m.plan.Chains) != 1 || p.tracesIntermediates() || p.opts.Tracer != nil && p.tracer == nil {
+	if len(m.plan.Delegates) == 0 || len(m.plan.Chains) != 1 || p.tracesIntermediates() || p.opts.Tracer != nil && p.tracer == nil || p.outlined {
 		return nil
 	}
 	moves := func(in pte.Instruction) bool {
@@ -47,6 +47,9 @@ func (m *method) inline() (err error) {
 	}
 	return l.plan()
 }
+
+// hasInlined reports whether delegates of the method are calls of operators.
+func (m *method) hasInlined() bool { return m.origin != nil }
 
 // instruction is the number that the file has for instruction i.
 func (m *method) instruction(i int) int {
@@ -268,9 +271,26 @@ func (l *inliner) plan() error {
 			m.origin = append(m.origin, i)
 		}
 	}
-	plan.NonConstBufferSizes[fusedArena] = l.behind + l.room
-	plan.Chains, m.plan = []pte.Chain{chain}, &plan
+	plan.NonConstBufferSizes[fusedArena] = l.behind + l.room + l.padding()
+	plan.Chains, m.plan, m.more = []pte.Chain{chain}, &plan, len(chain.Instructions)-len(old.Instructions)
 	return nil
+}
+
+// padding is what the file has behind the last tensor of the arena if delegates stay, whose backends may read it.
+func (l *inliner) padding() int64 {
+	file, stays, end := l.method.plan, false, uint64(0)
+	for i, g := range l.graphs {
+		stays = stays || g == nil && file.Chains[0].Instructions[i].Type == pte.DelegateCall || g != nil && len(g.Parts) > 0
+	}
+	for v := range file.Values {
+		if t := file.Values[v].Tensor; stays && t != nil && t.Allocation != nil && t.Allocation.MemoryID == fusedArena {
+			end = max(end, t.Allocation.Offset+uint64(bytesOf(t)))
+		}
+	}
+	if !stays || fusedArena >= len(file.NonConstBufferSizes) {
+		return 0
+	}
+	return max(file.NonConstBufferSizes[fusedArena]-int64(end), 0)
 }
 
 // graph adds the values, operators and constants of a graph to plan, which its calls then refer to, with the arguments of a delegate's call.

@@ -461,16 +461,26 @@ func TestInlineViews(t *testing.T) {
 	}
 }
 
-// TestInlineMemory counts what lies between the calls against the limit, and takes none where a file has no arena.
+// TestInlineMemory counts what lies between the calls against the limit, lets delegates run as such where it exceeds that, and takes none
+// where a file has no arena.
 func TestInlineMemory(t *testing.T) {
-	p, b := chainOf(nil)
+	p, b := chainOf(func(m *pte.ExecutionPlan) {
+		first := &m.Chains[0].Instructions[0]
+		m.Operators[first.A], first.Args = pte.Operator{Name: "aten::relu", Overload: "out"}, slices.Delete(first.Args, 1, 2) // no constants are packed
+	})
 	file, err := pte.Marshal(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Load(file, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}, MaxMemory: p.Plans[0].NonConstBufferSizes[1] + 30})
-	if CodeOf(err) != pte.MemoryAllocationFailed {
-		t.Errorf("got %v", err)
+	for _, more := range []int64{30, 1 << 10} {
+		program, err := Load(file, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}, MaxMemory: p.Plans[0].NonConstBufferSizes[1] + more})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if program.methods[0].hasInlined() != (more > 30) {
+			t.Errorf("%d bytes more than the file's arenas: it is inlined, or not", more)
+		}
+		program.Close()
 	}
 	p, b = chainOf(func(m *pte.ExecutionPlan) {
 		for _, v := range m.Values {
@@ -552,5 +562,51 @@ func TestInlineLists(t *testing.T) {
 	place := func(v int32) *pte.Allocation { return m.m.plan.Values[v].Tensor.Allocation }
 	if at, flipped := place(list[1].Args[1]), place(list[2].Args[2]); at.Offset == flipped.Offset {
 		t.Errorf("indices and what they take lie at %d", at.Offset)
+	}
+}
+
+// TestInlineLimit counts the calls of a delegate as one instruction.
+func TestInlineLimit(t *testing.T) {
+	p, b := chainOf(nil)
+	m := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}, MaxInstructions: 2, Tracer: &scribe{}})).Method("forward")
+	if _, err := m.Run(context.Background(), []Value{TensorOf(tensor.Of([]float32{1, 2, 3, 4, 5, 6}, 2, 3))}); err != nil {
+		t.Error(err)
+	}
+}
+
+// other is a backend that is no Inliner and does nothing.
+type other struct{ parts }
+
+func (*other) ID() string { return "Other" }
+
+func (*other) Inline(*backend.InitContext, []byte, []backend.CompileSpec) *backend.Inlined {
+	return nil
+}
+
+func (*other) Init(*backend.InitContext, *backend.FreeableBuffer, []backend.CompileSpec) (backend.Handle, error) {
+	return 0, nil
+}
+
+// TestInlinePads leaves what backends of other delegates may read behind the last tensor.
+func TestInlinePads(t *testing.T) {
+	const pad = 64
+	p, b := chainOf(func(m *pte.ExecutionPlan) {
+		out, end := int32(len(m.Values)), (m.NonConstBufferSizes[1]+15)&^15
+		m.Values = append(m.Values, tensorValue(2, 3))
+		m.Values[out].Tensor.Allocation = &pte.Allocation{MemoryID: 1, Offset: uint64(end)}
+		m.NonConstBufferSizes[1] = end + 24 + pad
+		m.Delegates = append(m.Delegates, pte.BackendDelegate{ID: "Other"})
+		m.Chains[0].Instructions = append(m.Chains[0].Instructions, pte.Instruction{Type: pte.DelegateCall, A: 1, Args: []int32{m.Outputs[0], out}})
+		m.Outputs[0] = out
+	})
+	m := loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b, &other{}}}).methods[0]
+	var end uint64
+	for v := range m.vals {
+		if m.place[v] == planned {
+			end = max(end, m.areaOf(int32(v)).to)
+		}
+	}
+	if n := m.arenas[1]; !m.hasInlined() || uint64(n) < end+pad {
+		t.Errorf("an arena of %d bytes, whose tensors end at %d", n, end)
 	}
 }

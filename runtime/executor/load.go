@@ -7,6 +7,7 @@ package executor
 import (
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -93,6 +94,7 @@ type Program struct {
 	foldsOf  map[*byte][]*folded
 	spare    []chunk
 	unfolded bool
+	outlined bool // all delegates run as such
 }
 
 // sharedEntry is what backends share under one key.
@@ -166,6 +168,12 @@ func load(src []byte, mapped mapping, opts LoadOptions) (*Program, error) {
 	p.pool = parallel.New(opts.Threads)
 	p.openWeights()
 	err = p.loadMethods(len(src))
+	if CodeOf(err) == pte.MemoryAllocationFailed && slices.ContainsFunc(p.methods, (*method).hasInlined) { // delegates share what they need between
+		p.outlined = true
+		p.closeWeights()
+		p.openWeights()
+		err = p.loadMethods(len(src))
+	}
 	if err != nil && p.folds != nil { // the error, if it is an instruction's, is that of Run
 		p.unfolded = true
 		p.closeWeights()

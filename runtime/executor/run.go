@@ -90,8 +90,9 @@ func (m *Method) execute(ctx context.Context) error {
 	m.pc = 0
 	m.exec.Context = ctx
 	done := ctx.Done()
+	most := m.m.prog.opts.MaxInstructions + m.m.more
 	for count := 0; m.pc < len(m.calls); count++ {
-		if count == m.m.prog.opts.MaxInstructions {
+		if count == most {
 			return fail(pte.InvalidProgram, "more than ", itoa(count), " instructions: possible infinite loop")
 		}
 		if done != nil {

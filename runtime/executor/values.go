@@ -28,6 +28,7 @@ type method struct {
 	origin      []int
 	handles     []int64
 	inlinedData [][]byte
+	more        int            // how many instructions plan has more than the file's
 	parts       map[int32]part // of inlined delegates, by the delegates that stay of them
 	vals        []op.Value     // only constants have Data
 	place       []place
