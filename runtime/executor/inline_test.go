@@ -610,3 +610,28 @@ func TestInlinePads(t *testing.T) {
 		t.Errorf("an arena of %d bytes, whose tensors end at %d", n, end)
 	}
 }
+
+// TestInlineTraceOnce says once where the steps of a delegate belong, though one between them runs with another instruction: who counts them
+// goes on.
+func TestInlineTraceOnce(t *testing.T) {
+	p, b := chainOf(func(m *pte.ExecutionPlan) {
+		first := &m.Chains[0].Instructions[0]
+		m.Operators[first.A], first.Args = pte.Operator{Name: "aten::sigmoid", Overload: "out"}, slices.Delete(first.Args, 1, 2)
+	})
+	in := newMaker(rand.New(rand.NewPCG(1, 1)), 2, 3)
+	from, by, to := in.input(), in.input(), in.tensor(tensor.Float, 2, 3)
+	softmax := func(x int32) int32 { return in.float("aten::_softmax.out", false, x, in.int(1), in.no()) }
+	one, other := softmax(by), softmax(in.float("aten::neg.out", false, from))
+	in.call("aten::add.out", []int32{to}, one, other, in.int(1))
+	b.list[0] = &backend.Inlined{Values: in.plan.Values, Operators: in.plan.Operators, Calls: in.calls, Handles: []int64{6, 7, 8, 9},
+		Constants: [][]byte{nil}, Args: []int32{from, by, to}, Inputs: 2}
+	tr := &fusedScribe{}
+	m := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}, Tracer: tr})).Method("forward")
+	tr.log = nil
+	if _, err := m.Run(context.Background(), []Value{TensorOf(tensor.Of([]float32{1, 2, 3, 4, 5, 6}, 2, 3))}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(slices.DeleteFunc(slices.Clone(tr.log), func(s string) bool { return s != "at 0:1" })); n != 1 || len(tr.fused) != 1 || !slices.Equal(tr.fused[0], []int{0, 1}) {
+		t.Errorf("the log %q, and what runs as one %v", tr.log, tr.fused)
+	}
+}

@@ -70,7 +70,7 @@ func (m *Method) traceRun(tr EventTracer, run func() error) error {
 func (m *Method) traceStep(tr EventTracer, pc int) (int, error) {
 	s := &m.m.steps[pc]
 	part := m.m.isPart(s)
-	if !part || pc == 0 || m.m.instruction(m.m.steps[pc-1].index) != m.m.instruction(s.index) {
+	if m.m.origin == nil || pc == 0 || m.m.instruction(m.m.steps[pc-1].index) != m.m.instruction(s.index) {
 		tr.SetChainDebugHandle(s.chain, m.m.instruction(s.index))
 	}
 	if to, ok := tr.(FusedTracer); ok && s.fused != nil && !part {
