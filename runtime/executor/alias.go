@@ -32,7 +32,7 @@ func (m *method) checkWrites() error {
 	for i := range m.steps {
 		for _, v := range m.steps[i].writes() {
 			if m.readOnly[v] {
-				return fail(pte.InvalidProgram, "instruction ", itoa(i), ": ", m.steps[i].name, " writes value ", itoa(v), ", a constant or a view of one")
+				return fail(pte.InvalidProgram, "instruction ", itoa(m.instruction(m.steps[i].index)), ": ", m.steps[i].name, " writes value ", itoa(v), ", a constant or a view of one")
 			}
 		}
 	}

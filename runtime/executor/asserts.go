@@ -38,11 +38,11 @@ func (m *method) loadAssert(f []string) bool {
 		return false
 	}
 	pc, err := strconv.ParseUint(f[0], 10, 31)
-	at := int(pc)
+	at, found := int(pc), true
 	if m.origin != nil {
-		at, _ = slices.BinarySearch(m.origin, at)
+		at, found = slices.BinarySearch(m.origin, at)
 	}
-	if err != nil || len(m.plan.Chains) == 0 || at >= len(m.plan.Chains[0].Instructions) {
+	if err != nil || !found || len(m.plan.Chains) == 0 || at >= len(m.plan.Chains[0].Instructions) {
 		return false
 	}
 	s := &m.steps[at]

@@ -126,7 +126,9 @@ func (p *pairs) bound(i int) {
 	}
 	t := &p.steps[j]
 	low, high, ok := p.boundsOf(t)
-	if !ok || int(p.of[t.outs[0]].first) != j || p.of[t.outs[0]].stays || !p.moves(t.outs[0]) || p.tied(s.args, t.outs[0]) || p.static(s.outs[0]) != p.static(t.outs[0]) || !p.alike(s.outs[0], t.outs[0]) || p.inUse(t.outs[0], i, j) {
+	from, to := s.outs[0], t.outs[0]
+	if !ok || int(p.of[to].first) != j || p.of[to].stays || !p.moves(to) || p.tied(s.args, to) || p.static(from) != p.static(to) || !p.alike(from, to) ||
+		p.inUse(to, i, j) {
 		return
 	}
 	plan := s.plan.Within(low, high)

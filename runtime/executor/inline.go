@@ -296,7 +296,7 @@ func (l *inliner) padding() int64 {
 // graph adds the values, operators and constants of a graph to plan, which its calls then refer to, with the arguments of a delegate's call.
 func (l *inliner) graph(plan *pte.ExecutionPlan, g *backend.Inlined, call *pte.Instruction) error {
 	args := call.Args
-	offsets, err := l.places(g)
+	offsets, base, err := l.places(g, args)
 	if err != nil {
 		return err
 	}
@@ -330,6 +330,9 @@ func (l *inliner) graph(plan *pte.ExecutionPlan, g *backend.Inlined, call *pte.I
 		default:
 			places[v] = pte.Allocation{MemoryID: fusedArena, Offset: uint64(l.behind + offsets[v])}
 			t.Dynamism, t.Allocation = dynamism, &places[v]
+			if of := at[base[v]]; of < values && plan.Values[of].Tensor.Allocation != nil {
+				places[v] = *plan.Values[of].Tensor.Allocation // a view of an argument
+			}
 		}
 	}
 	for i := range g.Calls {
@@ -351,18 +354,20 @@ func (l *inliner) graph(plan *pte.ExecutionPlan, g *backend.Inlined, call *pte.I
 }
 
 // places are the places of the tensors of a graph that are neither arguments nor constants, among each other. A view has that of what it is
-// a view of.
-func (l *inliner) places(g *backend.Inlined) ([]int64, error) {
+// a view of, which base says of each, and none of its own where that is an argument with a place.
+func (l *inliner) places(g *backend.Inlined, args []int32) (offsets []int64, base []int32, err error) {
 	n := len(g.Values)
-	items, base := make([]memory.Item, n), make([]int32, n)
+	items := make([]memory.Item, n)
+	base = make([]int32, n)
 	for v := range items {
 		items[v].First, base[v] = math.MaxInt, int32(v)
 		if t := g.Values[v].Tensor; t != nil && t.DataBufferIdx == 0 {
 			items[v].Size, items[v].Align = bytesOf(t), tenantAlign
 		}
 	}
-	for _, v := range g.Args {
-		items[v].Size = 0
+	planned := make([]bool, n)
+	for k, v := range g.Args {
+		items[v].Size, planned[v] = 0, l.method.plan.Values[args[k]].Tensor.Allocation != nil
 	}
 	use := func(v int32, i int) {
 		x := &items[base[v]]
@@ -370,7 +375,7 @@ func (l *inliner) places(g *backend.Inlined) ([]int64, error) {
 	}
 	for i := range g.Calls {
 		in := &g.Calls[i]
-		if in.Type == pte.KernelCall && g.Operators[in.A].FullName() == etViewName && items[base[in.Args[0]]].Size > 0 {
+		if in.Type == pte.KernelCall && g.Operators[in.A].FullName() == etViewName && (items[base[in.Args[0]]].Size > 0 || planned[base[in.Args[0]]]) {
 			to := in.Args[2]
 			base[to], items[to].Size = base[in.Args[0]], 0
 		}
@@ -386,13 +391,13 @@ func (l *inliner) places(g *backend.Inlined) ([]int64, error) {
 	}
 	offsets, total, err := memory.PlanWithin(items, memory.MaxTotal) // steps that are fused are planned anew
 	if err != nil {
-		return nil, wrap(pte.MemoryAllocationFailed, "inline a delegate", err)
+		return nil, nil, wrap(pte.MemoryAllocationFailed, "inline a delegate", err)
 	}
 	for v := range offsets {
 		offsets[v] = offsets[base[v]]
 	}
 	l.room = max(l.room, total)
-	return offsets, nil
+	return offsets, base, nil
 }
 
 // bytesOf are how many bytes a tensor takes.

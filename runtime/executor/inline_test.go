@@ -450,7 +450,7 @@ func TestInlineViews(t *testing.T) {
 	in.call(etViewName, []int32{seen}, negated, in.ints(6))
 	in.call(etViewName, []int32{again}, seen, in.ints(3, 2))
 	in.call("aten::mm.out", []int32{to}, again, in.float("aten::abs.out", false, from))
-	b := &parts{list: []*backend.Inlined{{Values: in.plan.Values, Operators: in.plan.Operators, Calls: in.calls, Handles: make([]int64, 5), Constants: [][]byte{nil}, Args: []int32{from, to}, Inputs: 1}}}
+	b := partsOf(in, []int32{from, to}, 1)
 	outs, err := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})).Method("forward").Run(context.Background(),
 		[]Value{TensorOf(tensor.Of([]float32{1, -2, 3, -4, 5, -6}, 2, 3))})
 	if err != nil {
@@ -458,6 +458,39 @@ func TestInlineViews(t *testing.T) {
 	}
 	if got, want := floatsOf(outs)[0], []float32{7, 8, 9, 13, 14, 15, 19, 20, 21}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// partsOf is a backend whose payload computes what calls the maker has.
+func partsOf(g *maker, args []int32, inputs int) *parts {
+	return &parts{list: []*backend.Inlined{{Values: g.plan.Values, Operators: g.plan.Operators, Calls: g.calls, Handles: make([]int64, len(g.calls)),
+		Constants: [][]byte{nil}, Args: args, Inputs: inputs}}}
+}
+
+// TestInlineViewOfArgument takes no memory for views of an argument that has a place.
+func TestInlineViewOfArgument(t *testing.T) {
+	g := newMaker(rand.New(rand.NewPCG(1, 1)), 2, 3)
+	x := g.input()
+	negated, y := g.float("aten::neg.out", false, x), g.tensor(tensor.Float, 3, 3)
+	g.calls, g.first[y], g.last[negated] = append(g.calls, pte.Instruction{Type: pte.DelegateCall, Args: []int32{negated, y}}), 1, 1
+	g.output(y)
+	p := g.finish(1)
+	p.Plans[0].Delegates, p.DelegateData = []pte.BackendDelegate{{ID: "Parts"}}, [][]byte{{0}}
+	in := newMaker(rand.New(rand.NewPCG(1, 1)), 2, 3)
+	from, to, seen, again := in.input(), in.tensor(tensor.Float, 3, 3), in.tensor(tensor.Float, 6), in.tensor(tensor.Float, 3, 2)
+	in.call(etViewName, []int32{seen}, from, in.ints(6))
+	in.call(etViewName, []int32{again}, seen, in.ints(3, 2))
+	in.call("aten::mm.out", []int32{to}, again, from)
+	m := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{partsOf(in, []int32{from, to}, 1)}})).Method("forward")
+	outs, err := m.Run(context.Background(), []Value{TensorOf(tensor.Of([]float32{1, -2, 3, -4, 5, -6}, 2, 3))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := floatsOf(outs)[0], []float32{9, -12, 15, 19, -26, 33, 29, -40, 51}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got, most := m.m.plan.NonConstBufferSizes[1], (p.Plans[0].NonConstBufferSizes[1]+15)&^15; got > most {
+		t.Errorf("the arena has %d bytes, the file's %d", got, most)
 	}
 }
 
@@ -601,9 +634,9 @@ func TestInlinePads(t *testing.T) {
 	})
 	m := loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b, &other{}}}).methods[0]
 	var end uint64
-	for v := range m.vals {
+	for _, v := range m.own {
 		if m.place[v] == planned {
-			end = max(end, m.areaOf(int32(v)).to)
+			end = max(end, m.areaOf(v).to)
 		}
 	}
 	if n := m.arenas[1]; !m.hasInlined() || uint64(n) < end+pad {

@@ -99,7 +99,7 @@ func (m *method) loadSteps(missing *missingList) error {
 			s, err := m.loadStep(&chain.Instructions[i], missing)
 			s.chain, s.index = k, i
 			if err != nil {
-				return wrap(pte.InvalidProgram, "load instruction "+itoa(i), err)
+				return wrap(pte.InvalidProgram, "load instruction "+itoa(m.instruction(i)), err)
 			}
 			if s.kind == pte.JumpFalseCall {
 				if s.b < 0 || int(s.b) > len(chain.Instructions) {

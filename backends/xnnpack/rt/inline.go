@@ -1,6 +1,7 @@
 package rt
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -192,7 +193,7 @@ type alias struct {
 type literal struct {
 	kind  pte.ValueType
 	int   int64
-	float float64
+	float uint64 // the bits, so that -0 is another one than 0
 	text  string
 }
 
@@ -284,7 +285,7 @@ func literalOf(v *op.Value) literal {
 	case op.Bool:
 		return literal{kind: pte.Bool, int: v.Int}
 	case op.Float:
-		return literal{kind: pte.Double, float: v.Float}
+		return literal{kind: pte.Double, float: math.Float64bits(v.Float)}
 	case op.String:
 		return literal{kind: pte.String, text: v.Str}
 	}
@@ -294,7 +295,7 @@ func literalOf(v *op.Value) literal {
 func (l *inliner) literal(x literal) int32 {
 	v, ok := l.literals[x]
 	if !ok {
-		v = l.add(pte.EValue{Type: x.kind, Int: x.int, Double: x.float, String: x.text})
+		v = l.add(pte.EValue{Type: x.kind, Int: x.int, Double: math.Float64frombits(x.float), String: x.text})
 		l.literals[x] = v
 	}
 	return v

@@ -12,8 +12,8 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
 
-// TestKernels checks that no kernel which Kernels names can be left out, of Execute's graphs or of what Inline gives. That they are enough is what all tests show that call
-// run.
+// TestKernels checks that no kernel which Kernels names can be left out, of Execute's graphs or of what Inline gives.
+// That they are enough is what all tests show that call run.
 func TestKernels(t *testing.T) {
 	for i := range nodeCases {
 		c := &nodeCases[i]
