@@ -33,6 +33,9 @@ func (m *method) inline() (err error) {
 	}
 	l := &inliner{method: m, graphs: make([]*backend.Inlined, len(old))}
 	for i := range old {
+		if l.calls >= mostInlined {
+			break
+		}
 		g, err := m.inlined(&old[i])
 		if err != nil {
 			return err
@@ -47,6 +50,9 @@ func (m *method) inline() (err error) {
 	}
 	return l.plan()
 }
+
+// mostInlined is from how many calls on no more delegates are inlined: a file may call one of many nodes again and again.
+var mostInlined = 1 << 16
 
 // hasInlined reports whether delegates of the method are calls of operators.
 func (m *method) hasInlined() bool { return m.origin != nil }
@@ -181,7 +187,7 @@ func (m *method) delegateArgs(list []int32) []*op.Value {
 			return nil
 		}
 		d := m.plan.Values[v].Tensor
-		if d.Dynamism == pte.DynamicUnbound {
+		if d.Dynamism == pte.DynamicUnbound || len(d.Sizes) > tensor.MaxRank {
 			return nil
 		}
 		t := &tensors[i]

@@ -436,6 +436,29 @@ func TestInlinePanics(t *testing.T) {
 	}
 }
 
+// TestInlineMost runs delegates as such behind so many calls.
+func TestInlineMost(t *testing.T) {
+	defer func(most int) { mostInlined = most }(mostInlined)
+	for most, want := range map[int]int{3: 1, 7: 2, 13: 3} { // a delegate has 6 calls
+		mostInlined = most
+		p, b := chainOf(func(m *pte.ExecutionPlan) {
+			for range 2 {
+				m.Chains[0].Instructions = append(m.Chains[0].Instructions, m.Chains[0].Instructions[1])
+			}
+		})
+		inlined := 0
+		m := loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}}).methods[0]
+		for i := range m.plan.Chains[0].Instructions {
+			if m.handles[i] != notInlined {
+				inlined++
+			}
+		}
+		if inlined != 6*want {
+			t.Errorf("most %d: %d calls of delegates, want %d", most, inlined, 6*want)
+		}
+	}
+}
+
 // TestInlineViews reads a view behind a call whose result could lie where what it is a view of does.
 func TestInlineViews(t *testing.T) {
 	g := newMaker(rand.New(rand.NewPCG(1, 1)), 2, 3)
