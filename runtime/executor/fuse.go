@@ -258,7 +258,7 @@ func (f *fuser) intact(v int32, from, to int, gone []int) bool {
 	return whole
 }
 
-// parts reports whether two tensors that share memory can get places apart.
+// parts reports whether two tensors that share memory can get places apart. The first one then has such a place for all that follows.
 func (f *fuser) parts(v, w int32) bool {
 	if !f.moves || f.areas[v].memory != fusedArena {
 		return false
@@ -267,6 +267,18 @@ func (f *fuser) parts(v, w int32) bool {
 		f.spans = f.findSpans()
 	}
 	apart := f.spans.root(v) != f.spans.root(w)
-	f.moved = f.moved || apart
+	if apart {
+		f.moved = true
+		f.isolate(f.spans.root(v))
+	}
 	return apart
+}
+
+// isolate puts the tensors of a group into a memory of their own: what the file has there at other times is no longer there.
+func (f *fuser) isolate(root int32) {
+	for v := range f.areas {
+		if a := &f.areas[v]; a.memory == fusedArena && f.spans.root(f.base(int32(v))) == root {
+			a.memory = -1 - int32(len(f.vals)) - root
+		}
+	}
 }

@@ -1,9 +1,11 @@
 package executor
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
 )
@@ -87,5 +89,42 @@ func TestCellsKeepInstructions(t *testing.T) {
 		if (s.name == op.LSTMName || s.name == op.GRUName) && !slices.Contains(in.Args, s.outs[0]) {
 			t.Errorf("step %d (%s) does not write what its instruction %d does", i, s.name, s.index)
 		}
+	}
+}
+
+// TestFuseCellsSideBySide fuses the cells of two directions whose instructions alternate: what the first cell reads is in use for longer
+// then, and lies where the file has values of the other.
+func TestFuseCellsSideBySide(t *testing.T) {
+	made := func() *pte.Program {
+		g := newMaker(rand.New(rand.NewPCG(4, 1)), 2, 16)
+		gates := [2][]int32{g.gates(g.input(), 4, true), g.gates(g.input(), 4, true)}
+		states, one := [2]int32{g.input(), g.input()}, g.int(1)
+		both := func(name string, args ...[2]int32) (outs [2]int32) {
+			for k := range outs {
+				var list []int32
+				for _, a := range args {
+					list = append(list, a[k])
+				}
+				outs[k] = g.float("aten::"+name+".out", false, list...)
+			}
+			return outs
+		}
+		gate := func(i int) [2]int32 { return [2]int32{gates[0][i], gates[1][i]} }
+		input, forget, candidate, output := both("sigmoid", gate(0)), both("sigmoid", gate(1)), both("tanh", gate(2)), both("sigmoid", gate(3))
+		next := both("add", both("mul", forget, states), both("mul", input, candidate), [2]int32{one, one})
+		hidden := both("mul", output, both("tanh", next))
+		for _, v := range append(next[:], hidden[:]...) {
+			g.output(v)
+		}
+		p := g.finish(1)
+		p.Plans[0].NonConstBufferSizes[1] *= 2 // there is room for both
+		return p
+	}
+	got, steps := resultsOf(t, made(), 1, nil)
+	want, _ := resultsOf(t, made(), 1, values{&scribe{}})
+	checkNear(t, "cells", got, want, 1e-5)
+	cells := slices.DeleteFunc(slices.Clone(steps), func(s step) bool { return s.name != op.LSTMName })
+	if kernel.Best() != kernel.Scalar && len(cells) != 2 {
+		t.Errorf("%d cells, want 2", len(cells))
 	}
 }
