@@ -108,19 +108,27 @@ func (c *compiler) steps(g *blob.Graph) error {
 	for i := range g.Values {
 		c.define(&g.Values[i], &values[i])
 	}
-	for i := 0; i < len(g.Nodes) && c.err == nil && c.inlined == nil; i++ {
+	if c.inlined != nil {
+		c.inline(order)
+		return c.err
+	}
+	for i := 0; i < len(g.Nodes) && c.err == nil; i++ {
 		c.node = i
 		c.out.nodes = append(c.out.nodes, c.traced(&g.Nodes[i]))
 		c.lower(&g.Nodes[i])
 	}
+	return c.err
+}
+
+// inline makes calls of a graph's pieces.
+func (c *compiler) inline(order []piece) {
 	for i := 0; i < len(order) && c.err == nil; i++ {
 		if c.node = order[i].node; order[i].part == nil {
-			c.lower(&g.Nodes[c.node])
+			c.lower(&c.graph.Nodes[c.node])
 		} else {
 			c.inlined.part(c.out, c.values, order[i].part)
 		}
 	}
-	return c.err
 }
 
 func absent(n int) []int {

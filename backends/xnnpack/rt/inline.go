@@ -65,8 +65,8 @@ type cutter struct {
 	pieces []piece
 }
 
-// inlineOrder is how to run the nodes of a graph: those that Inline knows one by one, and linear operators of quantized rows, with what quantizes these,
-// as many together as can be. It is nil if there are others, or none of the former.
+// inlineOrder is how to run the nodes of a graph: those that Inline knows one by one, and linear operators of quantized rows, with what
+// quantizes these, as many together as can be. It is nil if there are others, or none of the former.
 func inlineOrder(g *blob.Graph) []piece {
 	c := cutter{Graph: g, values: make(map[uint32]*blob.Value, len(g.Values)), left: make([]bool, len(g.Nodes)), stays: make([]bool, len(g.Nodes))}
 	for i := range g.Values {
@@ -76,7 +76,7 @@ func inlineOrder(g *blob.Graph) []piece {
 	for i := range g.Nodes {
 		c.left[i] = true
 		switch n := &g.Nodes[i]; {
-		case slices.Contains(inlinable, n.Type) && c.all(n, blob.FP32):
+		case slices.Contains(inlinable, n.Type) && c.inFloat(n):
 			calls++
 		case c.quantizesRows(n):
 			c.stays[i] = true
@@ -99,9 +99,9 @@ func inlineOrder(g *blob.Graph) []piece {
 	return c.pieces
 }
 
-// all reports whether all values of a node have this type.
-func (c *cutter) all(n *blob.Node, t blob.DataType) bool {
-	other := func(id uint32) bool { return id != blob.InvalidID && c.values[id].Type != t }
+// inFloat reports whether all values of a node are of float32.
+func (c *cutter) inFloat(n *blob.Node) bool {
+	other := func(id uint32) bool { return id != blob.InvalidID && c.values[id].Type != blob.FP32 }
 	return !slices.ContainsFunc(n.Inputs, other) && !slices.ContainsFunc(n.Outputs, other)
 }
 
@@ -168,8 +168,8 @@ func (c *cutter) cut(i int) bool {
 		p.Values, p.Outputs, p.NumExterns = append(p.Values, v), append(p.Outputs, v.ID), p.NumExterns+1
 	}
 	c.pieces = append(c.pieces, piece{node: i, part: &part{p, len(c.pieces)}})
-	inFloat := func(id uint32) bool { return c.values[id].Type == blob.FP32 }
-	return len(outs) > 0 && !slices.ContainsFunc(slices.Concat(p.Inputs, p.Outputs), func(id uint32) bool { return !inFloat(id) })
+	other := func(id uint32) bool { return c.values[id].Type != blob.FP32 }
+	return len(outs) > 0 && !slices.ContainsFunc(p.Inputs, other) && !slices.ContainsFunc(p.Outputs, other)
 }
 
 // inliner makes a plan of the calls that a compiler would make steps of.
