@@ -68,6 +68,17 @@ type cutter struct {
 // inlineOrder is how to run the nodes of a graph: those that Inline knows one by one, and linear operators of quantized rows, with what
 // quantizes these, as many together as can be. It is nil if there are others, or none of the former.
 func inlineOrder(g *blob.Graph) []piece {
+	stays := func(n blob.Node) bool { return !slices.Contains(inlinable, n.Type) }
+	if !slices.ContainsFunc(g.Nodes, stays) && !slices.ContainsFunc(g.Values, func(v blob.Value) bool { return v.Type != blob.FP32 }) {
+		order := make([]piece, len(g.Nodes))
+		for i := range order {
+			order[i].node = i
+		}
+		return order
+	}
+	if slices.ContainsFunc(g.Nodes, func(n blob.Node) bool { return stays(n) && n.Type != blob.Convert }) {
+		return nil
+	}
 	c := cutter{Graph: g, values: make(map[uint32]*blob.Value, len(g.Values)), left: make([]bool, len(g.Nodes)), stays: make([]bool, len(g.Nodes))}
 	for i := range g.Values {
 		c.values[g.Values[i].ID] = &g.Values[i]
@@ -76,7 +87,7 @@ func inlineOrder(g *blob.Graph) []piece {
 	for i := range g.Nodes {
 		c.left[i] = true
 		switch n := &g.Nodes[i]; {
-		case slices.Contains(inlinable, n.Type) && c.inFloat(n):
+		case !stays(*n) && c.inFloat(n):
 			calls++
 		case c.quantizesRows(n):
 			c.stays[i] = true
@@ -175,18 +186,13 @@ func (c *cutter) cut(i int) bool {
 // inliner makes a plan of the calls that a compiler would make steps of.
 type inliner struct {
 	backend.Inlined
-	tensors   []pte.Tensor    // room for those of values
-	sizes     []int32         // and for their sizes and the calls' arguments
-	values    map[alias]int32 // slots, as operands see them
-	literals  map[literal]int32
-	operators map[string]int32
-	refused   bool
-}
-
-// alias is a slot, and whether it is seen as a transposed matrix.
-type alias struct {
-	slot       int
-	transposed bool
+	tensors  []pte.Tensor  // room for those of values
+	sizes    []int32       // and for their sizes and the calls' arguments
+	values   []int32       // by slot, from 1 on; 0 of one without a value
+	turned   map[int]int32 // slots that are seen as transposed matrices
+	literals []literal
+	names    []string // of Operators
+	refused  bool
 }
 
 // literal is a value that is no tensor and no list.
@@ -195,11 +201,14 @@ type literal struct {
 	int   int64
 	float uint64 // the bits, so that -0 is another one than 0
 	text  string
+	value int32
 }
 
+// recentLiterals is among how many of the last literals one is looked for, before another value is made for it.
+const recentLiterals = 16
+
 func newInliner() *inliner {
-	return &inliner{Inlined: backend.Inlined{Constants: make([][]byte, 1)}, values: make(map[alias]int32), literals: make(map[literal]int32),
-		operators: make(map[string]int32)}
+	return &inliner{Inlined: backend.Inlined{Constants: make([][]byte, 1)}, turned: make(map[int]int32)}
 }
 
 // ints are n numbers, for somebody to set.
@@ -233,14 +242,13 @@ func (l *inliner) call(p *program, handle int64, name string, out operand, args 
 		list = append(list, l.argument(p, &args[i]))
 	}
 	to := l.tensor(p, &out)
-	at, ok := l.operators[name]
-	if !ok {
-		at = int32(len(l.Operators))
-		l.operators[name] = at
+	at := slices.Index(l.names, name)
+	if at < 0 {
+		at = len(l.names)
 		base, overload, _ := strings.Cut(name, ".")
-		l.Operators = append(l.Operators, pte.Operator{Name: base, Overload: overload})
+		l.names, l.Operators = append(l.names, name), append(l.Operators, pte.Operator{Name: base, Overload: overload})
 	}
-	l.Calls = append(l.Calls, pte.Instruction{Type: pte.KernelCall, A: at, Args: append(list, to, to)})
+	l.Calls = append(l.Calls, pte.Instruction{Type: pte.KernelCall, A: int32(at), Args: append(list, to, to)})
 	if handle == noHandle {
 		handle = backend.NoHandle
 	}
@@ -292,13 +300,17 @@ func literalOf(v *op.Value) literal {
 	return literal{kind: pte.Null}
 }
 
+// literal is the value of x.
 func (l *inliner) literal(x literal) int32 {
-	v, ok := l.literals[x]
-	if !ok {
-		v = l.add(pte.EValue{Type: x.kind, Int: x.int, Double: math.Float64frombits(x.float), String: x.text})
-		l.literals[x] = v
+	for i := len(l.literals) - 1; i >= max(len(l.literals)-recentLiterals, 0); i-- {
+		y := l.literals[i]
+		if x.value = y.value; x == y {
+			return y.value
+		}
 	}
-	return v
+	x.value = l.add(pte.EValue{Type: x.kind, Int: x.int, Double: math.Float64frombits(x.float), String: x.text})
+	l.literals = append(l.literals, x)
+	return x.value
 }
 
 func (l *inliner) add(e pte.EValue) int32 {
@@ -308,16 +320,22 @@ func (l *inliner) add(e pte.EValue) int32 {
 
 // tensor is the value of a slot, as an operand sees it: as it is, or a constant matrix transposed.
 func (l *inliner) tensor(p *program, o *operand) int32 {
-	s := &p.slots[o.slot]
-	a := alias{slot: o.slot}
+	s, turns := &p.slots[o.slot], false
 	switch {
 	case o.view == nil || o.view == flat && len(s.dims) == 2 || o.view == batches && len(s.dims) == 3:
 	case o.view == transposed && s.data != nil && len(s.dims) == 2:
-		a.transposed = true
+		turns = true
 	default:
 		l.refused = true
 	}
-	if v, ok := l.values[a]; ok {
+	if n := len(p.slots); len(l.values) < n {
+		l.values = slices.Grow(l.values, n-len(l.values))[:n]
+	}
+	v, known := l.values[o.slot]-1, l.values[o.slot] > 0
+	if turns {
+		v, known = l.turned[o.slot]
+	}
+	if known {
 		return v
 	}
 	if len(l.tensors) == 0 {
@@ -330,7 +348,7 @@ func (l *inliner) tensor(p *program, o *operand) int32 {
 	for i, n := range s.dims {
 		t.Sizes[i] = int32(n)
 	}
-	if a.transposed {
+	if turns {
 		slices.Reverse(t.Sizes)
 		t.DimOrder = columnMajor
 	}
@@ -338,8 +356,12 @@ func (l *inliner) tensor(p *program, o *operand) int32 {
 		t.DataBufferIdx = uint32(len(l.Constants))
 		l.Constants = append(l.Constants, s.data)
 	}
-	v := l.add(pte.EValue{Type: pte.TensorValue, Tensor: t})
-	l.values[a] = v
+	v = l.add(pte.EValue{Type: pte.TensorValue, Tensor: t})
+	if turns {
+		l.turned[o.slot] = v
+	} else {
+		l.values[o.slot] = v + 1
+	}
 	return v
 }
 
