@@ -375,7 +375,8 @@ func TestInlineAsserts(t *testing.T) {
 
 // TestInlinePart runs a part of a delegate that no operator computes, between operators.
 func TestInlinePart(t *testing.T) {
-	p, b := chainOf(nil)
+	const pad = 64
+	p, b := chainOf(func(m *pte.ExecutionPlan) { m.NonConstBufferSizes[1] += pad })
 	g, runs := b.list[0], 0
 	relu := &g.Calls[2]
 	relu.Type, relu.A, relu.B, relu.Args = pte.DelegateCall, 0, 1, relu.Args[:2]
@@ -401,6 +402,9 @@ func TestInlinePart(t *testing.T) {
 	}
 	if got := m.Info().Backends; !slices.Equal(got, []string{"Parts"}) {
 		t.Errorf("backends %v", got)
+	}
+	if n, end := m.m.arenas[1], m.m.endOf(1); n < end+pad {
+		t.Errorf("an arena of %d bytes, whose tensors end at %d", n, end)
 	}
 	if s := &m.m.steps[slices.IndexFunc(m.m.steps, func(s step) bool { return s.backend != nil })]; !s.known || s.inputs != 1 {
 		t.Errorf("%d inputs, known: %v", s.inputs, s.known)
@@ -656,15 +660,19 @@ func TestInlinePads(t *testing.T) {
 		m.Outputs[0] = out
 	})
 	m := loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b, &other{}}}).methods[0]
-	var end uint64
-	for _, v := range m.own {
-		if m.place[v] == planned {
-			end = max(end, m.areaOf(v).to)
-		}
-	}
-	if n := m.arenas[1]; !m.hasInlined() || uint64(n) < end+pad {
+	if n, end := m.arenas[1], m.endOf(1); !m.hasInlined() || n < end+pad {
 		t.Errorf("an arena of %d bytes, whose tensors end at %d", n, end)
 	}
+}
+
+// endOf is where the last tensor of an arena ends that instances have.
+func (m *method) endOf(arena int32) (end int64) {
+	for _, v := range m.own {
+		if m.place[v] == planned && m.areaOf(v).memory == arena {
+			end = max(end, int64(m.areaOf(v).to))
+		}
+	}
+	return end
 }
 
 // TestInlineTraceOnce says once where the steps of a delegate belong, though one between them runs with another instruction: who counts them

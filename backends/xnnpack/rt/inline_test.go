@@ -209,6 +209,12 @@ func TestInlineParts(t *testing.T) {
 	if inlined(t, g, nil, []tensor.Dim{2, 4}, []tensor.Dim{2, 2}) == nil {
 		t.Error("a product between is not inlined")
 	}
+	mixed := graph()
+	mixed.Nodes = []blob.Node{mixed.Nodes[0], mixed.Nodes[1], node(blob.Sigmoid, 3, s, x), node(blob.FullyConnected, 4, out, q, s, blob.InvalidID)}
+	mixed.Values = []blob.Value{input, rows(q, 2, 4), weight(w, 1, 3, 4), float(a, 2, 3), float(s, 2, 4), output}
+	if inlined(t, mixed, nil, []tensor.Dim{2, 4}, []tensor.Dim{2, 2}) != nil {
+		t.Error("quantized rows that two parts read are inlined")
+	}
 	g.Nodes = g.Nodes[:2]
 	g.Outputs, g.Values = []uint32{a}, g.Values[:4]
 	g.Values[3].External, g.Values[3].Flags = 1, blob.ExternalOutput
