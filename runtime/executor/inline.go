@@ -187,7 +187,7 @@ func (m *method) delegateArgs(list []int32) []*op.Value {
 			return nil
 		}
 		d := m.plan.Values[v].Tensor
-		if d.Dynamism == pte.DynamicUnbound || len(d.Sizes) > tensor.MaxRank {
+		if d.Dynamism == pte.DynamicUnbound {
 			return nil
 		}
 		t := &tensors[i]
