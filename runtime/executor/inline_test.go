@@ -354,6 +354,32 @@ func TestInlineRefuses(t *testing.T) {
 	}
 }
 
+// TestInlineNumbers says which instruction of the file cannot be loaded behind an inlined delegate, or writes a constant.
+func TestInlineNumbers(t *testing.T) {
+	for want, call := range map[string]func(m *pte.ExecutionPlan) []int32{
+		"load instruction 2: aten::mm.out has 1 arguments": func(m *pte.ExecutionPlan) []int32 { return m.Inputs[:1] },
+		"instruction 2: executorch_prim::et_copy_index.tensor writes value": func(m *pte.ExecutionPlan) []int32 {
+			m.Operators[0] = pte.Operator{Name: "executorch_prim::et_copy_index", Overload: "tensor"}
+			m.Values = append(m.Values, pte.EValue{Type: pte.Int})
+			weight := m.Chains[0].Instructions[0].Args[1]
+			m.Chains[0].Instructions[0] = pte.Instruction{Type: pte.MoveCall}
+			return []int32{weight, m.Inputs[0], int32(len(m.Values) - 1)}
+		},
+	} {
+		p, b := chainOf(func(m *pte.ExecutionPlan) {
+			args := call(m)
+			m.Chains[0].Instructions = append(m.Chains[0].Instructions, pte.Instruction{Type: pte.KernelCall, Args: args})
+		})
+		file, err := pte.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(file, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
 // appendFree ends a method with an instruction that frees its input.
 func appendFree(m *pte.ExecutionPlan) {
 	m.Chains[0].Instructions = append(m.Chains[0].Instructions, pte.Instruction{Type: pte.FreeCall, A: m.Inputs[0]})
