@@ -32,20 +32,16 @@ func (m *method) inline() (err error) {
 		return nil
 	}
 	l := &inliner{method: m, graphs: make([]*backend.Inlined, len(old))}
-	for i := range old {
-		if l.calls >= mostInlined {
-			break
-		}
-		g, err := m.inlined(&old[i])
-		if err != nil {
+	calls := 0
+	for i := 0; i < len(old) && calls < mostInlined; i++ {
+		if l.graphs[i], err = m.inlined(&old[i]); err != nil {
 			return err
 		}
-		if g != nil {
-			l.graphs[i] = g
-			l.values, l.calls, l.operators, l.constants = l.values+len(g.Values), l.calls+len(g.Calls), l.operators+len(g.Operators), l.constants+len(g.Constants)
+		if g := l.graphs[i]; g != nil {
+			calls += len(g.Calls)
 		}
 	}
-	if l.calls == 0 {
+	if calls == 0 {
 		return nil
 	}
 	return l.plan()
@@ -213,7 +209,7 @@ func (m *method) overwrites(args []int32, inputs int) bool {
 			return true
 		}
 		for k, w := range args {
-			if k != inputs+i && m.overlap(v, w) {
+			if k != inputs+i && m.coincide(v, w) {
 				return true
 			}
 		}
@@ -221,8 +217,8 @@ func (m *method) overwrites(args []int32, inputs int) bool {
 	return false
 }
 
-// overlap reports whether tensors v and w have bytes in common, as the file has them.
-func (m *method) overlap(v, w int32) bool {
+// coincide reports whether tensors v and w have bytes in common, as the file has them.
+func (m *method) coincide(v, w int32) bool {
 	x, y := m.plan.Values[v].Tensor, m.plan.Values[w].Tensor
 	if v == w || x.Allocation == nil || y.Allocation == nil {
 		return v == w
@@ -238,8 +234,6 @@ func (m *method) overlap(v, w int32) bool {
 type inliner struct {
 	*method
 	graphs []*backend.Inlined // by instruction; nil of what stays
-	// How many values, calls, operators and constants the graphs have together.
-	values, calls, operators, constants int
 	// behind is the end of the file's arena, and room the bytes of the largest graph.
 	behind, room int64
 }
@@ -254,15 +248,22 @@ type part struct {
 func (l *inliner) plan() error {
 	m := l.method
 	plan, old := *m.plan, m.plan.Chains[0]
-	plan.Values, plan.Operators = slices.Grow(slices.Clip(plan.Values), l.values), slices.Grow(slices.Clip(plan.Operators), l.operators)
+	values, calls, operators, constants := 0, 0, 0, 0
+	for _, g := range l.graphs {
+		if g != nil {
+			values, calls, operators, constants = values+len(g.Values), calls+len(g.Calls), operators+len(g.Operators), constants+len(g.Constants)
+		}
+	}
+	plan.Values, plan.Operators = slices.Grow(slices.Clip(plan.Values), values), slices.Grow(slices.Clip(plan.Operators), operators)
+	plan.Delegates = slices.Clip(plan.Delegates)
 	plan.NonConstBufferSizes = slices.Clone(plan.NonConstBufferSizes)
 	for len(plan.NonConstBufferSizes) <= fusedArena {
 		plan.NonConstBufferSizes = append(plan.NonConstBufferSizes, 0)
 	}
 	l.behind = (plan.NonConstBufferSizes[fusedArena] + tenantAlign - 1) &^ (tenantAlign - 1)
-	n := len(old.Instructions) + l.calls
+	n := len(old.Instructions) + calls
 	chain := pte.Chain{Inputs: old.Inputs, Outputs: old.Outputs, Instructions: make([]pte.Instruction, 0, n)}
-	m.origin, m.handles, m.inlinedData = make([]int, 0, n), make([]int64, 0, n), make([][]byte, 0, l.constants)
+	m.origin, m.handles, m.inlinedData = make([]int, 0, n), make([]int64, 0, n), make([][]byte, 0, constants)
 	m.parts = make(map[int32]part)
 	for i, g := range l.graphs {
 		if g == nil {
@@ -352,7 +353,7 @@ func (l *inliner) graph(plan *pte.ExecutionPlan, g *backend.Inlined, call *pte.I
 		}
 		l.parts[int32(len(plan.Delegates))] = part{g.Parts[in.A], int(in.B)}
 		in.A = int32(len(plan.Delegates))
-		plan.Delegates = append(slices.Clip(plan.Delegates), plan.Delegates[call.A])
+		plan.Delegates = append(plan.Delegates, plan.Delegates[call.A])
 	}
 	plan.Values, plan.Operators = append(plan.Values, g.Values...), append(plan.Operators, g.Operators...)
 	l.inlinedData = append(l.inlinedData, g.Constants[1:]...)
