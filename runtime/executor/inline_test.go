@@ -67,6 +67,26 @@ func (*parts) Execute(_ *backend.ExecuteContext, h backend.Handle, args []*backe
 
 func (*parts) Destroy(backend.Handle) {}
 
+// methodOn is the only method of p, whose delegates b has.
+func methodOn(t *testing.T, p *pte.Program, b backend.Backend) *Method {
+	t.Helper()
+	return instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})).Method("forward")
+}
+
+// loadError is the error of loading p, whose delegates b has; nil if that works.
+func loadError(t *testing.T, p *pte.Program, b backend.Backend) error {
+	t.Helper()
+	file, err := pte.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := Load(file, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})
+	if err == nil {
+		program.Close()
+	}
+	return err
+}
+
 // outline lets delegates compute some runs of a program's instructions, and gives what they compute.
 func outline(r *rand.Rand, p *pte.Program) *parts {
 	m, all := p.Plans[0], &parts{}
@@ -274,7 +294,7 @@ func TestInlineTrace(t *testing.T) {
 		}
 	})
 	b.list[0].Values[b.list[0].Calls[1].Args[1]].Items = b.list[0].Values[b.list[0].Calls[3].Args[1]].Items[:1] // a view of 2 elements
-	m = instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})).Method("forward")
+	m = methodOn(t, p, b)
 	if _, err := m.Run(context.Background(), []Value{TensorOf(tensor.Of([]float32{1, 2, 3}, 1, 3))}); err == nil || !strings.Contains(err.Error(), "instruction 1 ("+etViewName) {
 		t.Errorf("got %v", err)
 	}
@@ -370,11 +390,7 @@ func TestInlineNumbers(t *testing.T) {
 			args := call(m)
 			m.Chains[0].Instructions = append(m.Chains[0].Instructions, pte.Instruction{Type: pte.KernelCall, Args: args})
 		})
-		file, err := pte.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Load(file, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := loadError(t, p, b); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -392,7 +408,7 @@ func TestInlineAsserts(t *testing.T) {
 		m.Values = append(m.Values, pte.EValue{Type: pte.Bool}, pte.EValue{Type: pte.String, String: pte.AssertsPrefix + "2\tn is 3\tmodel.py:1\n"})
 		m.Chains[0].Instructions = append(m.Chains[0].Instructions, pte.Instruction{Type: pte.MoveCall, A: v, B: v})
 	})
-	m := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})).Method("forward")
+	m := methodOn(t, p, b)
 	_, err := m.Run(context.Background(), []Value{TensorOf(tensor.Of([]float32{1, 2, 3, 4, 5, 6}, 2, 3))})
 	if want := "instruction 2: assertion n is 3 does not hold (model.py:1)"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
@@ -422,7 +438,7 @@ func TestInlinePart(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, b = chainOf(nil)
-	want, err := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})).Method("forward").Run(context.Background(), []Value{x})
+	want, err := methodOn(t, p, b).Run(context.Background(), []Value{x})
 	if err != nil || !slices.Equal(floatsOf(got)[0], floatsOf(want)[0]) || runs != 1 {
 		t.Errorf("got %v, want %v, %v; the part ran %d times", floatsOf(got), floatsOf(want), err, runs)
 	}
@@ -443,12 +459,8 @@ func TestInlinePart(t *testing.T) {
 // TestInlineUnavailable says that a backend is not available, though it would tell what to run.
 func TestInlineUnavailable(t *testing.T) {
 	p, b := chainOf(nil)
-	file, err := pte.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
 	b.away = true
-	if _, err := Load(file, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}}); err == nil || !strings.Contains(err.Error(), "backend Parts is not available on this machine") {
+	if err := loadError(t, p, b); err == nil || !strings.Contains(err.Error(), "backend Parts is not available on this machine") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -457,11 +469,7 @@ func TestInlineUnavailable(t *testing.T) {
 func TestInlinePanics(t *testing.T) {
 	p, b := chainOf(nil)
 	p.DelegateData[0] = []byte{9}
-	file, err := pte.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Load(file, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}}); err == nil || !strings.Contains(err.Error(), "inline delegates: panic: runtime error") {
+	if err := loadError(t, p, b); err == nil || !strings.Contains(err.Error(), "inline delegates: panic: runtime error") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -504,7 +512,7 @@ func TestInlineViews(t *testing.T) {
 	in.call(etViewName, []int32{again}, seen, in.ints(3, 2))
 	in.call("aten::mm.out", []int32{to}, again, in.float("aten::abs.out", false, from))
 	b := partsOf(in, []int32{from, to}, 1)
-	outs, err := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})).Method("forward").Run(context.Background(),
+	outs, err := methodOn(t, p, b).Run(context.Background(),
 		[]Value{TensorOf(tensor.Of([]float32{1, -2, 3, -4, 5, -6}, 2, 3))})
 	if err != nil {
 		t.Fatal(err)
@@ -577,12 +585,12 @@ func TestInlineMemory(t *testing.T) {
 		m.NonConstBufferSizes = []int64{0}
 	})
 	x := TensorOf(tensor.Of([]float32{1, 2, 3, 4, 5, 6}, 2, 3))
-	got, err := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})).Method("forward").Run(context.Background(), []Value{x})
+	got, err := methodOn(t, p, b).Run(context.Background(), []Value{x})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p, b = chainOf(func(m *pte.ExecutionPlan) { m.NonConstBufferSizes[1]++ }) // where no tensor can lie
-	want, err := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})).Method("forward").Run(context.Background(), []Value{x})
+	want, err := methodOn(t, p, b).Run(context.Background(), []Value{x})
 	if err != nil || !slices.Equal(floatsOf(got)[0], floatsOf(want)[0]) {
 		t.Errorf("got %v, want %v, %v", floatsOf(got), floatsOf(want), err)
 	}
@@ -640,7 +648,7 @@ func TestInlineLists(t *testing.T) {
 	in.call("aten::mul.out", []int32{to}, taken, in.float("aten::relu.out", false, from))
 	b.list[0] = &backend.Inlined{Values: in.plan.Values, Operators: in.plan.Operators, Calls: in.calls, Handles: make([]int64, len(in.calls)),
 		Constants: [][]byte{nil, {0: 255, 1: 255, 2: 255, 3: 255, 4: 255, 5: 255, 6: 255, 7: 255, 23: 0}}, Args: []int32{from, by, to}, Inputs: 2}
-	m := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})).Method("forward")
+	m := methodOn(t, p, b)
 	if _, err := m.Run(context.Background(), []Value{TensorOf(tensor.Of([]float32{1, 2, 3, 4, 5, 6}, 2, 3))}); err != nil {
 		t.Error(err)
 	}
