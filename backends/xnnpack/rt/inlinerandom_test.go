@@ -84,201 +84,263 @@ func (w *grower) some() uint32 {
 var unaries = []blob.NodeType{blob.Abs, blob.Ceiling, blob.Cos, blob.Floor, blob.Gelu, blob.Negate, blob.Sigmoid, blob.Sin, blob.Tanh, blob.Clamp, blob.ELU,
 	blob.LeakyReLU, blob.Square, blob.Copy, blob.Sigmoid, blob.Tanh, blob.Clamp}
 
+// step adds nodes that read a value.
 func (w *grower) step() {
 	r := w.r
 	x := w.some()
 	d := slices.Clone(w.dims(x))
 	switch r.IntN(14) {
 	case 0, 1, 2:
-		n := blob.Node{Type: unaries[r.IntN(len(unaries))], Factor: 0.3}
-		if n.Type == blob.Clamp {
-			n.Bounded, n.Min, n.Max = true, -0.7, 0.9
-		}
-		w.node(n, d, x)
-		if n.Type == blob.Sigmoid && r.IntN(2) == 0 {
-			w.node(blob.Node{Type: blob.Multiply}, d, x, w.live[len(w.live)-1])
-		}
-	case 3, 4, 5: // binary
-		t := []blob.NodeType{blob.Add, blob.Multiply, blob.Subtract, blob.Maximum, blob.Minimum, blob.Add}[r.IntN(6)]
-		var y uint32
-		switch r.IntN(4) {
-		case 0:
-			y = x
-		case 1:
-			e := slices.Clone(d)
-			for i := range e {
-				if r.IntN(3) == 0 {
-					e[i] = 1
-				}
-			}
-			y = w.constant(e[r.IntN(len(e)+1):])
-		default:
-			var same []uint32
-			for _, v := range w.live {
-				if slices.Equal(w.dims(v), d) {
-					same = append(same, v)
-				}
-			}
-			y = same[r.IntN(len(same))]
-		}
-		a, b := x, y
-		if r.IntN(2) == 0 {
-			a, b = b, a
-		}
-		w.node(blob.Node{Type: t}, d, a, b)
-	case 6: // softmax
-		if len(d) > 0 {
-			w.node(blob.Node{Type: blob.Softmax}, d, x)
-		}
-	case 7: // cat
-		if len(d) == 0 {
-			return
-		}
-		k := 2 + r.IntN(4)
-		at := r.IntN(len(d))
-		ins, total := []uint32{x}, d[at]
-		for len(ins) < k {
-			if r.IntN(3) == 0 {
-				e := slices.Clone(d)
-				e[at] = uint32(1 + r.IntN(3))
-				ins = append(ins, w.constant(e))
-			} else {
-				ins = append(ins, x)
-				for _, v := range w.live {
-					if slices.Equal(w.dims(v), d) && r.IntN(2) == 0 {
-						ins[len(ins)-1] = v
-					}
-				}
-			}
-			total += w.dims(ins[len(ins)-1])[at]
-		}
-		if total > 64 {
-			return
-		}
-		d[at] = total
-		t := map[int]blob.NodeType{2: blob.Concatenate2, 3: blob.Concatenate3, 4: blob.Concatenate4, 5: blob.Concatenate5}[k]
-		w.node(blob.Node{Type: t, Params: []uint32{uint32(at)}}, d, ins...)
-	case 8: // transpose
-		if len(d) == 0 {
-			return
-		}
-		var perm, e []uint32
-		for _, p := range r.Perm(len(d)) {
-			perm, e = append(perm, uint32(p)), append(e, d[p])
-		}
-		w.node(listed(blob.StaticTranspose, perm), e, x)
-	case 9, 10: // reshape
-		n := uint32(numel(d))
-		var e []uint32
-		rest := n
-		for len(e) < 5 && rest > 1 && r.IntN(5) > 0 {
-			var divs []uint32
-			for f := uint32(1); f <= rest; f++ {
-				if rest%f == 0 {
-					divs = append(divs, f)
-				}
-			}
-			f := divs[r.IntN(len(divs))]
-			e, rest = append(e, f), rest/f
-		}
-		if rest > 1 || r.IntN(3) == 0 {
-			e = append(e, rest)
-		}
-		for len(e) < 6 && r.IntN(3) == 0 {
-			e = slices.Insert(e, r.IntN(len(e)+1), 1)
-		}
-		l := slices.Clone(e)
-		if len(l) > 0 && r.IntN(2) == 0 {
-			l[r.IntN(len(l))] = 0
-		}
-		w.node(listed(blob.StaticReshape, l), e, x)
-	case 11: // slice
-		if len(d) == 0 {
-			return
-		}
-		off, size, e := make([]uint32, len(d)), make([]uint32, len(d)), make([]uint32, len(d))
-		for i := range d {
-			size[i] = d[i]
-			if d[i] > 1 && r.IntN(2) == 0 {
-				off[i] = uint32(r.IntN(int(d[i])))
-				size[i] = 1 + uint32(r.IntN(int(d[i]-off[i])))
-			}
-			e[i] = size[i]
-			if off[i]+size[i] == d[i] && r.IntN(2) == 0 {
-				size[i] = 0
-			}
-		}
-		w.node(listed(blob.StaticSlice, off, size), e, x)
-	case 12: // pad
-		if numel(d) > 300 {
-			return
-		}
-		before, after := make([]uint32, len(d)), make([]uint32, len(d))
-		for i := range d {
-			before[i], after[i] = uint32(r.IntN(4)/2), uint32(r.IntN(4)/2)
-			d[i] += before[i] + after[i]
-		}
-		w.node(blob.Node{Type: blob.StaticConstantPad, Lists: [][]uint32{before, after}, Factor: []float32{0, float32(math.Copysign(0, -1)), 1.5}[r.IntN(3)]}, d, x)
+		w.unary(x, d)
+	case 3, 4, 5:
+		w.binary(x, d)
+	case 6:
+		w.softmax(x, d)
+	case 7:
+		w.concatenate(x, d)
+	case 8:
+		w.transpose(x, d)
+	case 9, 10:
+		w.reshape(x, d)
+	case 11:
+		w.slice(x, d)
+	case 12:
+		w.pad(x, d)
 	case 13:
-		if r.IntN(2) == 0 && len(d) >= 2 { // bmm
-			k := d[len(d)-1]
-			m := uint32(1 + r.IntN(4))
-			e := slices.Clone(d)
-			var flags uint32
-			if r.IntN(2) == 0 {
-				flags = blob.TransposeWeights
-				e[len(e)-2], e[len(e)-1] = m, k
-			} else {
-				e[len(e)-2], e[len(e)-1] = k, m
+		w.product(x, d)
+	}
+}
+
+// unary adds a function of x, whose sizes are d.
+func (w *grower) unary(x uint32, d []uint32) {
+	r := w.r
+	n := blob.Node{Type: unaries[r.IntN(len(unaries))], Factor: 0.3}
+	if n.Type == blob.Clamp {
+		n.Bounded, n.Min, n.Max = true, -0.7, 0.9
+	}
+	w.node(n, d, x)
+	if n.Type == blob.Sigmoid && r.IntN(2) == 0 {
+		w.node(blob.Node{Type: blob.Multiply}, d, x, w.live[len(w.live)-1])
+	}
+}
+
+// binary adds an operator of x and a constant, or a value of its sizes.
+func (w *grower) binary(x uint32, d []uint32) {
+	r := w.r
+	t := []blob.NodeType{blob.Add, blob.Multiply, blob.Subtract, blob.Maximum, blob.Minimum, blob.Add}[r.IntN(6)]
+	var y uint32
+	switch r.IntN(4) {
+	case 0:
+		y = x
+	case 1:
+		e := slices.Clone(d)
+		for i := range e {
+			if r.IntN(3) == 0 {
+				e[i] = 1
 			}
-			var y uint32
-			if r.IntN(2) == 0 {
-				y = w.constant(e)
-			} else {
-				y = x // x·xᵀ
-				flags, m = blob.TransposeWeights, d[len(d)-2]
-			}
-			d[len(d)-1] = m
-			w.node(blob.Node{Type: blob.BatchMatrixMultiply, Flags: flags}, d, x, y)
-			return
 		}
-		if len(d) == 0 {
-			return
-		}
-		k, m := d[len(d)-1], uint32(1+r.IntN(5))
-		n := blob.Node{Type: blob.FullyConnected}
-		shape := []uint32{m, k}
-		if r.IntN(2) == 0 {
-			n.Flags |= blob.TransposeWeights
-			shape = []uint32{k, m}
-		}
-		e := append(slices.Clone(d[:len(d)-1]), m)
-		if r.IntN(3) == 0 {
-			n.Flags |= blob.Reshape2D
-			e = []uint32{uint32(numel(d[:len(d)-1])), m}
-		}
-		bias := uint32(blob.InvalidID)
-		if r.IntN(2) == 0 {
-			bias = w.constant([]uint32{m})
-		}
-		weights := uint32(0)
+		y = w.constant(e[r.IntN(len(e)+1):])
+	default:
+		var same []uint32
 		for _, v := range w.live {
-			if slices.Equal(w.dims(v), shape) && r.IntN(2) == 0 {
-				weights = v + 1
+			if slices.Equal(w.dims(v), d) {
+				same = append(same, v)
 			}
 		}
-		if weights == 0 {
-			for i := range w.g.Values {
-				if w.g.Values[i].Constant != 0 && slices.Equal(w.g.Values[i].Dims, shape) {
-					weights = uint32(i) + 1
+		y = same[r.IntN(len(same))]
+	}
+	a, b := x, y
+	if r.IntN(2) == 0 {
+		a, b = b, a
+	}
+	w.node(blob.Node{Type: t}, d, a, b)
+}
+
+// softmax adds a softmax of x.
+func (w *grower) softmax(x uint32, d []uint32) {
+	if len(d) > 0 {
+		w.node(blob.Node{Type: blob.Softmax}, d, x)
+	}
+}
+
+// concatenate joins x and others.
+func (w *grower) concatenate(x uint32, d []uint32) {
+	r := w.r
+	if len(d) == 0 {
+		return
+	}
+	k := 2 + r.IntN(4)
+	at := r.IntN(len(d))
+	ins, total := []uint32{x}, d[at]
+	for len(ins) < k {
+		if r.IntN(3) == 0 {
+			e := slices.Clone(d)
+			e[at] = uint32(1 + r.IntN(3))
+			ins = append(ins, w.constant(e))
+		} else {
+			ins = append(ins, x)
+			for _, v := range w.live {
+				if slices.Equal(w.dims(v), d) && r.IntN(2) == 0 {
+					ins[len(ins)-1] = v
 				}
 			}
 		}
-		if weights == 0 {
-			weights = w.constant(shape) + 1
-		}
-		w.node(n, e, x, weights-1, bias)
+		total += w.dims(ins[len(ins)-1])[at]
 	}
+	if total > 64 {
+		return
+	}
+	d[at] = total
+	t := map[int]blob.NodeType{2: blob.Concatenate2, 3: blob.Concatenate3, 4: blob.Concatenate4, 5: blob.Concatenate5}[k]
+	w.node(blob.Node{Type: t, Params: []uint32{uint32(at)}}, d, ins...)
+}
+
+// transpose transposes x.
+func (w *grower) transpose(x uint32, d []uint32) {
+	r := w.r
+	if len(d) == 0 {
+		return
+	}
+	var perm, e []uint32
+	for _, p := range r.Perm(len(d)) {
+		perm, e = append(perm, uint32(p)), append(e, d[p])
+	}
+	w.node(listed(blob.StaticTranspose, perm), e, x)
+}
+
+// reshape reshapes x.
+func (w *grower) reshape(x uint32, d []uint32) {
+	r := w.r
+	n := uint32(numel(d))
+	var e []uint32
+	rest := n
+	for len(e) < 5 && rest > 1 && r.IntN(5) > 0 {
+		var divs []uint32
+		for f := uint32(1); f <= rest; f++ {
+			if rest%f == 0 {
+				divs = append(divs, f)
+			}
+		}
+		f := divs[r.IntN(len(divs))]
+		e, rest = append(e, f), rest/f
+	}
+	if rest > 1 || r.IntN(3) == 0 {
+		e = append(e, rest)
+	}
+	for len(e) < 6 && r.IntN(3) == 0 {
+		e = slices.Insert(e, r.IntN(len(e)+1), 1)
+	}
+	l := slices.Clone(e)
+	if len(l) > 0 && r.IntN(2) == 0 {
+		l[r.IntN(len(l))] = 0
+	}
+	w.node(listed(blob.StaticReshape, l), e, x)
+}
+
+// slice slices x.
+func (w *grower) slice(x uint32, d []uint32) {
+	r := w.r
+	if len(d) == 0 {
+		return
+	}
+	off, size, e := make([]uint32, len(d)), make([]uint32, len(d)), make([]uint32, len(d))
+	for i := range d {
+		size[i] = d[i]
+		if d[i] > 1 && r.IntN(2) == 0 {
+			off[i] = uint32(r.IntN(int(d[i])))
+			size[i] = 1 + uint32(r.IntN(int(d[i]-off[i])))
+		}
+		e[i] = size[i]
+		if off[i]+size[i] == d[i] && r.IntN(2) == 0 {
+			size[i] = 0
+		}
+	}
+	w.node(listed(blob.StaticSlice, off, size), e, x)
+}
+
+// pad pads x.
+func (w *grower) pad(x uint32, d []uint32) {
+	r := w.r
+	if numel(d) > 300 {
+		return
+	}
+	before, after := make([]uint32, len(d)), make([]uint32, len(d))
+	for i := range d {
+		before[i], after[i] = uint32(r.IntN(4)/2), uint32(r.IntN(4)/2)
+		d[i] += before[i] + after[i]
+	}
+	w.node(blob.Node{Type: blob.StaticConstantPad, Lists: [][]uint32{before, after}, Factor: []float32{0, float32(math.Copysign(0, -1)), 1.5}[r.IntN(3)]}, d, x)
+}
+
+// product multiplies matrices, or adds a linear operator of x.
+func (w *grower) product(x uint32, d []uint32) {
+	if w.r.IntN(2) == 0 && len(d) >= 2 {
+		w.batches(x, d)
+	} else if len(d) > 0 {
+		w.linear(x, d)
+	}
+}
+
+// batches multiplies x by constant matrices, or by itself.
+func (w *grower) batches(x uint32, d []uint32) {
+	r := w.r
+	k := d[len(d)-1]
+	m := uint32(1 + r.IntN(4))
+	e := slices.Clone(d)
+	var flags uint32
+	if r.IntN(2) == 0 {
+		flags = blob.TransposeWeights
+		e[len(e)-2], e[len(e)-1] = m, k
+	} else {
+		e[len(e)-2], e[len(e)-1] = k, m
+	}
+	var y uint32
+	if r.IntN(2) == 0 {
+		y = w.constant(e)
+	} else {
+		y = x // x·xᵀ
+		flags, m = blob.TransposeWeights, d[len(d)-2]
+	}
+	d[len(d)-1] = m
+	w.node(blob.Node{Type: blob.BatchMatrixMultiply, Flags: flags}, d, x, y)
+}
+
+// linear adds a linear operator of x, whose weights may be a value of the graph.
+func (w *grower) linear(x uint32, d []uint32) {
+	r := w.r
+	k, m := d[len(d)-1], uint32(1+r.IntN(5))
+	n := blob.Node{Type: blob.FullyConnected}
+	shape := []uint32{m, k}
+	if r.IntN(2) == 0 {
+		n.Flags |= blob.TransposeWeights
+		shape = []uint32{k, m}
+	}
+	e := append(slices.Clone(d[:len(d)-1]), m)
+	if r.IntN(3) == 0 {
+		n.Flags |= blob.Reshape2D
+		e = []uint32{uint32(numel(d[:len(d)-1])), m}
+	}
+	bias := uint32(blob.InvalidID)
+	if r.IntN(2) == 0 {
+		bias = w.constant([]uint32{m})
+	}
+	weights := uint32(0)
+	for _, v := range w.live {
+		if slices.Equal(w.dims(v), shape) && r.IntN(2) == 0 {
+			weights = v + 1
+		}
+	}
+	if weights == 0 {
+		for i := range w.g.Values {
+			if w.g.Values[i].Constant != 0 && slices.Equal(w.g.Values[i].Dims, shape) {
+				weights = uint32(i) + 1
+			}
+		}
+	}
+	if weights == 0 {
+		weights = w.constant(shape) + 1
+	}
+	w.node(n, e, x, weights-1, bias)
 }
 
 // grown is a graph of inputs with these sizes. Its first inputs are externals 0….
