@@ -117,8 +117,7 @@ func TestMadePrograms(t *testing.T) {
 	}
 }
 
-// TestMadeDynamic holds made programs on images whose sizes and orders change from call to call against themselves as TestMadePrograms
-// does: two instances that take turns, on one thread and on three.
+// TestMadeDynamic holds made programs on images whose sizes and orders change from call to call against themselves as TestMadePrograms does.
 func TestMadeDynamic(t *testing.T) {
 	for seed := range uint64(300) {
 		p, d := madeProgram(seed+1000, false), tensor.Float
@@ -129,36 +128,43 @@ func TestMadeDynamic(t *testing.T) {
 			d = []tensor.ScalarType{tensor.Half, tensor.BFloat16}[seed/3%2]
 			asType(p, d)
 		}
-		for _, v := range p.Plans[0].Values {
-			if v.Tensor != nil && len(v.Tensor.Sizes) == 4 && v.Tensor.DataBufferIdx == 0 {
-				v.Tensor.Dynamism = pte.DynamicBound
-			}
+		checkDynamic(t, p, d, seed)
+	}
+}
+
+// checkDynamic runs a program of images of d, whose sizes change, by two instances that take turns, on one thread or three, and instruction by
+// instruction.
+func checkDynamic(t *testing.T, p *pte.Program, d tensor.ScalarType, seed uint64) {
+	t.Helper()
+	for _, v := range p.Plans[0].Values {
+		if v.Tensor != nil && len(v.Tensor.Sizes) == 4 && v.Tensor.DataBufferIdx == 0 {
+			v.Tensor.Dynamism = pte.DynamicBound
 		}
-		program := loadOf(t, p, LoadOptions{Kernels: op.Kernels, Threads: 1 + int(seed%2)*2})
-		ref := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Tracer: values{&scribe{}}})).Method("forward")
-		both := [2]*Method{instanceOf(t, program).Method("forward"), instanceOf(t, program).Method("forward")}
-		r := rand.New(rand.NewPCG(seed, 9))
-		side := [2]tensor.Dim{8, 8}
-		for round := range 10 {
-			if r.IntN(2) == 0 {
-				side = [2]tensor.Dim{tensor.Dim(1 + r.IntN(8)), tensor.Dim(1 + r.IntN(8))}
-			}
-			m := both[round%4/3]
-			ins := imagesOf(m, r, side)
-			got, err := m.Run(context.Background(), ins)
-			if err != nil {
-				t.Fatal(seed, err)
-			}
-			want, err := ref.Run(context.Background(), ins)
-			if err != nil {
-				t.Fatal(seed, err)
-			}
-			what := fmt.Sprintf("seed %d, round %d, %v of %v", seed, round, side, d)
-			if g, w := floatsOf(got), floatsOf(want); d == tensor.Float {
-				checkNear(t, what, g, w, 5e-5)
-			} else {
-				checkMost(t, what, g, w)
-			}
+	}
+	program := loadOf(t, p, LoadOptions{Kernels: op.Kernels, Threads: 1 + int(seed%2)*2})
+	ref := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Tracer: values{&scribe{}}})).Method("forward")
+	both := [2]*Method{instanceOf(t, program).Method("forward"), instanceOf(t, program).Method("forward")}
+	r := rand.New(rand.NewPCG(seed, 9))
+	side := [2]tensor.Dim{8, 8}
+	for round := range 10 {
+		if r.IntN(2) == 0 {
+			side = [2]tensor.Dim{tensor.Dim(1 + r.IntN(8)), tensor.Dim(1 + r.IntN(8))}
+		}
+		m := both[round%4/3]
+		ins := imagesOf(m, r, side)
+		got, err := m.Run(context.Background(), ins)
+		if err != nil {
+			t.Fatal(seed, err)
+		}
+		want, err := ref.Run(context.Background(), ins)
+		if err != nil {
+			t.Fatal(seed, err)
+		}
+		what := fmt.Sprintf("seed %d, round %d, %v of %v", seed, round, side, d)
+		if g, w := floatsOf(got), floatsOf(want); d == tensor.Float {
+			checkNear(t, what, g, w, 5e-5)
+		} else {
+			checkMost(t, what, g, w)
 		}
 	}
 }

@@ -102,6 +102,7 @@ const (
 	mixNames                // values with two names
 	mixLists                // outputs in a list
 	mixAgain                // kernels whose results somebody has written before
+	mixTurns                // permutations, most often there and back
 )
 
 // delegate adds a call of the mixer.
@@ -163,6 +164,28 @@ func (g *maker) again(alias map[int32]int32) {
 	alias[v], g.values = u, append(g.values, v)
 }
 
+// turn permutes a value, most often twice, with other calls between, and may let somebody read what that gives.
+func (g *maker) turn(mode int) {
+	there, back := [2]int32{g.ints(1, 0), g.ints(-1, -2)}, g.r.IntN(2)
+	if len(g.shape) == 4 { // which is 1 by 16 by 8 by 8
+		there = [2]int32{g.ints(0, 1, 3, 2), g.ints(0, 1, -1, -2)}
+	}
+	turned := g.float("aten::permute_copy.out", g.r.IntN(4) == 0, g.some(), there[1-back])
+	if g.between(); mode&mixAgain != 0 && g.r.IntN(2) == 0 {
+		g.rewrite()
+	}
+	if g.r.IntN(6) == 0 {
+		turned = g.some()
+	}
+	same := g.float("aten::permute_copy.out", true, turned, there[back])
+	if g.between(); mode&mixRewrites != 0 && g.r.IntN(2) == 0 {
+		g.delegate(mode)
+	}
+	if g.r.IntN(2) == 0 {
+		g.float("aten::mul.out", true, same, g.some())
+	}
+}
+
 // mixedProgram is a random program with delegates.
 func mixedProgram(seed uint64, mode int) *pte.Program {
 	r := rand.New(rand.NewPCG(seed, 31))
@@ -170,8 +193,10 @@ func mixedProgram(seed uint64, mode int) *pte.Program {
 	alias := map[int32]int32{}
 	for range 2 + r.IntN(8) {
 		switch k := r.IntN(4); {
-		case k == 0:
+		case k == 0 && mode&mixTurns == 0:
 			g.delegate(mode)
+		case k < 2 && mode&mixTurns != 0:
+			g.turn(mode)
 		case k == 1 && mode&mixNames != 0:
 			g.again(alias)
 		case k == 1 && mode&mixAgain != 0:
@@ -239,7 +264,8 @@ func checkDelegated(t *testing.T, what string, p *pte.Program, seed uint64, unkn
 
 // TestMixedDelegates has random programs.
 func TestMixedDelegates(t *testing.T) {
-	for _, mode := range []int{0, mixRewrites, mixNames, mixLists, mixAgain, mixRewrites | mixNames | mixLists | mixAgain} {
+	for _, mode := range []int{0, mixRewrites, mixNames, mixLists, mixAgain, mixTurns, mixTurns | mixRewrites | mixAgain, mixRewrites | mixNames | mixLists | mixAgain | mixTurns,
+		mixRewrites | mixNames | mixLists | mixAgain} {
 		for seed := range uint64(100) {
 			checkMixed(t, fmt.Sprintf("mode %d, seed %d", mode, seed), mixedProgram(seed, mode), seed)
 		}

@@ -122,6 +122,7 @@ func (m *method) loadSteps(missing *missingList) error {
 		return err
 	}
 	m.updateBuffers()
+	m.turnBacks()
 	m.findUnread()
 	m.fuse()
 	if err := m.fuseIntegers(); err != nil {

@@ -135,12 +135,16 @@ func TestOperators(t *testing.T) {
 	plan.Chains[0].Instructions[1].A = 1
 	plan.Chains[0].Instructions[8] = pte.Instruction{Type: pte.DelegateCall, A: 2}
 	for _, c := range []struct {
-		want string
-		list []int
-	}{{"aten::mm.out", []int{0}}, {"aten::mm.out + aten::relu", []int{0, 1}}, {"", []int{0, 1, 2, 3, 4}}, {"", []int{0, 8}}} {
-		want, list := c.want, c.list
-		if got := Operators(plan, 0, list); got != want {
-			t.Errorf("%v: %q, want %q", list, got, want)
+		want   string
+		list   []int
+		kernel string
+	}{
+		{"aten::mm.out", []int{0}, "mm.out"}, {"aten::mm.out + aten::relu", []int{0, 1}, "mm.out"}, {"sdpa", []int{0, 1, 2, 3, 4}, "sdpa"},
+		{"mm.out", []int{0, 8}, "mm.out"}, {"aten::mm.out", []int{8, 0}, "mm.out"}, {"m.out", []int{8, 0}, "m.out"},
+		{"aten::mm.out", []int{1, 2, 3, 4, 5, 0}, "mm.out"},
+	} {
+		if got := Operators(plan, 0, c.list, c.kernel); got != c.want {
+			t.Errorf("%v: %q, want %q", c.list, got, c.want)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func (r *Recorder) rows(plan *pte.ExecutionPlan, m *Machine) []Row {
 		in := &plan.Chains[s.key.chain].Instructions[s.key.instruction]
 		switch in.Type {
 		case pte.KernelCall:
-			row.Name = cmp.Or(Operators(plan, s.key.chain, s.fused), s.name)
+			row.Name = Operators(plan, s.key.chain, s.fused, s.name)
 		case pte.DelegateCall:
 			if s.key.step == 0 {
 				row.Result = ""
@@ -152,20 +152,23 @@ func sizesOf(sizes [3]int64) (list []string) {
 // namesMost is how many operators that run as one are named; more have the name of their kernel.
 const namesMost = 4
 
-// Operators names what instructions of a chain call that run as one, in their order; "" if they are too many, or delegates' among them.
-func Operators(plan *pte.ExecutionPlan, chain int, instructions []int) string {
-	if len(instructions) > namesMost {
-		return ""
-	}
-	names := make([]string, len(instructions))
-	for i, k := range instructions {
-		in := &plan.Chains[chain].Instructions[k]
-		if in.Type != pte.KernelCall {
-			return ""
+// Operators names what instructions of a chain call that run as one, in their order. If they are too many, or delegates' among them, it is the kernel,
+// with its namespace where it is that of the last of them.
+func Operators(plan *pte.ExecutionPlan, chain int, instructions []int, kernel string) string {
+	list := plan.Chains[chain].Instructions
+	names := make([]string, 0, len(instructions))
+	for _, k := range instructions {
+		if in := &list[k]; in.Type == pte.KernelCall {
+			names = append(names, plan.Operators[in.A].FullName())
 		}
-		names[i] = plan.Operators[in.A].FullName()
 	}
-	return strings.Join(names, " + ")
+	if len(names) == len(instructions) && len(names) <= namesMost {
+		return strings.Join(names, " + ")
+	}
+	if n := len(names); n > 0 && list[instructions[len(instructions)-1]].Type == pte.KernelCall && strings.HasSuffix(names[n-1], "::"+kernel) {
+		return names[n-1]
+	}
+	return kernel
 }
 
 // limit finds what bounds the row, and how near it comes.

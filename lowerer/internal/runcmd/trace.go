@@ -1,7 +1,6 @@
 package runcmd
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,7 +98,7 @@ func (t *trace) row(call int, plan *pte.ExecutionPlan, e *etdump.Event) row {
 	in := &plan.Chains[e.Chain].Instructions[e.Instruction]
 	switch {
 	case in.Type == pte.KernelCall:
-		r.Name = cmp.Or(bench.Operators(plan, e.Chain, ran), r.Name)
+		r.Name = bench.Operators(plan, e.Chain, ran, strings.TrimPrefix(r.Name, "native_call_"))
 	case in.Type == pte.DelegateCall && len(ran) == 1:
 		r.Backend = plan.Delegates[in.A].ID
 	}
