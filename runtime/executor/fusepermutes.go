@@ -12,7 +12,7 @@ func (m *method) turnBacks() {
 	if m.prog.tracesIntermediates() || !m.turnsTwice() || !m.inLine() {
 		return
 	}
-	f := &fuser{method: m, views: m.findViews(), steps: m.steps, gone: make([]bool, len(m.steps)), known: make(map[area]bool)}
+	f := &fuser{method: m, views: m.findViews(), steps: m.steps, gone: make([]bool, len(m.steps))}
 	f.findAreas()
 	if f.calls = f.findFlow(); f.calls == nil {
 		return
