@@ -370,21 +370,60 @@ func (l *inliner) finish(p *program, args []*backend.Value) *backend.Inlined {
 	if l.refused || len(args) != len(p.inputs) {
 		return nil
 	}
+	var single []int32 // values that are arguments of rank 0
 	for i, arg := range args {
 		in, at := p.inputs[i] >= 0, max(p.inputs[i], p.outputs[i])
-		if at < 0 || in && i > l.Inputs || !holds(&p.slots[at], arg) {
+		if at < 0 || in && i > l.Inputs {
+			return nil
+		}
+		v := l.tensor(p, &operand{slot: at})
+		switch s := &p.slots[at]; {
+		case holds(s, arg, s.dims):
+		case in && len(s.dims) == 1 && s.dims[0] == 1 && holds(s, arg, nil):
+			single = append(single, v)
+		default:
 			return nil
 		}
 		if in {
 			l.Inputs++
 		}
-		l.Args = append(l.Args, l.tensor(p, &operand{slot: at}))
+		l.Args = append(l.Args, v)
+	}
+	if len(single) > 0 && !l.broadcasts(single) {
+		return nil
 	}
 	return &l.Inlined
 }
 
-// holds reports whether an argument is a tensor like slot s.
-func holds(s *slot, arg *backend.Value) bool {
+// holds reports whether an argument is a tensor like slot s, of these sizes.
+func holds(s *slot, arg *backend.Value, sizes []tensor.Dim) bool {
 	t := arg.Tensor
-	return t != nil && t.DType == tensor.Float && t.DType == s.dtype && t.DimOrder == nil && slices.Equal(t.Sizes, s.dims)
+	return t != nil && t.DType == tensor.Float && t.DType == s.dtype && t.DimOrder == nil && slices.Equal(t.Sizes, sizes)
 }
+
+// broadcasting are operators whose results have the sizes of one operand where the other one has a single element, of rank 1 or 0.
+var broadcasting = []string{"aten::add.out", "aten::sub.out", "aten::mul.out", "aten::div.out", "aten::maximum.out", "aten::minimum.out"}
+
+// broadcasts reports whether calls read the values of list, which have rank 1 in the graph and 0 as arguments, beside others alone, which give
+// the results their sizes. The official exporter makes numbers such tensors, as the epsilon of a norm.
+func (l *inliner) broadcasts(list []int32) bool {
+	is := func(v int32) bool { return slices.Contains(list, v) }
+	for i := range l.Calls {
+		in := &l.Calls[i]
+		switch {
+		case in.Type == pte.KernelCall && slices.Contains(broadcasting, l.names[in.A]):
+			x, y := in.Args[0], in.Args[1]
+			if is(x) && (is(y) || l.rank(y) == 0) || is(y) && l.rank(x) == 0 {
+				return false
+			}
+		case slices.ContainsFunc(in.Args, func(v int32) bool {
+			return is(v) || slices.ContainsFunc(l.Values[v].Items, func(item int64) bool { return is(int32(item)) })
+		}):
+			return false
+		}
+	}
+	return true
+}
+
+// rank is how many dimensions tensor v has.
+func (l *inliner) rank(v int32) int { return len(l.Values[v].Tensor.Sizes) }

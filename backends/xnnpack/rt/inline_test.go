@@ -139,6 +139,56 @@ func TestInlineRefuses(t *testing.T) {
 	}
 }
 
+// TestInlineNumbers has arguments of rank 0 that the graph has with a dimension of one element.
+func TestInlineNumbers(t *testing.T) {
+	const x, y, z, out = 0, 1, 2, 3
+	graph := func(n blob.Node, dims ...uint32) *blob.Graph {
+		value := func(id, external, flags uint32, dims ...uint32) blob.Value {
+			return blob.Value{ID: id, External: external, Type: blob.FP32, Flags: flags, Dims: dims}
+		}
+		number := value(4, blob.InvalidID, 0)
+		n.Outputs, number.Constant = []uint32{out}, 1
+		return &blob.Graph{Identifier: blob.XN01, Version: "0", NumExterns: 4, Inputs: []uint32{x, y, z}, Outputs: []uint32{out}, Constants: []blob.Constant{{}, {Size: 4, Data: make([]byte, 4)}},
+			Values: []blob.Value{value(x, 0, blob.ExternalInput, 2, 3), value(y, 1, blob.ExternalInput, 1), value(z, 2, blob.ExternalInput, 1), value(out, 3, blob.ExternalOutput, dims...), number},
+			Nodes:  []blob.Node{n}}
+	}
+	reshape := listed(blob.StaticReshape, []uint32{1, 1})
+	reshape.Inputs = []uint32{y}
+	for name, c := range map[string]struct {
+		graph *blob.Graph
+		want  bool
+	}{
+		"beside a matrix": {graph(blob.Node{Type: blob.Add, Inputs: []uint32{x, y}}, 2, 3), true},
+		"before a matrix": {graph(blob.Node{Type: blob.Div, Inputs: []uint32{y, x}}, 2, 3), true},
+		"beside another":  {graph(blob.Node{Type: blob.Multiply, Inputs: []uint32{y, z}}, 1), false},
+		"beside itself":   {graph(blob.Node{Type: blob.Maximum, Inputs: []uint32{y, y}}, 1), false},
+		"beside a number": {graph(blob.Node{Type: blob.Add, Inputs: []uint32{y, 4}}, 1), false},
+		"alone":           {graph(blob.Node{Type: blob.Negate, Inputs: []uint32{y}}, 1), false},
+		"reshaped":        {graph(reshape, 1, 1), false},
+		"joined":          {graph(blob.Node{Type: blob.Concatenate2, Params: []uint32{0}, Inputs: []uint32{y, z}}, 2), false},
+	} {
+		sizes := []tensor.Dim{}
+		for _, n := range c.graph.Values[out].Dims {
+			sizes = append(sizes, tensor.Dim(n))
+		}
+		if got := inlined(t, c.graph, nil, []tensor.Dim{2, 3}, nil, nil, sizes) != nil; got != c.want {
+			t.Errorf("%s: inlined %v, want %v", name, got, c.want)
+		}
+	}
+	if g := graph(blob.Node{Type: blob.Add, Inputs: []uint32{x, y}}, 2, 3); inlined(t, g, nil, nil, nil, nil, []tensor.Dim{2, 3}) != nil {
+		t.Error("a matrix of rank 0 is inlined")
+	}
+	for _, dims := range [][]uint32{{3}, {1, 3}} {
+		row := graph(blob.Node{Type: blob.Add, Inputs: []uint32{x, y}}, 2, 3)
+		if row.Values[y].Dims = dims; inlined(t, row, nil, []tensor.Dim{2, 3}, nil, nil, []tensor.Dim{2, 3}) != nil {
+			t.Errorf("%v of rank 0 is inlined", dims)
+		}
+	}
+	if g := graph(blob.Node{Type: blob.Add, Inputs: []uint32{y, z}}, 1); inlined(t, g, nil, []tensor.Dim{2, 3}, []tensor.Dim{1}, []tensor.Dim{1}, nil) != nil {
+		t.Error("a result of rank 0 is inlined")
+	}
+}
+
 // TestInlineParts keeps linear operators of quantized rows, and what quantizes these, together in graphs, and calls operators between them.
 func TestInlineParts(t *testing.T) {
 	const x, q, w, a, s, b, m, q2, w2, out = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9

@@ -128,10 +128,15 @@ func (w *grower) unary(x uint32, d []uint32) {
 func (w *grower) binary(x uint32, d []uint32) {
 	r := w.r
 	t := []blob.NodeType{blob.Add, blob.Multiply, blob.Subtract, blob.Maximum, blob.Minimum, blob.Add}[r.IntN(6)]
-	var y uint32
-	switch r.IntN(4) {
+	y := x
+	switch r.IntN(5) {
 	case 0:
-		y = x
+	case 4:
+		for _, v := range w.live {
+			if slices.Equal(w.dims(v), []uint32{1}) && len(d) > 0 {
+				y = v
+			}
+		}
 	case 1:
 		e := slices.Clone(d)
 		for i := range e {
@@ -470,6 +475,10 @@ func orchardOf(t testing.TB, r *rand.Rand) (file []byte, plan *pte.ExecutionPlan
 		v := o.tensor(d)
 		o.plan.Inputs, o.live = append(o.plan.Inputs, v), append(o.live, v)
 	}
+	if r.IntN(3) == 0 {
+		v := o.tensor(nil)
+		o.plan.Inputs, o.live = append(o.plan.Inputs, v), append(o.live, v)
+	}
 	p := &pte.Program{Plans: []*pte.ExecutionPlan{o.plan}, ConstantBuffers: [][]byte{nil}}
 	for k := range 1 + r.IntN(3) {
 		for range r.IntN(3) {
@@ -482,7 +491,11 @@ func orchardOf(t testing.TB, r *rand.Rand) (file []byte, plan *pte.ExecutionPlan
 			if slices.Contains(ins, v) && r.IntN(4) > 0 {
 				continue
 			}
-			ins, dims = append(ins, v), append(dims, o.sizes(v))
+			d := o.sizes(v)
+			if len(d) == 0 && r.IntN(2) == 0 {
+				d = []uint32{1} // as the official exporter says it
+			}
+			ins, dims = append(ins, v), append(dims, d)
 		}
 		g, named := grown(r, "k"+strconv.Itoa(k)+"_", dims)
 		payload, err := blob.Write(g)
