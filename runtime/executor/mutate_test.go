@@ -57,7 +57,7 @@ func TestMutatedMade(t *testing.T) {
 		rounds = 500
 	}
 	for seed := range rounds {
-		p := mixedProgram(seed/2, int(seed/2)%(2*mixAgain))
+		p := mixedProgram(seed/2, int(seed/2)%(2*mixTurns))
 		if seed%2 == 0 {
 			p, _ = byteProgram(seed / 2)
 			delegateSome(rand.New(rand.NewPCG(seed, 21)), p)
