@@ -18,6 +18,8 @@ type fuser struct {
 	areas []area        // of every value
 	known map[area]bool // what kept has said of areas
 	calls []op.FlowCall // the steps before anything is fused; nil if nobody knows
+	// uses is by how many steps each value is read, or made as a view; far more if somebody else writes it, or the caller sees it.
+	uses []int
 	// moves says that tensors may get other places, and moved that they must.
 	moves, moved bool
 	spans        *spans

@@ -6,21 +6,51 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/op"
 )
 
-// turnBacks leaves out permutations that undo the one before, where kernels alone read the result and the tensor that was turned is still there:
-// they read that. The official exporter's decoders turn each cache of keys and values twice before attention.
+// turnBacks leaves out permutations that undo the one before, where kernels alone read the result, or views of it, and the tensor that was turned is
+// still there, or can have a place where it is: they read that. The official exporter's decoders turn each cache of keys and values twice before attention, and all that
+// it decomposes turn what attention gives.
 func (m *method) turnBacks() {
 	if m.prog.tracesIntermediates() || !m.turnsTwice() || !m.inLine() {
 		return
 	}
-	f := &fuser{method: m, views: m.findViews(), steps: m.steps, gone: make([]bool, len(m.steps))}
-	f.findAreas()
-	if f.calls = f.findFlow(); f.calls == nil {
-		return
+	for _, moves := range [2]bool{true, false} {
+		f := &fuser{method: m, views: m.findViews(), steps: slices.Clone(m.steps), gone: make([]bool, len(m.steps)), moves: moves}
+		f.findAreas()
+		if f.calls = f.findFlow(); f.calls == nil {
+			return
+		}
+		f.findUses()
+		for j := range f.steps {
+			f.turnBack(j)
+		}
+		if f.moved {
+			f.spans.views = f.views
+		}
+		if kept := without(f.steps, f.gone); !f.moved || f.spans.replan(kept) {
+			m.steps = kept
+			return
+		}
 	}
-	for j := range f.steps {
-		f.turnBack(j)
+}
+
+// findUses sets uses.
+func (f *fuser) findUses() {
+	f.uses = make([]int, len(f.vals))
+	taken := func(v int32) { f.uses[v] += len(f.steps) + 1 }
+	last := make([]int, len(f.vals)) // the step that has been counted, and one
+	for i := range f.steps {
+		s := &f.steps[i]
+		f.each(s.reads(), func(v int32) {
+			if last[v] != i+1 {
+				f.uses[v], last[v] = f.uses[v]+1, i+1
+			}
+		})
+		if s.name != etViewName {
+			f.each(s.touches(), taken)
+		}
 	}
-	m.steps = without(f.steps, f.gone)
+	f.each(f.plan.Inputs, taken)
+	f.each(f.plan.Outputs, taken)
 }
 
 // turnsTwice reports whether a permutation reads the value that another one gave.
@@ -51,27 +81,49 @@ func (f *fuser) turnBack(j int) {
 	if i < 0 || f.gone[i] || f.calls[i].Name != permuteName || !f.undoes(j, i) {
 		return
 	}
-	from, back, users := f.steps[i].args[0], f.steps[j].outs[0], f.calls[j].Users
-	if f.isInput[back] || f.static(back) && !f.static(from) || f.place[from] == constant || !f.alike(from, back) || !f.intact(from, i, slices.Max(users)+1, nil) {
+	from, back := f.steps[i].args[0], f.steps[j].outs[0]
+	readers, ok := f.readersOf(j, back)
+	if !ok || f.isInput[back] || f.static(back) && !f.static(from) || f.place[from] == constant || !f.alike(from, back) || !f.intact(f.base(from), i, slices.Max(readers)+1, nil) {
 		return
-	}
-	for _, k := range users {
-		if s := &f.steps[k]; s.plan == nil || !f.named(s.args, back) || f.any(s.outs, back) {
-			return
-		}
 	}
 	f.gone[j] = true
 	f.gone[i] = !f.calls[i].Open && !slices.ContainsFunc(f.calls[i].Users, func(k int) bool { return !f.gone[k] })
+	users := f.calls[j].Users
 	first := &f.steps[users[0]]
 	if first.fused = fusedOf(f.steps, j, users[0]); f.gone[i] {
 		first.fused = fusedOf(f.steps, i, users[0])
 	}
-	for _, k := range users {
-		f.steps[k].args = instead(f.steps[k].args, back, from)
+	for _, k := range readers {
+		s := &f.steps[k]
+		if s.args = instead(s.args, back, from); s.name == etViewName {
+			f.areas[s.args[2]] = f.areas[from]
+			f.views[s.args[2]] = s.args[0]
+		}
 	}
 	if a := f.calls[i].Args[0].From; a >= 0 {
 		f.calls[a].Users = append(f.calls[a].Users, users...)
 	}
+}
+
+// readersOf are the steps that read what step j writes, the tensor v, or views of it. They are kernels, and what makes the views; false if there are
+// others, or who reads v by another name, or writes where it lies.
+func (f *fuser) readersOf(j int, v int32) (all []int, ok bool) {
+	all = slices.Clone(f.calls[j].Users)
+	for n := 0; n < len(all); n++ {
+		s := &f.steps[all[n]]
+		view := s.name == etViewName
+		switch {
+		case !view && s.plan == nil, !f.named(s.args, v), f.any(s.outs, v):
+			return nil, false
+		case view:
+			c := &f.calls[all[n]]
+			if c.Open || f.uses[s.args[2]] != len(c.Users)+1 { // it lies elsewhere then, also for who writes it or reads what others wrote
+				return nil, false
+			}
+			all = append(all, c.Users...)
+		}
+	}
+	return all, true
 }
 
 // undoes reports whether step j puts the dimensions back in the places where they were before step i, both permutations whose order stays.

@@ -48,6 +48,20 @@ func TestTurnBacks(t *testing.T) {
 			g.last[v]++
 		}
 	}
+	// view is a view of v, which nobody else gets the place of.
+	view := func(g *maker, v int32) int32 {
+		o := g.tensor(tensor.Float, g.shape...)
+		g.call(etViewName, []int32{o}, v, g.ints(6, 6, 6))
+		delete(g.first, o) // lies there
+		g.last[v] = 100
+		return o
+	}
+	// rewrite has a kernel that writes v again.
+	rewrite := func(g *maker, v, from int32) {
+		first := g.first[v]
+		g.call(neg, []int32{v}, from)
+		g.first[v] = first
+	}
 	swap := []int64{0, 2, 1}
 	swapped := func(g *maker) made { return turn(g, swap, swap, g.float(neg, false, g.latest())) }
 	for name, c := range map[string]struct {
@@ -66,6 +80,19 @@ func TestTurnBacks(t *testing.T) {
 			m := swapped(g)
 			g.last[m.x] = g.first[m.there]
 			return g.float(relu, false, m.back)
+		}, 0},
+		"the place of what a view is of is taken": {func(g *maker) int32 {
+			base := g.float(neg, false, g.latest())
+			m := turn(g, swap, swap, view(g, base))
+			delete(g.last, m.x)
+			g.last[base] = g.first[m.there]
+			return g.float(relu, false, view(g, m.back))
+		}, 0},
+		"its place is taken, and there is no other": {func(g *maker) int32 {
+			x := g.float(neg, false, g.latest())
+			there := g.float(permute, false, x, g.ints(swap...))
+			b := g.float(mul, false, g.float(neg, false, g.latest()), there)
+			return g.float(mul, false, g.float(permute, false, there, g.ints(swap...)), b)
 		}, 2},
 		"a constant": {func(g *maker) int32 {
 			return g.float(mul, false, turn(g, swap, swap, g.constant(tensor.Float, 6, 6, 6)).back, g.plan.Inputs[0])
@@ -138,9 +165,7 @@ func TestTurnBacks(t *testing.T) {
 		"nobody reads it": {func(g *maker) int32 { return swapped(g).x }, 2},
 		"written meanwhile": {func(g *maker) int32 {
 			m := swapped(g)
-			first := g.first[m.x]
-			g.call(neg, []int32{m.x}, g.plan.Inputs[0])
-			g.first[m.x] = first
+			rewrite(g, m.x, g.plan.Inputs[0])
 			g.output(g.float(relu, false, m.x))
 			return g.float(relu, false, m.back)
 		}, 2},
@@ -173,12 +198,44 @@ func TestTurnBacks(t *testing.T) {
 			return g.float(relu, false, m.back)
 		}, 2},
 		"read by a view": {func(g *maker) int32 {
+			v := view(g, swapped(g).back)
+			return g.float(mul, false, v, g.float(relu, false, v))
+		}, 0},
+		"read by a view of a view": {func(g *maker) int32 { return g.float(relu, false, view(g, view(g, swapped(g).back))) }, 0},
+		"of a view, read by a view": {func(g *maker) int32 {
+			return g.float(relu, false, view(g, turn(g, swap, swap, view(g, g.float(neg, false, g.latest()))).back))
+		}, 0},
+		"twice, with a view between": {func(g *maker) int32 {
+			x := view(g, swapped(g).back)
+			return g.float(relu, false, view(g, turn(g, swap, swap, x).back))
+		}, 0},
+		"written before a view of it is read": {func(g *maker) int32 {
 			m := swapped(g)
-			v := g.tensor(tensor.Float, g.shape...)
-			g.call("executorch_prim::et_view.default", []int32{v}, m.back, g.ints(6, 6, 6))
-			delete(g.first, v) // lies there
-			g.last[m.back]++
+			v := view(g, m.back)
+			rewrite(g, m.x, g.plan.Inputs[0])
+			g.output(g.float(relu, false, m.x))
 			return g.float(relu, false, v)
+		}, 2},
+		"a view that is an output": {func(g *maker) int32 { return view(g, swapped(g).back) }, 2},
+		"a view that is an input": {func(g *maker) int32 {
+			v := view(g, swapped(g).back)
+			g.plan.Inputs = append(g.plan.Inputs, v)
+			return g.float(relu, false, v)
+		}, 2},
+		"a view that is written": {func(g *maker) int32 {
+			m := swapped(g)
+			v := view(g, m.back)
+			one := g.float(relu, false, v)
+			rewrite(g, v, g.plan.Inputs[0])
+			delete(g.first, v)
+			return g.float(mul, false, g.float(mul, false, one, v), m.x)
+		}, 2},
+		"a view that a delegate reads": {func(g *maker) int32 {
+			v := view(g, swapped(g).back)
+			o := g.tensor(tensor.Float, g.shape...)
+			g.first[o] = len(g.calls)
+			g.mix([]int32{v, o}, 1)
+			return g.float(relu, false, o)
 		}, 2},
 		"round and round": {func(g *maker) int32 {
 			return g.float(relu, false, turn(g, []int64{1, 2, 0}, []int64{1, 2, 0}, g.float(neg, false, g.latest())).back)

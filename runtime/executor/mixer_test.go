@@ -164,8 +164,8 @@ func (g *maker) again(alias map[int32]int32) {
 	alias[v], g.values = u, append(g.values, v)
 }
 
-// turn permutes a value, most often twice, with other calls between, and may let somebody read what that gives.
-func (g *maker) turn(mode int) {
+// turn permutes a value, most often twice, with other calls between, and may let somebody read what that gives, or a view of it.
+func (g *maker) turn(mode int, alias map[int32]int32) {
 	there, back := [2]int32{g.ints(1, 0), g.ints(-1, -2)}, g.r.IntN(2)
 	if len(g.shape) == 4 { // which is 1 by 16 by 8 by 8
 		there = [2]int32{g.ints(0, 1, 3, 2), g.ints(0, 1, -1, -2)}
@@ -178,6 +178,14 @@ func (g *maker) turn(mode int) {
 		turned = g.some()
 	}
 	same := g.float("aten::permute_copy.out", true, turned, there[back])
+	if g.r.IntN(3) == 0 {
+		v, sizes := g.tensor(tensor.Float, g.shape...), make([]int64, len(g.shape))
+		for d, n := range g.shape {
+			sizes[d] = int64(n)
+		}
+		g.call(etViewName, []int32{v}, same, g.ints(sizes...))
+		alias[v], g.values, same = same, append(g.values, v), v
+	}
 	if g.between(); mode&mixRewrites != 0 && g.r.IntN(2) == 0 {
 		g.delegate(mode)
 	}
@@ -196,7 +204,7 @@ func mixedProgram(seed uint64, mode int) *pte.Program {
 		case k == 0 && mode&mixTurns == 0:
 			g.delegate(mode)
 		case k < 2 && mode&mixTurns != 0:
-			g.turn(mode)
+			g.turn(mode, alias)
 		case k == 1 && mode&mixNames != 0:
 			g.again(alias)
 		case k == 1 && mode&mixAgain != 0:
