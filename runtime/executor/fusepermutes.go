@@ -116,11 +116,11 @@ func (f *fuser) readersOf(j int, v int32) (all []int, ok bool) {
 		case !view && s.plan == nil, !f.named(s.args, v), f.any(s.outs, v):
 			return nil, false
 		case view:
-			c := &f.calls[all[n]]
-			if c.Open || f.uses[s.args[2]] != len(c.Users)+1 { // it lies elsewhere then, also for who writes it or reads what others wrote
+			users := f.calls[all[n]].Users
+			if f.uses[s.args[2]] != len(users)+1 { // it lies elsewhere then, also for who writes it or reads what others wrote
 				return nil, false
 			}
-			all = append(all, c.Users...)
+			all = append(all, users...)
 		}
 	}
 	return all, true
