@@ -96,7 +96,6 @@ func (f *fuser) turnBack(j int) {
 	for _, k := range readers {
 		s := &f.steps[k]
 		if s.args = instead(s.args, back, from); s.name == etViewName {
-			f.areas[s.args[2]] = f.areas[from]
 			f.views[s.args[2]] = s.args[0]
 		}
 	}

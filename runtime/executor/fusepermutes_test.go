@@ -230,6 +230,21 @@ func TestTurnBacks(t *testing.T) {
 			delete(g.first, v)
 			return g.float(mul, false, g.float(mul, false, one, v), m.x)
 		}, 2},
+		"a view that is written, which nobody reads": {func(g *maker) int32 {
+			m := swapped(g)
+			v := view(g, m.back)
+			one := g.float(relu, false, v)
+			rewrite(g, v, g.plan.Inputs[0])
+			delete(g.first, v)
+			return g.float(mul, false, one, m.x)
+		}, 2},
+		"a view that is an output, of what is written by then": {func(g *maker) int32 {
+			m := swapped(g)
+			v := view(g, m.back)
+			g.output(g.float(relu, false, v))
+			rewrite(g, m.back, g.plan.Inputs[0])
+			return v
+		}, 2},
 		"a view that a delegate reads": {func(g *maker) int32 {
 			v := view(g, swapped(g).back)
 			o := g.tensor(tensor.Float, g.shape...)
