@@ -6,9 +6,9 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/op"
 )
 
-// turnBacks leaves out permutations that undo the one before, where kernels alone read the result, or views of it, and the tensor that was turned is
-// still there, or can have a place where it is: they read that. The official exporter's decoders turn each cache of keys and values twice before attention, and all that
-// it decomposes turn what attention gives.
+// turnBacks leaves out permutations that undo the one before, where kernels alone read the result, or views of it, and the tensor that was
+// turned is still there, or can have a place where it is: they read that. The official exporter's decoders turn each cache of keys and values
+// twice before attention, and programs whose attention it decomposes turn what that gives.
 func (m *method) turnBacks() {
 	if m.prog.tracesIntermediates() || !m.turnsTwice() || !m.inLine() {
 		return
@@ -22,6 +22,9 @@ func (m *method) turnBacks() {
 		f.findUses()
 		for j := range f.steps {
 			f.turnBack(j)
+		}
+		if !slices.Contains(f.gone, true) {
+			return
 		}
 		if f.moved {
 			f.spans.views = f.views
@@ -83,16 +86,18 @@ func (f *fuser) turnBack(j int) {
 	}
 	from, back := f.steps[i].args[0], f.steps[j].outs[0]
 	readers, ok := f.readersOf(j, back)
-	if !ok || f.isInput[back] || f.static(back) && !f.static(from) || f.place[from] == constant || !f.alike(from, back) || !f.intact(f.base(from), i, slices.Max(readers)+1, nil) {
+	if !ok || f.isInput[back] || f.static(back) && !f.static(from) || f.place[from] == constant || !f.alike(from, back) ||
+		!f.intact(f.base(from), i, slices.Max(readers)+1, nil) {
 		return
 	}
 	f.gone[j] = true
 	f.gone[i] = !f.calls[i].Open && !slices.ContainsFunc(f.calls[i].Users, func(k int) bool { return !f.gone[k] })
 	users := f.calls[j].Users
-	first := &f.steps[users[0]]
-	if first.fused = fusedOf(f.steps, j, users[0]); f.gone[i] {
-		first.fused = fusedOf(f.steps, i, users[0])
+	runs := []int{j, users[0]}
+	if f.gone[i] {
+		runs = append(runs, i)
 	}
+	f.steps[users[0]].fused = fusedOf(f.steps, runs...)
 	for _, k := range readers {
 		s := &f.steps[k]
 		if s.args = instead(s.args, back, from); s.name == etViewName {
