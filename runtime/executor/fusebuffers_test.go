@@ -11,10 +11,10 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// copiesOf is how many copies to buffers a method runs.
-func copiesOf(m *Method) (n int) {
+// countOf is how many calls of an operator a method runs.
+func countOf(m *Method, name string) (n int) {
 	for i := range m.m.steps {
-		if m.m.steps[i].name == copyName {
+		if m.m.steps[i].name == name {
 			n++
 		}
 	}
@@ -103,14 +103,14 @@ func TestUpdateBuffers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := instanceOf(t, changedProgram(t, "cache_put", c.change)).Method("forward")
-			if n := copiesOf(m); n != c.copies {
+			if n := countOf(m, copyName); n != c.copies {
 				t.Errorf("%d copies to caches, want %d", n, c.copies)
 			}
 			file := *loadTest(t, "cache_put", LoadOptions{}).File()
 			c.change(file.Plans[0])
 			traced := instanceOf(t, loadOf(t, &file, LoadOptions{Kernels: op.Kernels, Tracer: values{&scribe{}}})).Method("forward")
-			if copiesOf(traced) != 2 {
-				t.Errorf("with a tracer, %d copies to caches, want 2", copiesOf(traced))
+			if countOf(traced, copyName) != 2 {
+				t.Errorf("with a tracer, %d copies to caches, want 2", countOf(traced, copyName))
 			}
 			checkNear(t, name, cacheRuns(t, m), cacheRuns(t, traced), 1e-5)
 		})
@@ -255,7 +255,7 @@ func TestScatterBuffer(t *testing.T) {
 	indices.ScalarType, indices.Sizes[0], indices.Allocation, indices.DataBufferIdx = tensor.Long, 2, nil, 1
 	p.ConstantBuffers = [][]byte{nil, tensor.Of([]int64{3, 0}, 2).Data}
 	m := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels})).Method("forward")
-	if copiesOf(m) != 0 {
+	if countOf(m, copyName) != 0 {
 		t.Error("the buffer is copied")
 	}
 	checkNear(t, "scatter", lineRuns(t, p, LoadOptions{}, "forward"), lineRuns(t, p, LoadOptions{Tracer: values{&scribe{}}}, "forward"), 0)

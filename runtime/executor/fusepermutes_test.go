@@ -11,16 +11,6 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// permutesOf is how many permutations a method runs.
-func permutesOf(m *Method) (n int) {
-	for i := range m.m.steps {
-		if m.m.steps[i].name == permuteName {
-			n++
-		}
-	}
-	return n
-}
-
 // TestTurnBacks has a tensor turned there and back before kernels read it, or something that must not be left out. Results are those of the
 // instructions one by one.
 func TestTurnBacks(t *testing.T) {
@@ -272,7 +262,7 @@ func TestTurnBacks(t *testing.T) {
 			p := g.finish(1)
 			checkMixed(t, name, p, 1)
 			m := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{knownMixer{}}})).Method("forward")
-			if n := permutesOf(m); n != c.wants {
+			if n := countOf(m, permuteName); n != c.wants {
 				t.Errorf("%d permutations, want %d", n, c.wants)
 			}
 			all := 0
@@ -282,7 +272,7 @@ func TestTurnBacks(t *testing.T) {
 				}
 			}
 			traced := instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels, Tracer: values{&scribe{}}, Backends: []backend.Backend{knownMixer{}}})).Method("forward")
-			if n := permutesOf(traced); n != all {
+			if n := countOf(traced, permuteName); n != all {
 				t.Errorf("%d permutations with a tracer, want %d", n, all)
 			}
 			if ran := m.m.steps[len(m.m.steps)-1].fused; name == "there and back" && !slices.Equal(ran, []int{0, 1, 2, 3}) {
@@ -313,7 +303,7 @@ func TestTurnBacksDynamic(t *testing.T) {
 		}
 		p := g.finish(1)
 		checkDynamic(t, p, tensor.Float, seed)
-		left += permutesOf(instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels})).Method("forward"))
+		left += countOf(instanceOf(t, loadOf(t, p, LoadOptions{Kernels: op.Kernels})).Method("forward"), permuteName)
 	}
 	if left > 100 { // of some 360, those whose result is an output, or which nobody reads
 		t.Errorf("%d permutations are left", left)

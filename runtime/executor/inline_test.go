@@ -621,15 +621,7 @@ func TestInlineMisuse(t *testing.T) {
 		p, b := chainOf(nil)
 		b.list[0] = copyOf(b.list[0])
 		edit(b.list[0])
-		file, err := pte.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		program, err := Load(file, LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{b}})
-		if err == nil {
-			program.Close()
-		}
-		if err == nil || !strings.Contains(err.Error(), "inline a payload of Parts: ") {
+		if err := loadError(t, p, b); err == nil || !strings.Contains(err.Error(), "inline a payload of Parts: ") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
