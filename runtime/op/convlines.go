@@ -58,8 +58,13 @@ const ringElements = 256
 
 // pays reports whether there can be rings, which costs less than the positions at the ends of rows.
 func (l *lines) pays() bool {
-	_, ends, _ := l.border(2)
-	in := &l.in
+	ends, in := 0, &l.in
+	s := stretch{limit: l.out.size[2]}
+	for l.next(2, &s) {
+		if s.taps() < l.kernel[2] {
+			ends += s.len()
+		}
+	}
 	return l.ringRows() <= maxRing && in.size[0] == 1 && l.pad[0] == 0 && ends > 0 &&
 		in.size[1]*in.size[2]*in.channels <= (ringElements+in.channels*l.taps()/4)*ends*l.out.size[1]
 }

@@ -45,6 +45,11 @@ func TestConvolutionOrders(t *testing.T) {
 		{name: "one of many positions", in: dims{1, 18, 5, 28, 33}, weight: dims{16, 18, 1, 1, 1}, stride: dims{2, 3, 2}, pad: dims{0, 0, 0}, groups: 1},
 		{name: "some of many positions", in: dims{1, 6, 40, 50}, weight: dims{9, 6, 2, 3}, stride: dims{5, 4}, pad: dims{1, 1}, groups: 1},
 		{name: "a large image that many results read", in: dims{1, 1024, 24, 24}, weight: dims{96, 1024, 1, 1}, stride: dims{1, 1}, pad: dims{0, 0}, groups: 1},
+		{name: "a row that sees one tap, then one that sees two", in: dims{1, 2048, 3, 20}, weight: dims{256, 2048, 2, 3}, stride: dims{2, 1}, pad: dims{1, 0}, dilation: dims{1, 2}, groups: 1},
+		{name: "taps that few positions see", in: dims{1, 64, 14, 15}, weight: dims{40, 64, 3, 3}, stride: dims{1, 1}, pad: dims{12, 12}, dilation: dims{12, 12}, groups: 1},
+		{name: "taps that no position sees", in: dims{2, 20, 14, 15}, weight: dims{40, 20, 3, 3}, stride: dims{1, 1}, pad: dims{36, 36}, dilation: dims{36, 36}, groups: 1},
+		{name: "positions that see no tap", in: dims{1, 20, 9, 9}, weight: dims{40, 20, 2, 3}, stride: dims{2, 1}, pad: dims{11, 12}, dilation: dims{24, 13}, groups: 1},
+		{name: "depthwise, far taps", in: dims{1, 32, 14, 15}, weight: dims{32, 1, 3, 3}, stride: dims{1, 1}, pad: dims{6, 12}, dilation: dims{6, 12}, groups: 32},
 		{name: "many more results than positions", in: dims{1, 96, 7, 7}, weight: dims{160, 96, 1, 1}, stride: dims{1, 1}, pad: dims{0, 0}, groups: 1},
 	} {
 		if cc.more = (dims{0, 0, 0})[:len(cc.pad)]; cc.dilation == nil {
@@ -73,8 +78,8 @@ func randomConv(r *rand.Rand) *convCase {
 	for range pick(1, 2, 2, 2, 3) {
 		size, taps := pick(1, 2, 3, 5, 7, 8, 14, 16, 20, 28, 33, 40, 57), pick(1, 2, 3, 3, 3, 5)
 		cc.in, cc.weight = append(cc.in, size), append(cc.weight, taps)
-		cc.stride, cc.pad = append(cc.stride, pick(1, 1, 1, 2, 3)), append(cc.pad, pick(0, 0, 1, 1, 2, 4))
-		cc.dilation, cc.more = append(cc.dilation, pick(1, 1, 1, 2)), append(cc.more, 0)
+		cc.stride, cc.pad = append(cc.stride, pick(1, 1, 1, 2, 3)), append(cc.pad, pick(0, 0, 1, 1, 2, 4, 12))
+		cc.dilation, cc.more = append(cc.dilation, pick(1, 1, 1, 2, 5, 12)), append(cc.more, 0)
 		work *= size * taps
 	}
 	if work > 1<<22 {
@@ -82,6 +87,9 @@ func randomConv(r *rand.Rand) *convCase {
 	}
 	return cc
 }
+
+// guard is how many bytes behind results must stay as they are.
+const guard = 16 << 10
 
 func checkOrders(t *testing.T, cc *convCase) {
 	x, w := wave(cc.in...), wave(cc.weight...)
@@ -102,12 +110,18 @@ func checkOrders(t *testing.T, cc *convCase) {
 		v.Stable = true
 		var results []float32
 		for round := range 2 {
-			out.Data = AlignedBytes(out.Nbytes())
-			for i := range elems[float32](out) {
-				elems[float32](out)[i] = float32(math.NaN())
+			all := sliceOf[float32](AlignedBytes(out.Nbytes()+guard), out.Numel()+guard/f32Size)
+			for i := range all {
+				all[i] = float32(math.NaN())
 			}
+			out.Data = bytesOf(all)[:out.Nbytes()]
 			if err := v.Call(); err != nil {
 				t.Fatal(err)
+			}
+			for _, x := range all[out.Numel():] {
+				if x == x {
+					t.Fatal("elements behind the results were written")
+				}
 			}
 			if got := slices.Clone(plain[float32](out)); round == 0 {
 				results = got
@@ -127,6 +141,44 @@ func checkOrders(t *testing.T, cc *convCase) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestStretches holds stretches against the taps that each position sees. Those without any may be cut in two.
+func TestStretches(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	for range 2000 {
+		pick := func(n int) int { return 1 + r.Intn(n) }
+		c := conv{}
+		c.in.size[2], c.kernel[2], c.stride[2], c.dilation[2], c.pad[2] = pick(30), pick(7), pick(4), pick(20), r.Intn(40)
+		c.out.size[2] = pick(50)
+		sees := func(o int) (taps []int) {
+			for k := range c.kernel[2] {
+				if c.source(2, o, k) >= 0 {
+					taps = append(taps, k)
+				}
+			}
+			return taps
+		}
+		var s stretch
+		s.limit, s.to = c.out.size[2], r.Intn(c.out.size[2])
+		for at := s.to; c.next(2, &s); at = s.to {
+			if s.from != at || s.len() <= 0 {
+				t.Fatalf("%+v: stretch %+v does not begin at %d, or has no position", c, s, at)
+			}
+			for o := s.from; o < s.to; o++ {
+				taps := sees(o)
+				if len(taps) != s.taps() || len(taps) > 0 && taps[0] != s.lo {
+					t.Fatalf("%+v: position %d sees %v, stretch %+v", c, o, taps, s)
+				}
+			}
+			if s.to < s.limit && s.taps() > 0 && slices.Equal(sees(s.to), sees(s.from)) {
+				t.Fatalf("%+v: stretch %+v could be longer", c, s)
+			}
+		}
+		if s.to != s.limit {
+			t.Fatalf("%+v: the last stretch, %+v, ends before %d", c, s, s.limit)
 		}
 	}
 }

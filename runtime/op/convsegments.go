@@ -161,23 +161,16 @@ func (c *conv) tilesCost(h, w, taps int) int {
 	return min(h, w) * (max(long, tiles*tileLeast)*taps*c.inPer + tiles*tileCost)
 }
 
-// border is how many positions of an axis see all taps, how many do not, and how many taps these see about.
-func (c *conv) border(axis int) (full, some, taps int) {
-	k, n := c.kernel[axis], c.out.size[axis]
-	first := (c.pad[axis] + c.stride[axis] - 1) / c.stride[axis]
-	if room := c.in.size[axis] - 1 - (k-1)*c.dilation[axis] + c.pad[axis]; room >= 0 {
-		full = max(0, min(n, room/c.stride[axis]+1)-first)
+// borderCost is what the positions of an image cost as they are: those of a border see other taps than the rest, so that no tile has both.
+func (c *conv) borderCost() (cost int) {
+	v := stretch{limit: c.out.size[1]}
+	for c.next(1, &v) {
+		u := stretch{limit: c.out.size[2]}
+		for c.next(2, &u) {
+			cost += c.tilesCost(v.len(), u.len(), v.taps()*u.taps())
+		}
 	}
-	return full, n - full, (k + 1) / 2
-}
-
-// borderCost is what the positions of an image cost as they are. Those of a border see other taps each, so that no tile has two
-// of an axis.
-func (c *conv) borderCost() int {
-	h, someH, tapsH := c.border(1)
-	w, someW, tapsW := c.border(2)
-	return c.tilesCost(h, w, c.taps()) + someH*c.tilesCost(1, w, tapsH*c.kernel[2]) + someW*c.tilesCost(h, 1, c.kernel[1]*tapsW) +
-		someH*someW*c.tilesCost(1, 1, tapsH*tapsW)
+	return cost
 }
 
 // copySteps is how many elements are copied in the time of a step.
@@ -271,17 +264,15 @@ func (c *conv) next(axis int, s *stretch) bool {
 		return false
 	}
 	stride, pad, dilation, k, in := c.stride[axis], c.pad[axis], c.dilation[axis], c.kernel[axis], c.in.size[axis]
-	first := s.to*stride - pad
-	s.from = s.to
-	s.to, s.lo, s.hi = s.from+1, 0, k
-	if first < 0 {
-		s.lo = min(k, (dilation-1-first)/dilation)
+	first := s.to*stride - pad // where the first tap is; the others are dilation behind one another
+	s.from, s.to = s.to, s.limit
+	s.lo = min(k, max(0, ceil(-first, dilation)))
+	s.hi = min(k, max(s.lo, ceil(in-first, dilation)))
+	if s.lo > 0 { // there the tap before comes into the input
+		s.to = min(s.to, ceil(pad-(s.lo-1)*dilation, stride))
 	}
-	if last := in - 1 - first; last < (k-1)*dilation {
-		s.hi = max(s.lo, (last+dilation)/dilation)
-	}
-	if s.taps() == k { // so do all positions to the last that sees the last tap
-		s.to = max(s.to, min(s.limit, (in-1-(k-1)*dilation+pad)/stride+1))
+	if s.hi > 0 { // there the last tap leaves it
+		s.to = min(s.to, ceil(in+pad-(s.hi-1)*dilation, stride))
 	}
 	return true
 }
@@ -297,7 +288,7 @@ func (s *segments) block(t *strip, x, y, weights []float32, v, u *stretch) {
 	t.Gap = uintptr(s.dilation[1]*in.step[1]-depth) * run
 	t.PanelGap = uintptr((s.kernel[2]-u.taps())*s.inPer*t.width) * run
 	rows := 1 // of the kernel, that are computed one after another
-	if s.byTaps() && t.Depth > 0 {
+	if s.byTaps() && u.taps() > 1 && t.Depth > 0 {
 		rows = v.taps()
 		t.Depth, t.Segments, t.PanelGap = uintptr(s.inPer), uintptr(u.taps()), 0
 		t.Gap = uintptr(s.dilation[2]*in.step[2]-s.inPer) * run
@@ -329,6 +320,7 @@ func (s *segments) block(t *strip, x, y, weights []float32, v, u *stretch) {
 
 // stages computes this many rows by tiles of n, each in stages, one for each row of the kernel: it goes on with what the one before gave.
 func (s *segments) stages(t *strip, count, n, rows int) {
+	t.More = 0 // rows may have left another
 	whole := *t
 	left, panel := uintptr(s.dilation[1]*s.in.step[1]*f32Size), uintptr(s.kernel[2]*s.inPer*t.width*f32Size)
 	for {
