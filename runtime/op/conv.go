@@ -534,9 +534,10 @@ func runConvolution[T number](call *Call, s State) error {
 const framedRow = 16
 
 // framesPlanes reports whether a convolution of weights w, which turns its input, does so into a frame: that takes no more time than to
-// turn it as a whole.
+// turn it as a whole, but where positions see so few taps that it costs an eighth less without.
 func (c *conv) framesPlanes(w *tensor.Tensor) bool {
-	return !c.transformed && !c.depthwise() && c.segmented() && c.spatial == w.Rank()-2 && c.in.size[2] >= framedRow
+	return !c.transformed && !c.depthwise() && c.segmented() && c.spatial == w.Rank()-2 && c.in.size[2] >= framedRow &&
+		(c.pad == triple{} || c.framedCost() < (c.borderCost()+c.copyCost(c.in.size[1], c.in.size[2]))*8/7)
 }
 
 // convSource are the elements of a convolution's input: in the order of want, or in planes, as they lie.

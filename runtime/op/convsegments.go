@@ -176,10 +176,12 @@ func (c *conv) borderCost() (cost int) {
 // copySteps is how many elements are copied in the time of a step.
 const copySteps = 8
 
+// copyCost is what it costs to copy an input of h × w positions, for each panel.
+func (c *conv) copyCost(h, w int) int { return h * w * c.in.channels / copySteps / c.panels(c.outPer) }
+
 // framedCost is borderCost of the input with a frame, and the copy.
 func (c *conv) framedCost() int {
-	copied := (c.in.size[1] + 2*c.pad[1]) * (c.in.size[2] + 2*c.pad[2]) * c.in.channels
-	return c.tilesCost(c.out.size[1], c.out.size[2], c.taps()) + copied/copySteps/c.panels(c.outPer)
+	return c.tilesCost(c.out.size[1], c.out.size[2], c.taps()) + c.copyCost(c.in.size[1]+2*c.pad[1], c.in.size[2]+2*c.pad[2])
 }
 
 // flatten sees the rows of an image as one.
