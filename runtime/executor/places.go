@@ -282,7 +282,8 @@ func (p *spans) tenants(arena uint32) (all []tenant, at []int32) {
 const tenantAlign = 16
 
 // replan gives the tensors of the arena places for these steps, and reports whether they fit into what the file has for it.
-// Outputs lie apart from inputs, so that a caller can still give what one Run returned as inputs of the next.
+// Outputs lie apart from inputs where there are several of these, so that a caller can still give what one Run returned as inputs of the
+// next: to copy one input would overwrite what another is given.
 func (p *spans) replan(steps []step) bool {
 	if fusedArena >= len(p.sharedArena) || p.sharedArena[fusedArena] {
 		return false
@@ -302,6 +303,17 @@ func (m *method) allOffsets() []uint64 {
 	return list
 }
 
+// severalTensors reports whether more than one of these values is a tensor.
+func (m *method) severalTensors(values []int32) bool {
+	n := 0
+	for _, v := range values {
+		if m.vals[v].Kind == op.Tensor {
+			n++
+		}
+	}
+	return n > 1
+}
+
 // move plans the arena, and reports whether that fits.
 func (p *spans) move() bool {
 	all, at := p.tenants(fusedArena)
@@ -316,8 +328,10 @@ func (p *spans) move() bool {
 			items[k-1].Apart = true
 		}
 	}
-	p.each(p.plan.Inputs, outside)
-	p.each(p.plan.Outputs, outside)
+	if p.severalTensors(p.plan.Inputs) {
+		p.each(p.plan.Inputs, outside)
+		p.each(p.plan.Outputs, outside)
+	}
 	limit := p.plan.NonConstBufferSizes[fusedArena]
 	offsets, total, err := memory.PlanWithin(items, limit)
 	if err != nil || total > limit {
