@@ -7,9 +7,11 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// The operators that fuseBatchNorm and mergeConvolutions read, and their arguments.
+// The operators that fuseBatchNorm and mergeConvolutions read, and their arguments; a linear has its weight and bias where a
+// convolution has them.
 const (
 	convolution = "aten::convolution"
+	linearName  = "aten::linear"
 	batchNorm   = "aten::_native_batch_norm_legit_no_training"
 
 	convWeight, convBias, convStride, convPad, convDilation, convTransposed, convGroups = 1, 2, 3, 4, 5, 6, 8
@@ -17,7 +19,7 @@ const (
 	normInput, normWeight, normBias, normMean, normVar, normEps = 0, 1, 2, 3, 4, 6
 )
 
-// fuseBatchNorm gives a convolution the batch norm that alone reads it:
+// fuseBatchNorm gives a convolution, or a linear whose results are rows of channels, the batch norm that alone reads it:
 //
 //	scale = weight / √(var + eps)
 //	norm(conv(x, w, b)) = conv(x, w·scale, (b - mean)·scale + bias)
@@ -61,8 +63,8 @@ func (f *usage) count(g *exir.Graph) {
 func (f *normFuser) fuse(g *exir.Graph) error {
 	norms := map[*exir.Node]*exir.Node{}
 	for _, n := range g.Nodes {
-		if conv := f.match(n); conv != nil {
-			norms[conv] = n
+		if product := f.match(n); product != nil {
+			norms[product] = n
 		}
 	}
 	if len(norms) == 0 {
@@ -84,24 +86,30 @@ func (f *normFuser) fuse(g *exir.Graph) error {
 	})
 }
 
-// match is the convolution that takes over batch norm n, or nil.
+// match is the convolution or the linear that takes over batch norm n, or nil.
 func (f *normFuser) match(n *exir.Node) *exir.Node {
 	if n.Op.Name != batchNorm || f.users[n.Outs[1]]+f.users[n.Outs[2]] > 0 {
 		return nil
 	}
-	conv := n.Args[normInput].Value.Node
-	if conv == nil || conv.Op.Name != convolution || f.users[conv.Outs[0]] != 1 {
+	product := n.Args[normInput].Value.Node
+	if product == nil || product.Op.Name != convolution && product.Op.Name != linearName || f.users[product.Outs[0]] != 1 {
 		return nil
 	}
-	if conv.Args[convTransposed].Int != 0 && conv.Args[convGroups].Int != 1 || conv.Outs[0].Spec.Rank() != conv.Args[convWeight].Value.Spec.Rank() {
+	weight := product.Args[convWeight].Value
+	if transposed(product) && product.Args[convGroups].Int != 1 || product.Outs[0].Spec.Rank() != weight.Spec.Rank() {
 		return nil
 	}
-	dtype := conv.Outs[0].Spec.DType
-	if !floating(dtype) && !half(dtype) || f.users[conv.Args[convWeight].Value] != 1 ||
-		!f.constants(dtype, conv.Args[convWeight:convBias+1]) || !f.constants(dtype, n.Args[normWeight:normVar+1]) {
+	dtype := product.Outs[0].Spec.DType
+	if !floating(dtype) && !half(dtype) || f.users[weight] != 1 ||
+		!f.constants(dtype, product.Args[convWeight:convBias+1]) || !f.constants(dtype, n.Args[normWeight:normVar+1]) {
 		return nil
 	}
-	return conv
+	return product
+}
+
+// transposed reports whether the product is a transposed convolution.
+func transposed(product *exir.Node) bool {
+	return product.Op.Name == convolution && product.Args[convTransposed].Int != 0
 }
 
 func floating(t tensor.ScalarType) bool { return t == tensor.Float || t == tensor.Double }
@@ -134,16 +142,16 @@ func (f *usage) constants(dtype tensor.ScalarType, args []exir.Arg) bool {
 	})
 }
 
-// fusedArgs builds the weight and the bias of conv with norm.
-func fusedArgs(b *exir.Builder, conv, norm *exir.Node) (weight, bias exir.Arg) {
+// fusedArgs builds the weight and the bias of the product with norm.
+func fusedArgs(b *exir.Builder, product, norm *exir.Node) (weight, bias exir.Arg) {
 	scale := normScale(b, norm)
-	w := conv.Args[convWeight].Value
+	w := product.Args[convWeight].Value
 	dim := 0
-	if conv.Args[convTransposed].Int != 0 {
+	if transposed(product) {
 		dim = 1
 	}
 	scaled := b.Op("aten::mul.Tensor", w, alongChannels(b, scale, w.Spec.Rank(), dim))
-	shift := normShift(b, norm, scale, conv.Args[convBias].Value)
+	shift := normShift(b, norm, scale, product.Args[convBias].Value)
 	return exir.ToArg(cast(b, scaled, w.Spec.DType)), exir.ToArg(cast(b, shift, w.Spec.DType))
 }
 

@@ -10,22 +10,37 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// TestFuseTransposed fuses a transposed convolution whose input has fewer channels than its result, whose weights have these in dimension 1.
-func TestFuseTransposed(t *testing.T) {
-	g, context := noBranches(rand.New(rand.NewPCG(1, 3)), tensor.Double)
-	v := g.b.Op("aten::convolution", g.literal(-1, 1, 3, 5, 5), g.literal(-1, 3, 4, 3, 2), nil, []int64{2, 1}, []int64{1, 0}, []int64{1, 1}, true, []int64{0, 0}, 1)
-	m := g.returns(context, g.b.Op(batchNorm, v, g.literal(-1, 4), g.literal(-1, 4), g.literal(-1, 4), g.literal(0.1, 4), 0.0, 1e-5))
-	want := g.values(t)[0]
-	if err := fuseBatchNorm(context, m); err != nil {
-		t.Fatal(err)
-	}
-	if slices.ContainsFunc(m.Graph.Nodes, func(n *exir.Node) bool { return n.Op.Name == batchNorm }) {
-		t.Fatal("the norm is still there")
-	}
-	for i, got := range g.values(t)[0] {
-		if !(math.Abs(got-want[i]) <= 1e-9) {
-			t.Fatalf("result %d is %g, want %g", i, got, want[i])
-		}
+// TestFuseProducts fuses what has its results' channels elsewhere than a convolution: a transposed one, whose weights have them in dimension
+// 1 and whose input has fewer, and linears, with a bias and without.
+func TestFuseProducts(t *testing.T) {
+	for name, product := range map[string]func(g *branches) *exir.Value{
+		"transposed convolution": func(g *branches) *exir.Value {
+			return g.b.Op(convolution, g.literal(-1, 1, 3, 5, 5), g.literal(-1, 3, 4, 3, 2), nil, []int64{2, 1}, []int64{1, 0}, []int64{1, 1}, true, []int64{0, 0}, 1)
+		},
+		"linear": func(g *branches) *exir.Value {
+			return g.b.Op(linearName, g.literal(-1, 2, 3), g.literal(-1, 4, 3), g.literal(-1, 4))
+		},
+		"linear without bias": func(g *branches) *exir.Value {
+			return g.b.Op(linearName, g.literal(-1, 2, 3), g.literal(-1, 4, 3), nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, context := noBranches(rand.New(rand.NewPCG(1, 3)), tensor.Double)
+			v := product(g)
+			m := g.returns(context, g.b.Op(batchNorm, v, g.literal(-1, 4), g.literal(-1, 4), g.literal(-1, 4), g.literal(0.1, 4), 0.0, 1e-5))
+			want := g.values(t)[0]
+			if err := fuseBatchNorm(context, m); err != nil {
+				t.Fatal(err)
+			}
+			if slices.ContainsFunc(m.Graph.Nodes, func(n *exir.Node) bool { return n.Op.Name == batchNorm }) {
+				t.Fatal("the norm is still there")
+			}
+			for i, got := range g.values(t)[0] {
+				if !(math.Abs(got-want[i]) <= 1e-9) {
+					t.Fatalf("result %d is %g, want %g", i, got, want[i])
+				}
+			}
+		})
 	}
 }
 

@@ -49,7 +49,7 @@ var Table = []Pass{
 		Gives: []Fact{NoDeadCode}, Run: deadCode},
 	{Name: "merge-convolutions", Doc: "makes one convolution of those of one tensor whose results are added, with norms and multiples", Optional: true,
 		Needs: []Fact{CoreOps}, Breaks: []Fact{Folded}, Run: mergeConvolutions},
-	{Name: "fuse-batch-norm", Doc: "gives a convolution the weights of the batch norm behind it", Optional: true,
+	{Name: "fuse-batch-norm", Doc: "gives a convolution or a linear the weights of the batch norm behind it", Optional: true,
 		Needs: []Fact{CoreOps}, Breaks: []Fact{Folded, NoDeadCode}, Run: fuseBatchNorm},
 	{Name: "fuse-embedding", Doc: "lets an embedding read a table that stays quantized", Optional: true,
 		Needs: []Fact{CoreOps, DimOrderOps}, Breaks: []Fact{NoDeadCode}, Run: fuseEmbedding},
