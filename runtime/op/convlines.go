@@ -208,12 +208,25 @@ func (l *lines) part(worker int, scratch []float32) {
 	if l.rings {
 		see.ring.data = scratch[kernel.WindowSpace(l.tier, l.kernel[1]):]
 	}
-	from := total * worker / l.workers
-	for i := from; i < total*(worker+1)/l.workers; i++ {
-		if l.channelsInner {
-			l.positions(t, &see, scratch, i/(o.size[0]*o.size[1]), i/o.size[1]%o.size[0], i%o.size[1])
-		} else {
+	from, to := total*worker/l.workers, total*(worker+1)/l.workers
+	if !l.channelsInner {
+		for i := from; i < to; i++ {
 			l.channel(t, &see, i/o.channels, i%o.channels, scratch, i == from)
+		}
+		return
+	}
+	if l.bias != nil {
+		t.Start = at32(l.bias, 0)
+	}
+	if l.window {
+		see.window = kernel.Window{Weights: at32(l.w, 0), Start: t.Start, Copy: at32(scratch, 0), Stride: uintptr(l.dilation[2]*l.in.step[2]) * f32Size,
+			Step: uintptr(l.stride[2]*l.in.step[2]) * f32Size, Next: uintptr(o.step[2]) * f32Size, Tap: t.Step, Low: t.Low, High: t.High}
+	}
+	frame, h := from/o.size[1], from%o.size[1]
+	for range to - from {
+		l.positions(&t, &see, frame/o.size[0], frame%o.size[0], h)
+		if h++; h == o.size[1] {
+			frame, h = frame+1, 0
 		}
 	}
 }
@@ -223,13 +236,11 @@ type sight struct {
 	rows   [maxTaps][]float32
 	inputs [maxTaps]*float32
 	ring   ring
+	window kernel.Window // all but the rows, the results and how many positions there are
 }
 
 // positions computes all channels of one row of positions of image n.
-func (l *lines) positions(t kernel.Taps, see *sight, scratch []float32, n, d, h int) {
-	if l.bias != nil {
-		t.Start = at32(l.bias, 0)
-	}
+func (l *lines) positions(t *kernel.Taps, see *sight, n, d, h int) {
 	in := &l.in
 	for k := range l.kernel[0] * l.kernel[1] {
 		sd, sh := l.source(0, d, k/l.kernel[1]), l.source(1, h, k%l.kernel[1])
@@ -244,13 +255,18 @@ func (l *lines) positions(t kernel.Taps, see *sight, scratch []float32, n, d, h 
 	}
 	y := l.y[n*l.out.sn+d*l.out.step[0]+h*l.out.step[1]:]
 	s := stretch{limit: l.out.size[2]}
+	if l.rings {
+		s.to, s.hi = s.limit, l.kernel[2]
+		l.windows(y, see, &s)
+		return
+	}
 	for l.next(2, &s) {
 		if l.window && s.taps() == l.kernel[2] {
-			l.windows(&t, y, see, scratch, &s)
+			l.windows(y, see, &s)
 			continue
 		}
 		for w := s.from; w < s.to; w++ {
-			l.position(&t, y, see, &s, w)
+			l.position(t, y, see, &s, w)
 		}
 	}
 }
@@ -272,15 +288,14 @@ func (l *lines) position(t *kernel.Taps, y []float32, see *sight, s *stretch, w 
 }
 
 // windows computes all channels of the positions s of a row, which see all columns of the kernel.
-func (l *lines) windows(t *kernel.Taps, y []float32, see *sight, scratch []float32, s *stretch) {
-	in := &l.in
-	w := kernel.Window{Weights: at32(l.w, 0), Start: t.Start, Out: at32(y, s.from*l.out.step[2]), Copy: at32(scratch, 0), Stride: uintptr(l.dilation[2]*in.step[2]) * f32Size,
-		Step: uintptr(l.stride[2]*in.step[2]) * f32Size, Next: uintptr(l.out.step[2]) * f32Size, Count: uintptr(s.to - s.from), Tap: t.Step,
-		Low: t.Low, High: t.High}
+func (l *lines) windows(y []float32, see *sight, s *stretch) {
+	w := &see.window
+	w.Out, w.Count = at32(y, s.from*l.out.step[2]), uintptr(s.len())
+	first := (s.from*l.stride[2] - l.pad[2]) * l.in.step[2]
 	for k := range l.kernel[1] {
 		w.Rows[k] = at32(l.empty, 0)
 		if row := see.rows[k]; row != nil {
-			w.Rows[k] = at32(row, (s.from*l.stride[2]-l.pad[2])*in.step[2])
+			w.Rows[k] = at32(row, first)
 		}
 	}
 	w.Run(l.tier, l.kernel[1], l.out.channels)

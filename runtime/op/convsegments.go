@@ -267,14 +267,16 @@ func (c *conv) next(axis int, s *stretch) bool {
 	}
 	stride, pad, dilation, k, in := c.stride[axis], c.pad[axis], c.dilation[axis], c.kernel[axis], c.in.size[axis]
 	first := s.to*stride - pad // where the first tap is; the others are dilation behind one another
-	s.from, s.to = s.to, s.limit
-	s.lo = min(k, max(0, ceil(-first, dilation)))
-	s.hi = min(k, max(s.lo, ceil(in-first, dilation)))
-	if s.lo > 0 { // there the tap before comes into the input
-		s.to = min(s.to, ceil(pad-(s.lo-1)*dilation, stride))
+	s.from, s.to, s.lo, s.hi = s.to, s.limit, 0, k
+	if first < 0 {
+		s.lo = min(k, ceil(-first, dilation))
+		s.to = min(s.to, ceil(pad-(s.lo-1)*dilation, stride)) // there the tap before comes into the input
 	}
-	if s.hi > 0 { // there the last tap leaves it
-		s.to = min(s.to, ceil(in+pad-(s.hi-1)*dilation, stride))
+	if first+(k-1)*dilation >= in {
+		s.hi = max(s.lo, ceil(in-first, dilation))
+	}
+	if s.hi > 0 {
+		s.to = min(s.to, ceil(in+pad-(s.hi-1)*dilation, stride)) // there the last tap leaves it
 	}
 	return true
 }
