@@ -50,6 +50,8 @@ func TestConvolutionOrders(t *testing.T) {
 		{name: "taps that no position sees", in: dims{2, 20, 14, 15}, weight: dims{40, 20, 3, 3}, stride: dims{1, 1}, pad: dims{36, 36}, dilation: dims{36, 36}, groups: 1},
 		{name: "positions that see no tap", in: dims{1, 20, 9, 9}, weight: dims{40, 20, 2, 3}, stride: dims{2, 1}, pad: dims{11, 12}, dilation: dims{24, 13}, groups: 1},
 		{name: "depthwise, far taps", in: dims{1, 32, 14, 15}, weight: dims{32, 1, 3, 3}, stride: dims{1, 1}, pad: dims{6, 12}, dilation: dims{6, 12}, groups: 32},
+		{name: "few results, far taps of a row", in: dims{1, 8, 300}, weight: dims{4, 8, 7}, stride: dims{1}, pad: dims{9}, dilation: dims{3}, groups: 1},
+		{name: "groups of few results, a row of taps", in: dims{1, 32, 90}, weight: dims{32, 4, 5}, stride: dims{1}, pad: dims{2}, groups: 8},
 		{name: "many more results than positions", in: dims{1, 96, 7, 7}, weight: dims{160, 96, 1, 1}, stride: dims{1, 1}, pad: dims{0, 0}, groups: 1},
 	} {
 		if cc.more = (dims{0, 0, 0})[:len(cc.pad)]; cc.dilation == nil {

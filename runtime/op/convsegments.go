@@ -6,11 +6,17 @@ import "github.com/rules-pte/rules_pte/runtime/kernel"
 // one after another, or one for each tap of it: so the tiles read the input itself.
 func (c *conv) segmented() bool {
 	return c.micro != nil && c.channelsInner && !c.transposed && c.in.sc == 1 && c.out.sc == 1 &&
-		c.in.size[0] == 1 && c.out.size[0] == 1 && c.kernel[0] == 1 && c.pad[0] == 0 && (!c.byTaps() || fillsPanels(c.micro, c.outPer))
+		c.in.size[0] == 1 && c.out.size[0] == 1 && c.kernel[0] == 1 && c.pad[0] == 0 && (!c.byTaps() || c.kernel[1] == 1 || goesOn(c.micro, c.outPer))
 }
 
 // byTaps reports that the inputs which a row of the kernel sees do not lie one after another: those of a tap do.
 func (c *conv) byTaps() bool { return c.kernel[2] > 1 && (c.groups > 1 || c.dilation[2] > 1) }
+
+// goesOn reports whether tiles can go on with what they gave of n columns, as those of several rows of the kernel do.
+func goesOn[N int | int64](g *kernel.Gemm, n N) bool {
+	rest := n % N(g.Cols)
+	return g.Partial() || rest == 0 || rest == N(g.Narrow)
+}
 
 // fillsPanels reports whether tiles can go on with what they gave of n columns, and leave at most half of their panels empty. Groups
 // of so few columns take up to a third longer than with the channels outermost, and what is around them takes less.
@@ -19,7 +25,7 @@ func fillsPanels[N int | int64](g *kernel.Gemm, n N) bool {
 	if rest <= N(g.Narrow) {
 		width = N(g.Narrow)
 	}
-	return rest == 0 || (rest == width || g.Partial()) && 2*n >= n-rest+width
+	return goesOn(g, n) && (rest == 0 || 2*n >= n-rest+width)
 }
 
 // segments is a convolution that is segmented. Its work is cut into pieces: for every image and group a rectangle of
