@@ -52,6 +52,8 @@ func TestConvolutionOrders(t *testing.T) {
 		{name: "depthwise, far taps", in: dims{1, 32, 14, 15}, weight: dims{32, 1, 3, 3}, stride: dims{1, 1}, pad: dims{6, 12}, dilation: dims{6, 12}, groups: 32},
 		{name: "few results, far taps of a row", in: dims{1, 8, 300}, weight: dims{4, 8, 7}, stride: dims{1}, pad: dims{9}, dilation: dims{3}, groups: 1},
 		{name: "groups of few results, a row of taps", in: dims{1, 32, 90}, weight: dims{32, 4, 5}, stride: dims{1}, pad: dims{2}, groups: 8},
+		{name: "one channel, transposed", in: dims{1, 16, 28}, weight: dims{16, 1, 5}, stride: dims{1}, pad: dims{1}, transposed: true, groups: 1},
+		{name: "one channel, transposed by steps", in: dims{2, 16, 9, 7}, weight: dims{16, 1, 3, 3}, stride: dims{2, 2}, pad: dims{1, 1}, transposed: true, groups: 1},
 		{name: "many more results than positions", in: dims{1, 96, 7, 7}, weight: dims{160, 96, 1, 1}, stride: dims{1, 1}, pad: dims{0, 0}, groups: 1},
 	} {
 		if cc.more = (dims{0, 0, 0})[:len(cc.pad)]; cc.dilation == nil {
