@@ -52,11 +52,15 @@ func TestConvolutionOrders(t *testing.T) {
 		{name: "depthwise, far taps", in: dims{1, 32, 14, 15}, weight: dims{32, 1, 3, 3}, stride: dims{1, 1}, pad: dims{6, 12}, dilation: dims{6, 12}, groups: 32},
 		{name: "few results, far taps of a row", in: dims{1, 8, 300}, weight: dims{4, 8, 7}, stride: dims{1}, pad: dims{9}, dilation: dims{3}, groups: 1},
 		{name: "groups of few results, a row of taps", in: dims{1, 32, 90}, weight: dims{32, 4, 5}, stride: dims{1}, pad: dims{2}, groups: 8},
+		{name: "more columns than those that see the image", in: dims{1, 16, 9, 14}, weight: dims{16, 12, 1, 3}, stride: dims{1, 2}, pad: dims{0, 0}, more: dims{0, 1}, transposed: true, groups: 1},
 		{name: "one channel, transposed", in: dims{1, 16, 28}, weight: dims{16, 1, 5}, stride: dims{1}, pad: dims{1}, transposed: true, groups: 1},
 		{name: "one channel, transposed by steps", in: dims{2, 16, 9, 7}, weight: dims{16, 1, 3, 3}, stride: dims{2, 2}, pad: dims{1, 1}, transposed: true, groups: 1},
 		{name: "many more results than positions", in: dims{1, 96, 7, 7}, weight: dims{160, 96, 1, 1}, stride: dims{1, 1}, pad: dims{0, 0}, groups: 1},
 	} {
-		if cc.more = (dims{0, 0, 0})[:len(cc.pad)]; cc.dilation == nil {
+		if cc.more == nil {
+			cc.more = dims{0, 0, 0}[:len(cc.pad)]
+		}
+		if cc.dilation == nil {
 			cc.dilation = dims{1, 1, 1}[:len(cc.pad)]
 		}
 		t.Run(cc.name, func(t *testing.T) { checkOrders(t, &cc) })
@@ -84,6 +88,9 @@ func randomConv(r *rand.Rand) *convCase {
 		cc.in, cc.weight = append(cc.in, size), append(cc.weight, taps)
 		cc.stride, cc.pad = append(cc.stride, pick(1, 1, 1, 2, 3)), append(cc.pad, pick(0, 0, 1, 1, 2, 4, 12))
 		cc.dilation, cc.more = append(cc.dilation, pick(1, 1, 1, 2, 5, 12)), append(cc.more, 0)
+		if last := len(cc.more) - 1; cc.transposed {
+			cc.more[last] = r.Int63n(max(cc.stride[last], cc.dilation[last]))
+		}
 		work *= size * taps
 	}
 	if work > 1<<22 {

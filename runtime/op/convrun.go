@@ -6,10 +6,11 @@ const convBlock = 64
 // convWorkers is into how many shares a large convolution is divided.
 const convWorkers = 8
 
-// pointwise reports that each output sees the one position that it has itself.
+// pointwise reports that each output sees the one position that it has itself: the phases of a transposed convolution may have more
+// outputs than positions.
 func (c *conv) pointwise() bool {
 	one, zero := triple{1, 1, 1}, triple{}
-	return c.kernel == one && c.stride == one && c.pad == zero && !c.transposed
+	return c.kernel == one && c.stride == one && c.pad == zero && c.in.size == c.out.size && !c.transposed
 }
 
 // direct reports that rows of the input are rows of the unfolded input.
