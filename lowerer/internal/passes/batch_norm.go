@@ -7,8 +7,7 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// The operators that fuseBatchNorm and mergeConvolutions read, and their arguments; a linear has its weight and bias where a
-// convolution has them.
+// The operators that passes read, and their arguments; a linear has its weight and bias where a convolution has them.
 const (
 	convolution = "aten::convolution"
 	linearName  = "aten::linear"

@@ -55,7 +55,7 @@ func TestFuseHalves(t *testing.T) {
 			g, context := noBranches(rand.New(rand.NewPCG(seed, 3)), c.dtype)
 			x, w, bias := g.literal(-1, 1, 4, 6, 6), g.literal(-1, 4, 4, 3, 3), g.maybe()
 			mean, variance := g.literal(-1, 4), g.literal(0.01, 4)
-			v := g.b.Op("aten::convolution", x, w, bias, []int64{1, 1}, []int64{1, 1}, []int64{1, 1}, false, []int64{0, 0}, 1)
+			v := g.b.Op(convolution, x, w, bias, []int64{1, 1}, []int64{1, 1}, []int64{1, 1}, false, []int64{0, 0}, 1)
 			m := g.returns(context, g.b.Op(batchNorm, v, g.maybe(), g.maybe(), mean, variance, 0.0, 1e-5))
 			want := g.values(t)[0]
 			if err := fuseBatchNorm(context, m); err != nil {

@@ -61,7 +61,7 @@ func (c *Context) foldable(n *exir.Node, state map[*exir.Value]bool) bool {
 const dequantizePrefix = "quantized_decomposed::dequantize_per_"
 
 // linears are the operators whose constant factors stay quantized: kernels take them so, and the program is smaller.
-var linears = map[string]bool{"aten::linear": true, "aten::mm": true, "aten::addmm": true}
+var linears = map[string]bool{linearName: true, "aten::mm": true, "aten::addmm": true}
 
 // held are the nodes that dequantize weights of matrix products, or make another type of them, or that dequantize weights which meet an
 // input that is dequantized, too: such products are computed in integers, by what is quantized. Weights of rank 1 are no factors.

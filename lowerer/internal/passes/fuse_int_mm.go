@@ -139,7 +139,7 @@ func (p *intProduct) linear(b *exir.Builder, n *exir.Node) *exir.Value {
 		scales = b.Op("aten::view_copy", scales, []int64{cols})
 	}
 	w := b.Op("quantized_decomposed::dequantize_per_channel", p.weight, scales, nil, int64(0), int64(-128), int64(127), tensor.Char)
-	y := b.Op("aten::linear", x, w, nil)
+	y := b.Op(linearName, x, w, nil)
 	if out := n.Outs[0].Spec; y.Spec.Rank() != out.Rank() {
 		y = b.Op("aten::view_copy", y, []int64(out.Sizes))
 	}

@@ -216,7 +216,7 @@ func (g *branches) convolution(v *exir.Value) *exir.Value {
 	if g.IntN(4) == 0 { // one for all dimensions
 		stride, pad, dilation = stride[:1], pad[:1], dilation[:1]
 	}
-	return g.b.Op("aten::convolution", v, g.literal(-1, sizes...), g.maybe(), stride, pad, dilation, false, make([]int64, g.spatial), groups)
+	return g.b.Op(convolution, v, g.literal(-1, sizes...), g.maybe(), stride, pad, dilation, false, make([]int64, g.spatial), groups)
 }
 
 // values computes the outputs.
