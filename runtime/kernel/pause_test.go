@@ -178,17 +178,11 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 				p.Run(tier, 64)
 			}
 		},
-		"winograd": func(stop *atomic.Bool) {
-			const tiles = n / 2048
-			for w := (&Winograd{Tiles: tiles, Channels: 64, Planes: &o[0], Plane: n / 16}); !stop.Load(); {
-				w.Weights(tier, &x[0], n/4, n/16)
-				w.In(tier, &x[0], n/4, 16)
-				w.Out(tier, &x[0], n/2, 64, 0, 1)
-			}
-		},
-		"picks":   picksLoop(tier),
-		"blend":   blendLoop(tier),
-		"largest": largestLoop(tier, n),
+		"winograd":      winogradLoop(tier, &WinogradSquare, x, o),
+		"winograd line": winogradLoop(tier, &WinogradLine, x, o),
+		"picks":         picksLoop(tier),
+		"blend":         blendLoop(tier),
+		"largest":       largestLoop(tier, n),
 		"distances": func(stop *atomic.Bool) {
 			for sums, row := make([]float64, 64), make([]float64, n/64); !stop.Load(); {
 				DistancesF32(tier, sums, row, x, true)
@@ -322,6 +316,18 @@ func tapsLoop(f *TapsF32, n int) func(stop *atomic.Bool) {
 	return func(stop *atomic.Bool) {
 		for !stop.Load() {
 			f.Line(t, n)
+		}
+	}
+}
+
+func winogradLoop(tier Tier, tile *WinogradTile, x, o []float32) func(stop *atomic.Bool) {
+	n := len(x)
+	w := &Winograd{WinogradTile: tile, Tiles: n / 2048, Channels: 64, Planes: &o[0], Plane: n / 16}
+	return func(stop *atomic.Bool) {
+		for !stop.Load() {
+			w.Weights(tier, &x[0], n/4, n/16)
+			w.In(tier, &x[0], n/4, 16)
+			w.Out(tier, &x[0], n/2, 64, 0, 1)
 		}
 	}
 }

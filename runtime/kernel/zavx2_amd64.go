@@ -608,7 +608,16 @@ func winogradWeightsF32AVX2(a *winogradArgs)
 func winogradInF32AVX2(a *winogradArgs)
 
 //go:noescape
+func winogradLineWeightsF32AVX2(a *winogradArgs)
+
+//go:noescape
+func winogradLineInF32AVX2(a *winogradArgs)
+
+//go:noescape
 func winogradOutF32AVX2(a *winogradArgs)
+
+//go:noescape
+func winogradLineOutF32AVX2(a *winogradArgs)
 
 //go:noescape
 func normF32AVX2(a *norm)

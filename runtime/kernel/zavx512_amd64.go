@@ -728,7 +728,16 @@ func winogradWeightsF32AVX512(a *winogradArgs)
 func winogradInF32AVX512(a *winogradArgs)
 
 //go:noescape
+func winogradLineWeightsF32AVX512(a *winogradArgs)
+
+//go:noescape
+func winogradLineInF32AVX512(a *winogradArgs)
+
+//go:noescape
 func winogradOutF32AVX512(a *winogradArgs)
+
+//go:noescape
+func winogradLineOutF32AVX512(a *winogradArgs)
 
 //go:noescape
 func normF32AVX512(a *norm)

@@ -668,7 +668,16 @@ func winogradWeightsF32NEON(a *winogradArgs)
 func winogradInF32NEON(a *winogradArgs)
 
 //go:noescape
+func winogradLineWeightsF32NEON(a *winogradArgs)
+
+//go:noescape
+func winogradLineInF32NEON(a *winogradArgs)
+
+//go:noescape
 func winogradOutF32NEON(a *winogradArgs)
+
+//go:noescape
+func winogradLineOutF32NEON(a *winogradArgs)
 
 //go:noescape
 func normF32NEON(a *norm)

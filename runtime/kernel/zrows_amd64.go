@@ -265,6 +265,42 @@ func (w *winogradArgs) runOut(t Tier) {
 	}
 }
 
+// runLineWeights transforms weights.
+//
+//go:noinline
+func (w *winogradArgs) runLineWeights(t Tier) {
+	switch t.float() {
+	case AVX512:
+		winogradLineWeightsF32AVX512(w)
+	case AVX2:
+		winogradLineWeightsF32AVX2(w)
+	}
+}
+
+// runLineIn transforms the inputs of tiles.
+//
+//go:noinline
+func (w *winogradArgs) runLineIn(t Tier) {
+	switch t.float() {
+	case AVX512:
+		winogradLineInF32AVX512(w)
+	case AVX2:
+		winogradLineInF32AVX2(w)
+	}
+}
+
+// runLineOut transforms the products of tiles.
+//
+//go:noinline
+func (w *winogradArgs) runLineOut(t Tier) {
+	switch t.float() {
+	case AVX512:
+		winogradLineOutF32AVX512(w)
+	case AVX2:
+		winogradLineOutF32AVX2(w)
+	}
+}
+
 // run normalizes rows.
 //
 //go:noinline

@@ -215,6 +215,36 @@ func (w *winogradArgs) runOut(t Tier) {
 	}
 }
 
+// runLineWeights transforms weights.
+//
+//go:noinline
+func (w *winogradArgs) runLineWeights(t Tier) {
+	switch t.float() {
+	case NEON:
+		winogradLineWeightsF32NEON(w)
+	}
+}
+
+// runLineIn transforms the inputs of tiles.
+//
+//go:noinline
+func (w *winogradArgs) runLineIn(t Tier) {
+	switch t.float() {
+	case NEON:
+		winogradLineInF32NEON(w)
+	}
+}
+
+// runLineOut transforms the products of tiles.
+//
+//go:noinline
+func (w *winogradArgs) runLineOut(t Tier) {
+	switch t.float() {
+	case NEON:
+		winogradLineOutF32NEON(w)
+	}
+}
+
 // run normalizes rows.
 //
 //go:noinline

@@ -91,6 +91,24 @@ func (w *winogradArgs) runIn(t Tier) {
 func (w *winogradArgs) runOut(t Tier) {
 }
 
+// runLineWeights transforms weights.
+//
+//go:noinline
+func (w *winogradArgs) runLineWeights(t Tier) {
+}
+
+// runLineIn transforms the inputs of tiles.
+//
+//go:noinline
+func (w *winogradArgs) runLineIn(t Tier) {
+}
+
+// runLineOut transforms the products of tiles.
+//
+//go:noinline
+func (w *winogradArgs) runLineOut(t Tier) {
+}
+
 // run normalizes rows.
 //
 //go:noinline

@@ -215,6 +215,36 @@ func (w *winogradArgs) runOut(t Tier) {
 	}
 }
 
+// runLineWeights transforms weights.
+//
+//go:noinline
+func (w *winogradArgs) runLineWeights(t Tier) {
+	switch t.float() {
+	case WASM:
+		winogradLineWeightsF32WASM(w)
+	}
+}
+
+// runLineIn transforms the inputs of tiles.
+//
+//go:noinline
+func (w *winogradArgs) runLineIn(t Tier) {
+	switch t.float() {
+	case WASM:
+		winogradLineInF32WASM(w)
+	}
+}
+
+// runLineOut transforms the products of tiles.
+//
+//go:noinline
+func (w *winogradArgs) runLineOut(t Tier) {
+	switch t.float() {
+	case WASM:
+		winogradLineOutF32WASM(w)
+	}
+}
+
 // run normalizes rows.
 //
 //go:noinline

@@ -1020,11 +1020,29 @@ func winogradInF32WASMImport(a unsafe.Pointer)
 
 func winogradInF32WASM(a *winogradArgs) { winogradInF32WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte winogradLineWeightsF32WASM
+//go:noescape
+func winogradLineWeightsF32WASMImport(a unsafe.Pointer)
+
+func winogradLineWeightsF32WASM(a *winogradArgs) { winogradLineWeightsF32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte winogradLineInF32WASM
+//go:noescape
+func winogradLineInF32WASMImport(a unsafe.Pointer)
+
+func winogradLineInF32WASM(a *winogradArgs) { winogradLineInF32WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte winogradOutF32WASM
 //go:noescape
 func winogradOutF32WASMImport(a unsafe.Pointer)
 
 func winogradOutF32WASM(a *winogradArgs) { winogradOutF32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte winogradLineOutF32WASM
+//go:noescape
+func winogradLineOutF32WASMImport(a unsafe.Pointer)
+
+func winogradLineOutF32WASM(a *winogradArgs) { winogradLineOutF32WASMImport(unsafe.Pointer(a)) }
 
 //go:wasmimport pte normF32WASM
 //go:noescape

@@ -486,7 +486,11 @@ func prepareConvolution[T number](p *Prep) (State, error) {
 		return nil, nil
 	}
 	if c.winograd() {
-		s := packOf(p, w, "winograd", c.winogradPacked(), func(dst []T) { packWinograd(floats(dst), &c, p.Tier, w) })
+		layout := "winograd"
+		if c.kernel[1] == 1 {
+			layout = "winograd in lines"
+		}
+		s := packOf(p, w, layout, c.winogradPacked(), func(dst []T) { packWinograd(floats(dst), &c, p.Tier, w) })
 		s.winograd, s.order = true, in.DimOrder
 		return s, nil
 	}

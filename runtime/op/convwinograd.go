@@ -8,12 +8,15 @@ import (
 )
 
 // winograd is a convolution with 3x3 taps that multiplies 16 times for the 2x2 results of a tile, where their definition does
-// so 36 times; see kernel.Winograd. Its work is cut into pieces of some tiles.
+// so 36 times, or with taps along a line that multiplies 5 times for 3 results and as many taps instead of 9; see kernel.Winograd.
+// Its work is cut into pieces of some tiles.
 type winograd struct {
 	convJob[float32]
+	winogradTiles
 	tier         kernel.Tier
 	weights      *tensor.Tensor // as they are
 	down, across int            // tiles of an image
+	line         int            // tiles between whose first and last the border of a piece may lie: of a line if there are several sections
 	piece        int            // tiles of a piece
 	shares       int            // into how many shares the results of a piece are divided, by panels
 	odd          uint32         // not 0: a share has results that are not finite
@@ -22,51 +25,94 @@ type winograd struct {
 	framing
 }
 
-// winogradLeast is how many channels it takes: as many as a vector of any tier has.
+// winogradLeast is how many channels a tile of several lines takes, and results: as many as a vector of any tier has.
 const winogradLeast = 16
 
-// What the transforms of a tile cost for each input and each result channel, in multiplications, and how much less the whole
-// has to cost than the definition.
+// What the transforms of a tile cost for each plane of an input and of a result channel, in multiplications, and how much less the
+// whole has to cost than the definition.
 const (
-	winogradInCost  = 120
-	winogradOutCost = 90
+	winogradInCost  = 7
+	winogradFewCost = 70 // of channels that fill no vector
+	winogradOutCost = 6
 	winogradGain    = 1.15
 )
 
-// winogradWeights is how many weights of a plane are too many to stay in a cache while images go by; then to read 16 for 9
-// takes longer than to multiply.
-const winogradWeights = 1 << 17
+// winogradWeights is how many packed weights are too many to stay in a cache while images go by; then to read 16 for 9 takes longer
+// than to multiply, and 5 for 3 much memory.
+const winogradWeights = 1 << 21
 
 // winograd reports whether constant weights are packed for that algorithm. It is for numbers whose sums are so many that the
 // transforms pay, by the sizes that the images have at most.
 func (c *conv) winograd() bool {
-	one, taps := triple{1, 1, 1}, triple{1, 3, 3}
-	if !c.segmented() || c.groups != 1 || c.kernel != taps || c.stride != one || c.dilation != one ||
-		c.inPer < winogradLeast || c.outPer < winogradLeast || c.inPer*c.outPer > winogradWeights {
+	if !c.segmented() || c.groups != 1 || c.dilation != (triple{1, 1, 1}) || c.stride[1] != 1 || c.outPer < winogradLeast || c.taps() < kernel.WinogradTaps {
 		return false
 	}
-	h, w := c.out.size[1], c.out.size[2]
-	tiles := ((h + 1) / 2) * ((w + 1) / 2)
-	mine := tiles * (kernel.WinogradPlanes*c.inPer*c.outPer + winogradInCost*c.inPer + winogradOutCost*c.outPer)
+	square := c.kernel == triple{1, 3, 3} && c.stride[2] == 1 && c.inPer >= winogradLeast
+	if !square && (c.kernel[1] != 1 || c.stride[2] > 1 && c.in.step[2] != c.inPer) {
+		return false
+	}
+	t := c.winogradTiles()
+	weights := t.Products * t.sections * t.inner * c.outPer
+	if weights > winogradWeights {
+		return false
+	}
+	in, h, w := winogradInCost, c.out.size[1], c.out.size[2]
+	if t.inner < winogradLeast {
+		in = winogradFewCost
+	}
+	down, across := ceil(h, t.Rows), ceil(w, t.Cols)
+	mine := down * (across*(weights+winogradOutCost*t.Products*c.outPer) + (across+t.sections-1)*in*t.Products*t.inner)
 	return float64(mine)*winogradGain < float64(h*w*c.taps()*c.inPer*c.outPer)
 }
 
-// winogradPacked is the length of the packed weights.
-func (c *conv) winogradPacked() int { return kernel.WinogradPlanes * c.len(c.inPer, c.outPer) }
+// winogradTiles are the tiles of a convolution that the algorithm computes. Along a line as many inputs as a step has are one, of as
+// many times the channels, so that all steps are 1; and the taps are cut into sections, each of which sees the inputs of a tile further on.
+type winogradTiles struct {
+	*kernel.WinogradTile
+	sections int
+	inner    int // how many channels an input has
+	before   int // inputs of padding
+	lead     int // how many taps of zeros come before those of the first input, which padding fills in part
+}
 
-// packWinograd writes the panels of G·g·Gᵀ, plane after plane.
+func (c *conv) winogradTiles() winogradTiles {
+	if c.kernel[1] != 1 {
+		return winogradTiles{WinogradTile: &kernel.WinogradSquare, sections: 1, inner: c.inPer, before: c.pad[2]}
+	}
+	step := c.stride[2]
+	t := winogradTiles{WinogradTile: &kernel.WinogradLine, inner: step * c.inPer, before: ceil(c.pad[2], step)}
+	t.lead = t.before*step - c.pad[2]
+	t.sections = ceil(t.lead+c.kernel[2], step*kernel.WinogradTaps)
+	return t
+}
+
+// winogradPacked is the length of the packed weights.
+func (c *conv) winogradPacked() int {
+	t := c.winogradTiles()
+	return t.Products * c.len(t.sections*t.inner, c.outPer)
+}
+
+// packWinograd writes the panels of G·g·Gᵀ, plane after plane; rows are the input channels of the first section of the taps, then
+// those of the next.
 func packWinograd(dst []float32, c *conv, tier kernel.Tier, w *tensor.Tensor) {
 	var s [tensor.MaxRank]int
 	stridesOf(&w.Meta, &s)
-	taps := make([]float32, c.depth()*c.cols)
-	k := kernel.Winograd{Tiles: c.inPer, Plane: c.len(c.inPer, c.outPer)}
+	t := c.winogradTiles()
+	depth, lead := t.sections*t.inner, t.lead*c.inPer
+	taps := make([]float32, max(lead+c.depth(), depth*kernel.WinogradTaps)*c.cols)
+	k := kernel.Winograd{WinogradTile: t.WinogradTile, Tiles: t.inner, Plane: c.len(depth, c.outPer)}
 	for o := 0; o < c.outPer; o += c.cols {
 		panel := *c
 		panel.outPer = min(c.cols, c.outPer-o)
-		packGroup(taps, &panel, elems[float32](w)[o*s[0]:], &s, 0)
-		k.Channels, k.Planes = c.width(panel.outPer), at32(dst, o*c.inPer)
-		column := c.inPer * k.Channels
-		k.Weights(tier, at32(taps, 0), 3*column, column)
+		k.Channels = c.width(panel.outPer)
+		column, first := t.inner*k.Channels, lead*k.Channels
+		clear(taps[:first])
+		packGroup(taps[first:], &panel, elems[float32](w)[o*s[0]:], &s, 0)
+		clear(taps[first+c.depth()*k.Channels:])
+		for p := range t.sections {
+			k.Planes = at32(dst, o*depth+p*column)
+			k.Weights(tier, at32(taps, p*kernel.WinogradTaps*column), kernel.WinogradTaps*column, column)
+		}
 	}
 }
 
@@ -78,9 +124,9 @@ func convWinograd(call *Call, j *convJob[float32]) error {
 	return k.job.compute(call, k.run)
 }
 
-// winogradTiles is how many tiles a piece has at most: so many that weights are read seldom, so few that their planes stay in a
-// cache.
-const winogradTiles = 64
+// winogradPiece is how many tiles, in all planes, a piece has at most: so many that weights are read seldom, so few that their planes
+// stay in a cache.
+const winogradPiece = 1 << 10
 
 // winogradFramed is how many inputs an image has at most that is copied into a frame of zeros: that takes less time than copying the
 // tiles at its border one by one.
@@ -88,30 +134,36 @@ const winogradFramed = 1 << 11
 
 // layOut decides all that depends on sizes alone.
 func (w *winograd) layOut(threads int) {
-	w.down, w.across = (w.out.size[1]+1)/2, (w.out.size[2]+1)/2
-	if w.pad != (triple{}) && w.in.size.product()*w.inPer <= winogradFramed {
+	w.winogradTiles = w.conv.winogradTiles()
+	w.down, w.across = ceil(w.out.size[1], w.Rows), ceil(w.out.size[2], w.Cols)
+	if w.pad != (triple{}) && w.stride[2] == 1 && w.in.size.product()*w.inPer <= winogradFramed {
 		w.widen(&w.conv)
+		w.before = 0
 	}
 	tiles := w.tiles()
-	n := ceil(tiles, winogradTiles)
+	if w.line = tiles; w.sections > 1 {
+		w.line = w.across
+	}
+	n := ceil(w.line, winogradPiece/w.Products)
 	w.slots, w.shares = Slots{Count: 1}, 1
-	if products := w.work() / 9 * 4; products >= gemmParallelMin && threads > 1 { // 16 for the 36 of 2x2 results
+	if products := tiles * w.Products * w.sections * w.inner * w.outPer; products >= gemmParallelMin && threads > 1 {
 		w.slots.Count = min(threads, MaxSlots)
 		if w.sharesPanels(threads) {
 			w.shares = min(threads, w.panels(w.outPer))
-		} else {
+		} else if tiles/w.line%threads != 0 {
 			n = ceil(n, threads) * threads
 		}
 	}
-	w.piece = ceil(tiles, n)
-	w.slots.Items = ceil(tiles, w.piece) * w.shares
+	w.piece = ceil(w.line, n)
+	w.slots.Items = tiles / w.line * ceil(w.line, w.piece) * w.shares
 }
 
 // sharesPanels reports whether threads divide the panels of weights, which are so many that it takes longest to fetch them, and not the
 // tiles. Then each thread transforms all inputs.
 func (w *winograd) sharesPanels(threads int) bool {
 	last, panels := (w.outPer-1)%w.cols+1, w.panels(w.outPer)
-	return last >= min(winogradLeast, w.cols) && even(panels, threads) && kernel.WinogradPlanes*w.outPer > winogradShared*w.out.batch*w.in.size.product()
+	return last >= min(winogradLeast, w.cols) && even(panels, threads) &&
+		w.Products*w.sections*w.outPer > winogradShared*w.out.batch*w.in.size.product()
 }
 
 // winogradShared is how many weights for each input are so many.
@@ -124,12 +176,12 @@ const planeGap = 16
 
 // planes are the lengths of a plane of inputs and of one of products.
 func (w *winograd) planes() (in, out int) {
-	return w.piece*w.inPer + planeGap, w.piece*w.outPer + planeGap
+	return (w.piece+w.sections-1)*w.inner + planeGap, w.piece*w.outPer + planeGap
 }
 
 func (w *winograd) compute(call *Call, run func(lo, hi int)) error {
 	in, out := w.planes()
-	size := kernel.WinogradPlanes*(in+out) + kernel.WinogradPlanes*w.inPer + 4*w.outPer
+	size := w.Products*(in+out) + w.InRows*w.InCols*w.inner + w.Rows*w.Cols*w.outPer
 	space, err := tempOf[float32](call, w.slots.Count*(size+SlotGap/f32Size))
 	if err != nil {
 		return err
@@ -159,15 +211,17 @@ func (w *winograd) parts(lo, hi int) {
 	mine := w.slots.Enter(lo)
 	defer w.slots.Leave(mine)
 	in, out := w.planes()
-	p := winogradPiece{winograd: w}
+	p := pieceOfTiles{winograd: w}
 	var rest []float32
-	p.planesIn, rest = cutOff(w.space[mine*size:][:size], kernel.WinogradPlanes*in)
-	p.planesOut, rest = cutOff(rest, kernel.WinogradPlanes*out)
-	p.patch, p.edge = cutOff(rest, kernel.WinogradPlanes*w.inPer)
-	panels := w.panels(w.outPer)
+	p.planesIn, rest = cutOff(w.space[mine*size:][:size], w.Products*in)
+	p.planesOut, rest = cutOff(rest, w.Products*out)
+	p.patch, p.edge = cutOff(rest, w.InRows*w.InCols*w.inner)
+	panels, line := w.panels(w.outPer), ceil(w.line, w.piece)
 	for i := lo; i < hi; i++ {
-		at, share := i/w.shares*w.piece, i%w.shares
-		p.lo, p.hi = at, min(at+w.piece, w.tiles())
+		at, share := i/w.shares, i%w.shares
+		first := at / line * w.line
+		p.lo = first + at%line*w.piece
+		p.hi = min(p.lo+w.piece, first+w.line)
 		p.first = panels * share / w.shares * w.cols
 		p.channels = min(panels*(share+1)/w.shares*w.cols, w.outPer) - p.first
 		p.inputs()
@@ -179,8 +233,8 @@ func (w *winograd) parts(lo, hi int) {
 // cutOff is the first n elements of x, and the rest.
 func cutOff(x []float32, n int) (first, rest []float32) { return x[:n:n], x[n:] }
 
-// winogradPiece are tiles lo to hi, of which some channels of results are made, and the space for them.
-type winogradPiece struct {
+// pieceOfTiles are tiles lo to hi, of which some channels of results are made, and the space for them.
+type pieceOfTiles struct {
 	*winograd
 	lo, hi              int
 	first, channels     int
@@ -190,34 +244,36 @@ type winogradPiece struct {
 
 // tile is where a tile lies: its image, and the first of its results.
 func (w *winograd) tile(i int) (n, y, x int) {
-	return i / (w.down * w.across), i / w.across % w.down * 2, i % w.across * 2
+	return i / (w.down * w.across), i / w.across % w.down * w.Rows, i % w.across * w.Cols
 }
 
-// inputs makes the planes of inputs.
-func (p *winogradPiece) inputs() {
+// inputs makes the planes of inputs: of the tiles, and of those behind them that the other sections of the taps see.
+func (p *pieceOfTiles) inputs() {
 	plane, _ := p.planes()
-	k := kernel.Winograd{Channels: p.inPer, Plane: plane}
-	line, column := p.in.step[1], p.in.step[2]
-	for i := p.lo; i < p.hi; i += k.Tiles {
-		n, y, x := p.tile(i)
-		y, x = y-p.pad[1], x-p.pad[2]
-		k.Tiles, k.Planes = 1, at32(p.planesIn, (i-p.lo)*p.inPer)
-		if y < 0 || x < 0 || y+4 > p.in.size[1] || x+4 > p.in.size[2] {
-			p.fill(n, y, x)
-			k.In(p.tier, at32(p.patch, 0), 4*p.inPer, p.inPer)
+	k := kernel.Winograd{WinogradTile: p.WinogradTile, Channels: p.inner, Plane: plane}
+	step := p.inner / p.inPer
+	line, column, size := p.in.step[1], p.in.step[2]*step, p.in.size[2]/step
+	for i, hi := p.lo, p.hi+p.sections-1; i < hi; i += k.Tiles {
+		behind := max(0, i-p.hi+1)
+		n, y, x := p.tile(i - behind)
+		y, x = y-p.pad[1], x+behind*p.Cols-p.before
+		k.Tiles, k.Planes = 1, at32(p.planesIn, (i-p.lo)*p.inner)
+		if y < 0 || x < 0 || y+p.InRows > p.in.size[1] || x+p.InCols > size {
+			p.fill(n, y, x*step, step)
+			k.In(p.tier, at32(p.patch, 0), p.InCols*p.inner, p.inner)
 			continue
 		}
-		k.Tiles = min(p.hi-i, (p.in.size[2]-x-2)/2)
+		k.Tiles = min(hi-i, (size-x-p.InCols)/p.Cols+1)
 		k.In(p.tier, at32(p.x, n*p.in.sn+y*line+x*column), line, column)
 	}
 }
 
-// fill copies the 4x4 inputs from y, x on, of which some lie outside of the image.
-func (p *winogradPiece) fill(n, y, x int) {
+// fill copies the inputs of a tile from y, x on, of which some lie outside of the image; those of step columns lie one after another.
+func (p *pieceOfTiles) fill(n, y, x, step int) {
 	in := &p.in
-	for i := range 4 {
-		for j := range 4 {
-			to := p.patch[(4*i+j)*p.inPer:][:p.inPer]
+	for i := range p.InRows {
+		for j := range p.InCols * step {
+			to := p.patch[(p.InCols*step*i+j)*p.inPer:][:p.inPer]
 			if y+i < 0 || x+j < 0 || y+i >= in.size[1] || x+j >= in.size[2] {
 				clear(to)
 				continue
@@ -227,14 +283,15 @@ func (p *winogradPiece) fill(n, y, x int) {
 	}
 }
 
-// products multiplies each plane with its weights.
-func (p *winogradPiece) products() {
+// products multiplies each plane with its weights: a row for each tile, which goes on with the tiles behind that the other sections see.
+func (p *pieceOfTiles) products() {
 	in, out := p.planes()
-	size := p.len(p.inPer, p.outPer)
-	g := gemm[float32]{tiling: p.tiling, m: p.hi - p.lo, n: p.channels, k: p.inPer, lda: p.inPer, rs: p.channels, cs: 1, bounds: kernel.Unclamped}
-	for f := range kernel.WinogradPlanes {
-		g.a, g.b, g.c, g.bias = p.planesIn[f*in:], p.w[f*size+p.first*p.inPer:], p.planesOut[f*out:], nil
-		if f == kernel.WinogradBias {
+	depth := p.sections * p.inner
+	size := p.len(depth, p.outPer)
+	g := gemm[float32]{tiling: p.tiling, m: p.hi - p.lo, n: p.channels, k: depth, lda: p.inner, rs: p.channels, cs: 1, bounds: kernel.Unclamped}
+	for f := range p.Products {
+		g.a, g.b, g.c, g.bias = p.planesIn[f*in:], p.w[f*size+p.first*depth:], p.planesOut[f*out:], nil
+		if f == p.Bias {
 			g.bias = part32(p.bias, p.first, p.channels)
 		}
 		g.block(0, g.m, 0, g.panels(g.n))
@@ -242,12 +299,12 @@ func (p *winogradPiece) products() {
 }
 
 // results makes the results of the planes of products.
-func (p *winogradPiece) results() {
+func (p *pieceOfTiles) results() {
 	for i := p.lo; i < p.hi; {
 		_, y, x := p.tile(i)
 		n := 1
-		if y+2 <= p.out.size[1] && x+2 <= p.out.size[2] {
-			n = min(p.hi-i, (p.out.size[2]-x)/2)
+		if y+p.Rows <= p.out.size[1] && x+p.Cols <= p.out.size[2] {
+			n = min(p.hi-i, (p.out.size[2]-x)/p.Cols)
 		}
 		if !p.result(i, n) {
 			for k := i; k < i+n; k++ {
@@ -266,17 +323,17 @@ func (p *winogradPiece) results() {
 
 // result makes the results of n tiles of a line, or those of one that reaches beyond the image, and reports whether all are
 // finite.
-func (p *winogradPiece) result(i, n int) bool {
+func (p *pieceOfTiles) result(i, n int) bool {
 	_, plane := p.planes()
 	o := &p.out
 	image, y, x := p.tile(i)
-	k := kernel.Winograd{Tiles: n, Channels: p.channels, Plane: plane, Planes: at32(p.planesOut, (i-p.lo)*p.channels)}
+	k := kernel.Winograd{WinogradTile: p.WinogradTile, Tiles: n, Channels: p.channels, Plane: plane, Planes: at32(p.planesOut, (i-p.lo)*p.channels)}
 	at := image*o.sn + y*o.step[1] + x*o.step[2] + p.first
-	if h, w := min(2, o.size[1]-y), min(2, o.size[2]-x); h < 2 || w < 2 {
-		finite := k.Out(p.tier, at32(p.edge, 0), 2*p.channels, p.channels, p.bounds[0], p.bounds[1])
+	if h, w := min(p.Rows, o.size[1]-y), min(p.Cols, o.size[2]-x); h < p.Rows || w < p.Cols {
+		finite := k.Out(p.tier, at32(p.edge, 0), p.Cols*p.channels, p.channels, p.bounds[0], p.bounds[1])
 		for r := range h {
 			for c := range w {
-				copy(p.y[at+r*o.step[1]+c*o.step[2]:], p.edge[(2*r+c)*p.channels:][:p.channels])
+				copy(p.y[at+r*o.step[1]+c*o.step[2]:], p.edge[(p.Cols*r+c)*p.channels:][:p.channels])
 			}
 		}
 		return finite
@@ -286,11 +343,11 @@ func (p *winogradPiece) result(i, n int) bool {
 
 // define computes results of tile i by their definition: where an input is infinite or NaN, or sums are infinite, the
 // algorithm spoils all results of its tile.
-func (p *winogradPiece) define(i int) {
+func (p *pieceOfTiles) define(i int) {
 	o := &p.out
 	n, y, x := p.tile(i)
-	for h := y; h < min(y+2, o.size[1]); h++ {
-		for w := x; w < min(x+2, o.size[2]); w++ {
+	for h := y; h < min(y+p.Rows, o.size[1]); h++ {
+		for w := x; w < min(x+p.Cols, o.size[2]); w++ {
 			to := p.y[n*o.sn+h*o.step[1]+w*o.step[2]+p.first:][:p.channels]
 			for c := range to {
 				to[c] = clampOf(p.sum(n, h, w, p.first+c), p.bounds[0], p.bounds[1])
@@ -300,7 +357,7 @@ func (p *winogradPiece) define(i int) {
 }
 
 // sum is the result for output channel c at h, w of image n.
-func (p *winogradPiece) sum(n, h, w, c int) float32 {
+func (p *pieceOfTiles) sum(n, h, w, c int) float32 {
 	var s [tensor.MaxRank]int
 	stridesOf(&p.weights.Meta, &s)
 	in, weights := &p.in, elems[float32](p.weights)
@@ -308,17 +365,15 @@ func (p *winogradPiece) sum(n, h, w, c int) float32 {
 	if p.bias != nil {
 		sum = p.bias[c]
 	}
-	for i := range 3 {
-		for j := range 3 {
-			y, x := h-p.pad[1]+i, w-p.pad[2]+j
-			if y < 0 || x < 0 || y >= in.size[1] || x >= in.size[2] {
-				continue
-			}
-			from := p.x[n*in.sn+y*in.step[1]+x*in.step[2]:][:p.inPer]
-			at := c*s[0] + i*s[2] + j*s[3]
-			for k, v := range from {
-				sum += float32(v * weights[at+k*s[1]])
-			}
+	for t := range p.taps() {
+		y, x := h-p.pad[1]+t/p.kernel[2], w*p.stride[2]-p.pad[2]+t%p.kernel[2]
+		if y < 0 || x < 0 || y >= in.size[1] || x >= in.size[2] {
+			continue
+		}
+		from := p.x[n*in.sn+y*in.step[1]+x*in.step[2]:][:p.inPer]
+		at := c*s[0] + p.tapOffset(t, &s)
+		for k, v := range from {
+			sum += float32(v * weights[at+k*s[1]])
 		}
 	}
 	return sum

@@ -28,24 +28,33 @@ const (
 	winogradTilesAt  = 104
 	winogradLowAt    = 112
 	winogradHighAt   = 116
+	winogradSixthAt  = winogradLowAt
 	winogradHalfAt   = winogradHighAt
 	winogradOddAt    = 120
 )
 
 // winograds writes the transforms of F(2x2, 3x3): of 3x3 weights, of the inputs of tiles with 4x4 elements, and of their 16
-// products.
+// products; and those of F(3, 3): of 3 weights, of 5 inputs and of 5 products.
 type winograds struct{ machine }
 
 func winogradF32(m machine) {
 	w := &winograds{m}
 	w.write("winogradWeightsF32", w.weights, func() { w.broadcast(winogradHalf, args, winogradHalfAt) }, nil)
 	w.write("winogradInF32", w.input, nil, nil)
-	w.write("winogradOutF32", w.output, func() {
+	w.write("winogradLineWeightsF32", w.lineWeights, func() {
+		w.broadcast(winogradHalf, args, winogradHalfAt)
+		w.broadcast(winogradSixth, args, winogradSixthAt)
+	}, nil)
+	w.write("winogradLineInF32", w.lineInput, nil, nil)
+	bounds := func() {
 		w.broadcast(winogradLow, args, winogradLowAt)
 		w.broadcast(winogradHigh, args, winogradHighAt)
 		w.bitwise('^', winogradZero, winogradZero, winogradZero)
 		w.load(winogradOdd, args, winogradOddAt)
-	}, func() { w.store(args, winogradOddAt, winogradOdd) })
+	}
+	odd := func() { w.store(args, winogradOddAt, winogradOdd) }
+	w.write("winogradOutF32", w.output, bounds, odd)
+	w.write("winogradLineOutF32", w.lineOutput, bounds, odd)
 }
 
 func (w *winograds) width() int { return w.lanes() * float32Size }
@@ -101,14 +110,16 @@ func (w *winograds) columns(n vec, emit func(j vec)) {
 	w.addPtr(winogradAt, winogradBack)
 }
 
-// winogradHalf is the vector register of weights beside the sums and what they are made of.
-const winogradHalf = 9
+// The vector registers of weights beside the sums and what they are made of.
+const (
+	winogradHalf vec = 9 + iota
+	winogradSixth
+)
 
 // weights computes G·g·Gᵀ, two rows at a time.
 func (w *winograds) weights() {
 	const b, d, t = 6, 7, 8
-	w.get(winogradTo, args, winogradOutAt)
-	w.addPtr(winogradTo, winogradAt)
+	w.toOut(winogradOutAt)
 	for _, op := range []byte{'+', '-'} {
 		whole, halves := vec(0), vec(3) // (1, 0, 0) and (1/2, 1/2, 1/2), then (1/2, -1/2, 1/2) and (0, 0, 1)
 		if op == '-' {
@@ -153,8 +164,7 @@ func (w *winograds) plane(v vec) {
 // input computes Bᵀ·d·B, two rows at a time.
 func (w *winograds) input() {
 	const d0, d1, d2, t = 8, 9, 10, 11
-	w.get(winogradTo, args, winogradOutAt)
-	w.addPtr(winogradTo, winogradAt)
+	w.toOut(winogradOutAt)
 	for half := range 2 {
 		w.columns(4, func(j vec) {
 			w.element(d0, half)
@@ -203,8 +213,7 @@ func (w *winograds) output() {
 	})
 	for i, out := range []int{winogradOutAt, winogradLowerAt} {
 		r := vec(4 * i)
-		w.get(winogradTo, args, out)
-		w.addPtr(winogradTo, winogradAt)
+		w.toOut(out)
 		w.arith('+', a, r, r+1)
 		w.arith('+', a, a, r+2)
 		w.arith('-', b, r+1, r+2)
@@ -217,9 +226,86 @@ func (w *winograds) output() {
 	}
 }
 
+// toOut goes to the vectors of a tile's results, or of its first plane.
+func (w *winograds) toOut(out int) {
+	w.get(winogradTo, args, out)
+	w.addPtr(winogradTo, winogradAt)
+}
+
+// lineWeights computes G·g of F(3, 3).
+func (w *winograds) lineWeights() {
+	const a, b, c, s, t = 0, 1, 2, 3, 4
+	w.columns(3, func(j vec) { w.element(j, 0) })
+	w.toOut(winogradOutAt)
+	w.arith('*', t, a, winogradHalf)
+	w.plane(t)
+	w.arith('+', s, a, c)
+	w.arith('+', t, s, b)
+	w.arith('*', t, t, winogradHalf)
+	w.plane(t)
+	w.arith('-', t, s, b)
+	w.arith('*', t, t, winogradSixth)
+	w.plane(t)
+	w.arith('+', t, c, c) // a + 2b + 4c = a + 2(b + 2c)
+	w.arith('+', t, t, b)
+	w.arith('+', t, t, t)
+	w.arith('+', t, t, a)
+	w.arith('*', t, t, winogradSixth)
+	w.plane(t)
+	w.plane(c)
+}
+
+// lineInput computes Bᵀ·d of F(3, 3).
+func (w *winograds) lineInput() {
+	const d0, d1, d2, d3, d4, a, t = 0, 1, 2, 3, 4, 5, 6
+	w.columns(5, func(j vec) { w.element(j, 0) })
+	w.toOut(winogradOutAt)
+	w.arith('-', a, d3, d1)
+	w.arith('-', t, d0, d2) // 2(d0 - d2) + (d3 - d1)
+	w.arith('+', t, t, t)
+	w.arith('+', t, t, a)
+	w.plane(t)
+	w.arith('+', t, d1, d2) // (d1 + d2) - (d3 - d1)
+	w.arith('-', t, t, a)
+	w.plane(t)
+	w.arith('-', t, d2, d1) // 2(d2 - d1) + (d2 - d3)
+	w.arith('+', t, t, t)
+	w.arith('-', d0, d2, d3)
+	w.arith('+', t, t, d0)
+	w.plane(t)
+	w.plane(a)
+	w.arith('-', t, d4, d2) // (d4 - d2) - 2(d3 - d1)
+	w.arith('+', a, a, a)
+	w.arith('-', t, t, a)
+	w.plane(t)
+}
+
+// lineOutput computes Aᵀ·m of F(3, 3), clamped, and makes winogradOdd NaN where a result is not finite.
+func (w *winograds) lineOutput() {
+	const m0, m1, m2, m3, m4, s, d = 0, 1, 2, 3, 4, 5, 6
+	w.columns(5, func(j vec) { w.element(j, 0) })
+	w.toOut(winogradOutAt)
+	w.arith('+', s, m1, m2)
+	w.arith('-', d, m1, m2)
+	w.arith('+', m0, m0, s)
+	w.arith('+', m0, m0, m3)
+	w.arith('+', m3, m3, m3)
+	w.arith('+', d, d, m3)
+	w.arith('+', m3, m3, m3)
+	w.arith('+', m4, m4, s)
+	w.arith('+', m4, m4, m3)
+	for _, y := range []vec{m0, d, m4} {
+		w.fma(winogradOdd, y, winogradZero)
+		w.clamp(y, winogradLow, winogradHigh)
+		w.plane(y)
+	}
+}
+
 // winogradGo adds the functions that call the transforms of an architecture.
 func winogradGo(b *bytes.Buffer, arch string) {
-	for _, f := range []struct{ name, doc string }{{"Weights", "weights"}, {"In", "the inputs of tiles"}, {"Out", "the products of tiles"}} {
-		runsGo(b, arch, "winogradArgs", "run"+f.name, "transforms "+f.doc, "winograd"+f.name+"F32")
+	for _, line := range []string{"", "Line"} {
+		for _, f := range []struct{ name, doc string }{{"Weights", "weights"}, {"In", "the inputs of tiles"}, {"Out", "the products of tiles"}} {
+			runsGo(b, arch, "winogradArgs", "run"+line+f.name, "transforms "+f.doc, "winograd"+line+f.name+"F32")
+		}
 	}
 }
