@@ -84,7 +84,7 @@ func randomConv(r *rand.Rand) *convCase {
 	}
 	work := cc.in[0] * g * in * out
 	for range pick(1, 2, 2, 2, 3) {
-		size, taps := pick(1, 2, 3, 5, 7, 8, 14, 16, 20, 28, 33, 40, 57), pick(1, 2, 3, 3, 3, 5)
+		size, taps := pick(1, 2, 3, 5, 7, 8, 14, 16, 20, 28, 33, 40, 57, 130), pick(1, 1, 2, 3, 3, 3, 5, 7, 16)
 		cc.in, cc.weight = append(cc.in, size), append(cc.weight, taps)
 		cc.stride, cc.pad = append(cc.stride, pick(1, 1, 1, 2, 3)), append(cc.pad, pick(0, 0, 1, 1, 2, 4, 12))
 		cc.dilation, cc.more = append(cc.dilation, pick(1, 1, 1, 2, 5, 12)), append(cc.more, 0)

@@ -12,24 +12,63 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
-// winogradCases are convolutions whose weights are packed for Winograd's algorithm: results that end within a tile, images of
-// fewer tiles than a piece and of more, padding that tiles lie in as a whole, and channels that fill no vector.
-var winogradCases = []struct {
-	name   string
-	in     dims
-	out    int64
-	pad    int64
-	bounds *[2]float32
-}{
-	{"even", dims{1, 16, 8, 8}, 32, 1, nil},
-	{"odd", dims{1, 16, 9, 13}, 37, 1, nil},
-	{"images", dims{3, 19, 8, 10}, 16, 0, &[2]float32{-0.5, 1}},
-	{"many tiles", dims{2, 33, 31, 33}, 41, 1, nil},
-	{"wide padding", dims{1, 24, 8, 7}, 24, 5, &[2]float32{0, 6}},
-	{"one image less than a tile", dims{1, 48, 3, 3}, 48, 6, nil},
-	{"few tiles", dims{2, 80, 5, 5}, 192, 1, &[2]float32{-40, 50}},
-	{"few tiles, a panel that is not full", dims{1, 80, 5, 4}, 112, 1, nil},
-	{"one line", dims{1, 40, 4, 90}, 40, 0, nil},
+// winogradCase is a convolution whose weights are packed for Winograd's algorithm.
+type winogradCase struct {
+	name      string
+	in        dims
+	out       int64
+	taps      dims // 3x3 if there are none
+	step, pad int64
+	bounds    *[2]float32
+}
+
+// args are the arguments of a call with such an input.
+func (c *winogradCase) args(r *rand.Rand, x *tensor.Tensor, bias *tensor.Tensor) []Value {
+	taps := c.taps
+	if taps == nil {
+		taps = dims{3, 3}
+	}
+	step, pad, one, zero := dims{}, dims{}, dims{}, dims{}
+	for _, n := range taps {
+		step, pad, one, zero = append(step, 1), append(pad, 0), append(one, 1), append(zero, 0)
+		if n > 1 {
+			step[len(step)-1], pad[len(pad)-1] = max(1, c.step), c.pad
+		}
+	}
+	return vals(x, gauss(r, append(dims{c.out, c.in[1]}, taps...)...), bias, step, pad, one, false, zero, 1)
+}
+
+// input is a random one, with its channels innermost.
+func (c *winogradCase) input(r *rand.Rand) *tensor.Tensor {
+	return ordered(gauss(r, c.in...), lastOrder(len(c.in), true)...)
+}
+
+// winogradCases have results that end within a tile, images of fewer tiles than a piece and of more, padding that tiles lie in as a
+// whole, and channels that fill no vector; and along lines taps of one section and of several, lines that end within a step, and
+// padding that begins within one.
+var winogradCases = []winogradCase{
+	{name: "even", in: dims{1, 16, 8, 8}, out: 32, pad: 1},
+	{name: "odd", in: dims{1, 16, 9, 13}, out: 37, pad: 1},
+	{name: "images", in: dims{3, 19, 8, 10}, out: 16, bounds: &[2]float32{-0.5, 1}},
+	{name: "many tiles", in: dims{2, 33, 31, 33}, out: 41, pad: 1},
+	{name: "wide padding", in: dims{1, 24, 8, 7}, out: 24, pad: 5, bounds: &[2]float32{0, 6}},
+	{name: "one image less than a tile", in: dims{1, 48, 3, 3}, out: 48, pad: 6},
+	{name: "few tiles", in: dims{2, 80, 5, 5}, out: 192, pad: 1, bounds: &[2]float32{-40, 50}},
+	{name: "few tiles, a panel that is not full", in: dims{1, 80, 5, 4}, out: 112, pad: 1},
+	{name: "one line", in: dims{1, 40, 4, 90}, out: 40},
+	{name: "line", in: dims{1, 32, 61}, out: 48, taps: dims{3}, pad: 1},
+	{name: "lines of several images", in: dims{3, 37, 50}, out: 33, taps: dims{3}, bounds: &[2]float32{-1, 2}},
+	{name: "line, sections", in: dims{2, 24, 100}, out: 40, taps: dims{32}, pad: 7},
+	{name: "line, many pieces", in: dims{2, 32, 1500}, out: 32, taps: dims{7}, pad: 3},
+	{name: "line, padding wider than tiles", in: dims{1, 48, 40}, out: 32, taps: dims{9}, pad: 8},
+	{name: "line, a section of zeros", in: dims{1, 40, 64}, out: 64, taps: dims{10}, pad: 2},
+	{name: "line, many weights", in: dims{1, 96, 33}, out: 192, taps: dims{7}, pad: 3},
+	{name: "rows", in: dims{2, 32, 3, 40}, out: 32, taps: dims{1, 7}, pad: 3},
+	{name: "columns", in: dims{2, 32, 40, 1}, out: 32, taps: dims{7, 1}, pad: 3},
+	{name: "steps", in: dims{2, 20, 131}, out: 48, taps: dims{16}, step: 2, pad: 3},
+	{name: "steps of several images", in: dims{3, 40, 100}, out: 33, taps: dims{9}, step: 3},
+	{name: "steps, few channels", in: dims{2, 1, 700}, out: 128, taps: dims{128}, step: 4, pad: 62},
+	{name: "steps, some channels", in: dims{1, 3, 500}, out: 100, taps: dims{88}, step: 3, pad: 1},
 }
 
 // gauss is a tensor of random numbers.
@@ -47,9 +86,7 @@ func TestConvWinograd(t *testing.T) {
 	for _, c := range winogradCases {
 		t.Run(c.name, func(t *testing.T) {
 			r := rand.New(rand.NewSource(1))
-			x := ordered(gauss(r, c.in...), lastOrder(4, true)...)
-			w, bias := gauss(r, c.out, c.in[1], 3, 3), gauss(r, c.out)
-			args := vals(x, w, bias, dims{1, 1}, dims{c.pad, c.pad}, dims{1, 1}, false, dims{0, 0}, 1)
+			args := c.args(r, c.input(r), gauss(r, c.out))
 			for _, tier := range kernel.Tiers()[1:] {
 				var one []float32
 				for _, n := range []int{1, 3} {
@@ -126,12 +163,12 @@ func checkWinograd(t *testing.T, tier kernel.Tier, v *Invoker, huge bool) {
 			for o := range c.outPer {
 				want, size := float64(bias[o]), math.Abs(float64(bias[o]))
 				for k := range c.depth() {
-					tap := k % 9
-					h, col := c.source(1, at[1], tap/3), c.source(2, at[2], tap%3)
+					channel, tap := k/c.taps(), k%c.taps()
+					h, col := c.source(1, at[1], tap/c.kernel[2]), c.source(2, at[2], tap%c.kernel[2])
 					if h < 0 || col < 0 {
 						continue
 					}
-					d := float64(w[o*c.depth()+k]) * float64(x[n*c.in.sn+k/9*c.in.sc+h*c.in.step[1]+col*c.in.step[2]])
+					d := float64(w[o*c.depth()+k]) * float64(x[n*c.in.sn+channel*c.in.sc+h*c.in.step[1]+col*c.in.step[2]])
 					want, size = want+d, size+math.Abs(d)
 				}
 				got := float64(y[n*c.out.sn+o*c.out.sc+at[1]*c.out.step[1]+at[2]*c.out.step[2]])
@@ -149,19 +186,21 @@ func checkWinograd(t *testing.T, tier kernel.Tier, v *Invoker, huge bool) {
 func TestConvWinogradOdd(t *testing.T) {
 	pool := threads.New(2)
 	defer pool.Close()
-	for _, c := range []struct {
-		in     dims
-		out    tensor.Dim
-		bounds *[2]float32
-	}{{dims{1, 20, 11, 14}, 30, nil}, {dims{1, 20, 11, 14}, 30, &[2]float32{-1, 3}}, {dims{1, 80, 5, 9}, 192, nil}} {
+	for _, c := range []winogradCase{
+		{in: dims{1, 20, 11, 14}, out: 30, pad: 1},
+		{in: dims{1, 20, 11, 14}, out: 30, pad: 1, bounds: &[2]float32{-1, 3}},
+		{in: dims{1, 80, 5, 9}, out: 192, pad: 1},
+		{in: dims{1, 20, 90}, out: 30, taps: dims{10}, pad: 4},
+		{in: dims{1, 96, 33}, out: 192, taps: dims{7}, pad: 3},
+		{in: dims{2, 2, 400}, out: 100, taps: dims{88}, step: 3, pad: 7},
+	} {
 		for _, odd := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 3e38} {
 			r := rand.New(rand.NewSource(1))
-			x := ordered(gauss(r, c.in...), lastOrder(4, true)...)
-			w := gauss(r, c.out, c.in[1], 3, 3)
+			x := c.input(r)
 			for _, at := range []int{0, len(elems[float32](x)) / 2, len(elems[float32](x)) - 1} {
 				elems[float32](x)[at] = float32(odd)
 			}
-			args := vals(x, w, gauss(r, c.out), dims{1, 1}, dims{1, 1}, dims{1, 1}, false, dims{0, 0}, 1)
+			args := c.args(r, x, gauss(r, c.out))
 			for _, tier := range kernel.Tiers()[1:] {
 				v := boundConv(t, tier, &Env{Temp: new(Temp), Parallel: pool.Run, Threads: 2}, args, c.bounds)
 				if err := v.Call(); err != nil {
@@ -228,6 +267,14 @@ func TestConvWinogradChosen(t *testing.T) {
 		{"dilation", dims{1, 64, 56, 56}, dims{64, 64, 3, 3}, 1, 2, 1, false},
 		{"groups", dims{1, 64, 56, 56}, dims{64, 32, 3, 3}, 1, 1, 2, false},
 		{"5x5", dims{1, 64, 56, 56}, dims{64, 64, 5, 5}, 1, 1, 1, false},
+		{"line", dims{1, 64, 1, 200}, dims{64, 64, 1, 3}, 1, 1, 1, true},
+		{"line of 32 taps", dims{1, 64, 1, 200}, dims{256, 64, 1, 32}, 1, 1, 1, true},
+		{"line, too many weights", dims{1, 512, 1, 200}, dims{512, 512, 1, 7}, 1, 1, 1, false},
+		{"line of 2 taps", dims{1, 64, 1, 200}, dims{64, 64, 1, 2}, 1, 1, 1, false},
+		{"line, groups", dims{1, 64, 1, 200}, dims{64, 32, 1, 7}, 1, 1, 2, false},
+		{"line, dilation", dims{1, 64, 1, 200}, dims{64, 64, 1, 7}, 1, 2, 1, false},
+		{"line, few channels", dims{1, 1, 1, 200}, dims{64, 1, 1, 7}, 1, 1, 1, false},
+		{"line, as many taps as a step", dims{1, 64, 1, 200}, dims{64, 64, 1, 4}, 4, 1, 1, false},
 	} {
 		x := ordered(wave(c.in...), lastOrder(4, true)...)
 		args := vals(x, wave(c.w...), nil, dims{c.stride, c.stride}, dims{c.dil, c.dil}, dims{c.dil, c.dil}, false, dims{0, 0}, c.groups)
