@@ -5,8 +5,13 @@ import "github.com/rules-pte/rules_pte/runtime/kernel"
 // segmented reports that the inputs of an output position are, for each row of the kernel, a run of elements that lie
 // one after another, or one for each tap of it: so the tiles read the input itself.
 func (c *conv) segmented() bool {
+	return c.innermost() && (!c.byTaps() || c.kernel[1] == 1 || goesOn(c.micro, c.outPer))
+}
+
+// innermost reports a convolution of images by vector kernels, with the channels of a position side by side.
+func (c *conv) innermost() bool {
 	return c.micro != nil && c.channelsInner && !c.transposed && c.in.sc == 1 && c.out.sc == 1 &&
-		c.in.size[0] == 1 && c.out.size[0] == 1 && c.kernel[0] == 1 && c.pad[0] == 0 && (!c.byTaps() || c.kernel[1] == 1 || goesOn(c.micro, c.outPer))
+		c.in.size[0] == 1 && c.out.size[0] == 1 && c.kernel[0] == 1 && c.pad[0] == 0
 }
 
 // byTaps reports that the inputs which a row of the kernel sees do not lie one after another: those of a tap do.

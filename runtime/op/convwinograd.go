@@ -15,7 +15,8 @@ type winograd struct {
 	winogradTiles
 	tier         kernel.Tier
 	weights      *tensor.Tensor // as they are
-	down, across int            // tiles of an image
+	phases       [2]int         // lines and columns of an image that a dilated window sees apart from one another
+	down, across int            // tiles of each
 	line         int            // tiles between whose first and last the border of a piece may lie: of a line if there are several sections
 	piece        int            // tiles of a piece
 	shares       int            // into how many shares the results of a piece are divided, by panels
@@ -44,11 +45,12 @@ const winogradWeights = 1 << 21
 // winograd reports whether constant weights are packed for that algorithm. It is for numbers whose sums are so many that the
 // transforms pay, by the sizes that the images have at most.
 func (c *conv) winograd() bool {
-	if !c.segmented() || c.groups != 1 || c.dilation != (triple{1, 1, 1}) || c.stride[1] != 1 || c.outPer < winogradLeast || c.taps() < kernel.WinogradTaps {
+	if !c.innermost() || c.groups != 1 || c.stride[1] != 1 || c.outPer < winogradLeast || c.taps() < kernel.WinogradTaps {
 		return false
 	}
 	square := c.kernel == triple{1, 3, 3} && c.stride[2] == 1 && c.inPer >= winogradLeast
-	if !square && (c.kernel[1] != 1 || c.stride[2] > 1 && c.in.step[2] != c.inPer) {
+	line := c.kernel[1] == 1 && (c.stride[2] == 1 || c.dilation[2] == 1 && c.in.step[2] == c.inPer)
+	if !square && !line {
 		return false
 	}
 	t := c.winogradTiles()
@@ -60,8 +62,8 @@ func (c *conv) winograd() bool {
 	if t.inner < winogradLeast {
 		in = winogradFewCost
 	}
-	down, across := ceil(h, t.Rows), ceil(w, t.Cols)
-	mine := down * (across*(weights+winogradOutCost*t.Products*c.outPer) + (across+t.sections-1)*in*t.Products*t.inner)
+	phases, down, across := t.cut(c)
+	mine := phases[0] * phases[1] * down * (across*(weights+winogradOutCost*t.Products*c.outPer) + (across+t.sections-1)*in*t.Products*t.inner)
 	return float64(mine)*winogradGain < float64(h*w*c.taps()*c.inPer*c.outPer)
 }
 
@@ -84,6 +86,14 @@ func (c *conv) winogradTiles() winogradTiles {
 	t.lead = t.before*step - c.pad[2]
 	t.sections = ceil(t.lead+c.kernel[2], step*kernel.WinogradTaps)
 	return t
+}
+
+// cut is how many phases of lines and columns results have, and how many tiles lie in a phase.
+func (t *winogradTiles) cut(c *conv) (phases [2]int, down, across int) {
+	for i := range phases {
+		phases[i] = min(c.dilation[i+1], c.out.size[i+1])
+	}
+	return phases, ceil(ceil(c.out.size[1], phases[0]), t.Rows), ceil(ceil(c.out.size[2], phases[1]), t.Cols)
 }
 
 // winogradPacked is the length of the packed weights.
@@ -135,7 +145,7 @@ const winogradFramed = 1 << 11
 // layOut decides all that depends on sizes alone.
 func (w *winograd) layOut(threads int) {
 	w.winogradTiles = w.conv.winogradTiles()
-	w.down, w.across = ceil(w.out.size[1], w.Rows), ceil(w.out.size[2], w.Cols)
+	w.phases, w.down, w.across = w.cut(&w.conv)
 	if w.pad != (triple{}) && w.stride[2] == 1 && w.in.size.product()*w.inPer <= winogradFramed {
 		w.widen(&w.conv)
 		w.before = 0
@@ -169,7 +179,7 @@ func (w *winograd) sharesPanels(threads int) bool {
 // winogradShared is how many weights for each input are so many.
 const winogradShared = 4 * fetchCost
 
-func (w *winograd) tiles() int { return w.out.batch * w.down * w.across }
+func (w *winograd) tiles() int { return w.out.batch * w.phases[0] * w.phases[1] * w.down * w.across }
 
 // planeGap keeps the same elements of planes out of the same set of a cache.
 const planeGap = 16
@@ -244,7 +254,10 @@ type pieceOfTiles struct {
 
 // tile is where a tile lies: its image, and the first of its results.
 func (w *winograd) tile(i int) (n, y, x int) {
-	return i / (w.down * w.across), i / w.across % w.down * w.Rows, i % w.across * w.Cols
+	x, i = i%w.across*w.Cols*w.dilation[2], i/w.across
+	y, i = i%w.down*w.Rows*w.dilation[1], i/w.down
+	x, i = x+i%w.phases[1], i/w.phases[1]
+	return i / w.phases[0], y + i%w.phases[0], x
 }
 
 // inputs makes the planes of inputs: of the tiles, and of those behind them that the other sections of the taps see.
@@ -252,19 +265,21 @@ func (p *pieceOfTiles) inputs() {
 	plane, _ := p.planes()
 	k := kernel.Winograd{WinogradTile: p.WinogradTile, Channels: p.inner, Plane: plane}
 	step := p.inner / p.inPer
+	apart := [2]int{p.dilation[1], p.dilation[2]}
 	line, column, size := p.in.step[1], p.in.step[2]*step, p.in.size[2]/step
 	for i, hi := p.lo, p.hi+p.sections-1; i < hi; i += k.Tiles {
 		behind := max(0, i-p.hi+1)
 		n, y, x := p.tile(i - behind)
-		y, x = y-p.pad[1], x+behind*p.Cols-p.before
+		y, x = y-p.pad[1], x+behind*p.Cols*apart[1]-p.before
 		k.Tiles, k.Planes = 1, at32(p.planesIn, (i-p.lo)*p.inner)
-		if y < 0 || x < 0 || y+p.InRows > p.in.size[1] || x+p.InCols > size {
+		below, right := y+(p.InRows-1)*apart[0], x+(p.InCols-1)*apart[1]
+		if y < 0 || x < 0 || below >= p.in.size[1] || right >= size {
 			p.fill(n, y, x*step, step)
 			k.In(p.tier, at32(p.patch, 0), p.InCols*p.inner, p.inner)
 			continue
 		}
-		k.Tiles = min(hi-i, (size-x-p.InCols)/p.Cols+1)
-		k.In(p.tier, at32(p.x, n*p.in.sn+y*line+x*column), line, column)
+		k.Tiles = min(hi-i, (size-1-right)/(p.Cols*apart[1])+1)
+		k.In(p.tier, at32(p.x, n*p.in.sn+y*line+x*column), apart[0]*line, apart[1]*column)
 	}
 }
 
@@ -272,13 +287,15 @@ func (p *pieceOfTiles) inputs() {
 func (p *pieceOfTiles) fill(n, y, x, step int) {
 	in := &p.in
 	for i := range p.InRows {
+		h := y + i*p.dilation[1]
 		for j := range p.InCols * step {
+			w := x + j*p.dilation[2]
 			to := p.patch[(p.InCols*step*i+j)*p.inPer:][:p.inPer]
-			if y+i < 0 || x+j < 0 || y+i >= in.size[1] || x+j >= in.size[2] {
+			if h < 0 || w < 0 || h >= in.size[1] || w >= in.size[2] {
 				clear(to)
 				continue
 			}
-			copy(to, p.x[n*in.sn+(y+i)*in.step[1]+(x+j)*in.step[2]:])
+			copy(to, p.x[n*in.sn+h*in.step[1]+w*in.step[2]:])
 		}
 	}
 }
@@ -303,8 +320,8 @@ func (p *pieceOfTiles) results() {
 	for i := p.lo; i < p.hi; {
 		_, y, x := p.tile(i)
 		n := 1
-		if y+p.Rows <= p.out.size[1] && x+p.Cols <= p.out.size[2] {
-			n = min(p.hi-i, (p.out.size[2]-x)/p.Cols)
+		if below, right := y+(p.Rows-1)*p.dilation[1], x+(p.Cols-1)*p.dilation[2]; below < p.out.size[1] && right < p.out.size[2] {
+			n = min(p.hi-i, (p.out.size[2]-1-right)/(p.Cols*p.dilation[2])+1)
 		}
 		if !p.result(i, n) {
 			for k := i; k < i+n; k++ {
@@ -329,16 +346,23 @@ func (p *pieceOfTiles) result(i, n int) bool {
 	image, y, x := p.tile(i)
 	k := kernel.Winograd{WinogradTile: p.WinogradTile, Tiles: n, Channels: p.channels, Plane: plane, Planes: at32(p.planesOut, (i-p.lo)*p.channels)}
 	at := image*o.sn + y*o.step[1] + x*o.step[2] + p.first
-	if h, w := min(p.Rows, o.size[1]-y), min(p.Cols, o.size[2]-x); h < p.Rows || w < p.Cols {
-		finite := k.Out(p.tier, at32(p.edge, 0), p.Cols*p.channels, p.channels, p.bounds[0], p.bounds[1])
-		for r := range h {
-			for c := range w {
-				copy(p.y[at+r*o.step[1]+c*o.step[2]:], p.edge[(p.Cols*r+c)*p.channels:][:p.channels])
-			}
-		}
-		return finite
+	line, column := p.dilation[1]*o.step[1], p.dilation[2]*o.step[2]
+	h, w := p.within(y, x)
+	if h == p.Rows && w == p.Cols {
+		return k.Out(p.tier, at32(p.y, at), line, column, p.bounds[0], p.bounds[1])
 	}
-	return k.Out(p.tier, at32(p.y, at), o.step[1], o.step[2], p.bounds[0], p.bounds[1])
+	finite := k.Out(p.tier, at32(p.edge, 0), p.Cols*p.channels, p.channels, p.bounds[0], p.bounds[1])
+	for r := range h {
+		for c := range w {
+			copy(p.y[at+r*line+c*column:], p.edge[(p.Cols*r+c)*p.channels:][:p.channels])
+		}
+	}
+	return finite
+}
+
+// within is how many lines and columns of the tile at y, x lie in the image.
+func (w *winograd) within(y, x int) (lines, columns int) {
+	return min(w.Rows, ceil(max(0, w.out.size[1]-y), w.dilation[1])), min(w.Cols, ceil(max(0, w.out.size[2]-x), w.dilation[2]))
 }
 
 // define computes results of tile i by their definition: where an input is infinite or NaN, or sums are infinite, the
@@ -346,8 +370,10 @@ func (p *pieceOfTiles) result(i, n int) bool {
 func (p *pieceOfTiles) define(i int) {
 	o := &p.out
 	n, y, x := p.tile(i)
-	for h := y; h < min(y+p.Rows, o.size[1]); h++ {
-		for w := x; w < min(x+p.Cols, o.size[2]); w++ {
+	lines, columns := p.within(y, x)
+	for r := range lines {
+		for c := range columns {
+			h, w := y+r*p.dilation[1], x+c*p.dilation[2]
 			to := p.y[n*o.sn+h*o.step[1]+w*o.step[2]+p.first:][:p.channels]
 			for c := range to {
 				to[c] = clampOf(p.sum(n, h, w, p.first+c), p.bounds[0], p.bounds[1])
@@ -366,7 +392,7 @@ func (p *pieceOfTiles) sum(n, h, w, c int) float32 {
 		sum = p.bias[c]
 	}
 	for t := range p.taps() {
-		y, x := h-p.pad[1]+t/p.kernel[2], w*p.stride[2]-p.pad[2]+t%p.kernel[2]
+		y, x := h-p.pad[1]+t/p.kernel[2]*p.dilation[1], w*p.stride[2]-p.pad[2]+t%p.kernel[2]*p.dilation[2]
 		if y < 0 || x < 0 || y >= in.size[1] || x >= in.size[2] {
 			continue
 		}

@@ -19,6 +19,7 @@ type winogradCase struct {
 	out       int64
 	taps      dims // 3x3 if there are none
 	step, pad int64
+	dilation  int64 // 1 if it is 0
 	bounds    *[2]float32
 }
 
@@ -28,14 +29,14 @@ func (c *winogradCase) args(r *rand.Rand, x *tensor.Tensor, bias *tensor.Tensor)
 	if taps == nil {
 		taps = dims{3, 3}
 	}
-	step, pad, one, zero := dims{}, dims{}, dims{}, dims{}
-	for _, n := range taps {
-		step, pad, one, zero = append(step, 1), append(pad, 0), append(one, 1), append(zero, 0)
+	var step, pad, dilation dims
+	for i, n := range taps {
+		step, pad, dilation = append(step, 1), append(pad, 0), append(dilation, 1)
 		if n > 1 {
-			step[len(step)-1], pad[len(pad)-1] = max(1, c.step), c.pad
+			step[i], pad[i], dilation[i] = max(1, c.step), c.pad, max(1, c.dilation)
 		}
 	}
-	return vals(x, gauss(r, append(dims{c.out, c.in[1]}, taps...)...), bias, step, pad, one, false, zero, 1)
+	return vals(x, gauss(r, append(dims{c.out, c.in[1]}, taps...)...), bias, step, pad, dilation, false, make(dims, len(taps)), 1)
 }
 
 // input is a random one, with its channels innermost.
@@ -44,7 +45,7 @@ func (c *winogradCase) input(r *rand.Rand) *tensor.Tensor {
 }
 
 // winogradCases have results that end within a tile, images of fewer tiles than a piece and of more, padding that tiles lie in as a
-// whole, and channels that fill no vector; and along lines taps of one section and of several, lines that end within a step, and
+// whole, windows that are dilated, and channels that fill no vector; and along lines taps of one section and of several, lines that end within a step, and
 // padding that begins within one.
 var winogradCases = []winogradCase{
 	{name: "even", in: dims{1, 16, 8, 8}, out: 32, pad: 1},
@@ -56,6 +57,8 @@ var winogradCases = []winogradCase{
 	{name: "few tiles", in: dims{2, 80, 5, 5}, out: 192, pad: 1, bounds: &[2]float32{-40, 50}},
 	{name: "few tiles, a panel that is not full", in: dims{1, 80, 5, 4}, out: 112, pad: 1},
 	{name: "one line", in: dims{1, 40, 4, 90}, out: 40},
+	{name: "dilated", in: dims{2, 20, 19, 23}, out: 33, pad: 2, dilation: 2},
+	{name: "dilated, without padding", in: dims{2, 32, 17, 18}, out: 32, dilation: 3},
 	{name: "line", in: dims{1, 32, 61}, out: 48, taps: dims{3}, pad: 1},
 	{name: "lines of several images", in: dims{3, 37, 50}, out: 33, taps: dims{3}, bounds: &[2]float32{-1, 2}},
 	{name: "line, sections", in: dims{2, 24, 100}, out: 40, taps: dims{32}, pad: 7},
@@ -65,6 +68,9 @@ var winogradCases = []winogradCase{
 	{name: "line, many weights", in: dims{1, 96, 33}, out: 192, taps: dims{7}, pad: 3},
 	{name: "rows", in: dims{2, 32, 3, 40}, out: 32, taps: dims{1, 7}, pad: 3},
 	{name: "columns", in: dims{2, 32, 40, 1}, out: 32, taps: dims{7, 1}, pad: 3},
+	{name: "line, dilated", in: dims{2, 32, 100}, out: 40, taps: dims{3}, pad: 5, dilation: 5},
+	{name: "line, dilated, sections", in: dims{2, 33, 110}, out: 32, taps: dims{7}, pad: 3, dilation: 4},
+	{name: "line, dilated far", in: dims{1, 64, 250}, out: 64, taps: dims{3}, dilation: 50},
 	{name: "steps", in: dims{2, 20, 131}, out: 48, taps: dims{16}, step: 2, pad: 3},
 	{name: "steps of several images", in: dims{3, 40, 100}, out: 33, taps: dims{9}, step: 3},
 	{name: "steps, few channels", in: dims{2, 1, 700}, out: 128, taps: dims{128}, step: 4, pad: 62},
@@ -191,6 +197,7 @@ func TestConvWinogradOdd(t *testing.T) {
 		{in: dims{1, 20, 11, 14}, out: 30, pad: 1, bounds: &[2]float32{-1, 3}},
 		{in: dims{1, 80, 5, 9}, out: 192, pad: 1},
 		{in: dims{1, 20, 90}, out: 30, taps: dims{10}, pad: 4},
+		{in: dims{1, 40, 90}, out: 30, taps: dims{7}, pad: 9, dilation: 3},
 		{in: dims{1, 96, 33}, out: 192, taps: dims{7}, pad: 3},
 		{in: dims{2, 2, 400}, out: 100, taps: dims{88}, step: 3, pad: 7},
 	} {
@@ -264,7 +271,8 @@ func TestConvWinogradChosen(t *testing.T) {
 		{"too many weights", dims{1, 512, 7, 7}, dims{512, 512, 3, 3}, 1, 1, 1, false},
 		{"one tile", dims{1, 64, 1, 1}, dims{64, 64, 3, 3}, 1, 1, 1, false},
 		{"stride", dims{1, 64, 56, 56}, dims{64, 64, 3, 3}, 2, 1, 1, false},
-		{"dilation", dims{1, 64, 56, 56}, dims{64, 64, 3, 3}, 1, 2, 1, false},
+		{"dilation", dims{1, 64, 56, 56}, dims{64, 64, 3, 3}, 1, 2, 1, true},
+		{"dilation of few positions", dims{1, 64, 10, 10}, dims{64, 64, 3, 3}, 1, 8, 1, false},
 		{"groups", dims{1, 64, 56, 56}, dims{64, 32, 3, 3}, 1, 1, 2, false},
 		{"5x5", dims{1, 64, 56, 56}, dims{64, 64, 5, 5}, 1, 1, 1, false},
 		{"line", dims{1, 64, 1, 200}, dims{64, 64, 1, 3}, 1, 1, 1, true},
@@ -272,7 +280,8 @@ func TestConvWinogradChosen(t *testing.T) {
 		{"line, too many weights", dims{1, 512, 1, 200}, dims{512, 512, 1, 7}, 1, 1, 1, false},
 		{"line of 2 taps", dims{1, 64, 1, 200}, dims{64, 64, 1, 2}, 1, 1, 1, false},
 		{"line, groups", dims{1, 64, 1, 200}, dims{64, 32, 1, 7}, 1, 1, 2, false},
-		{"line, dilation", dims{1, 64, 1, 200}, dims{64, 64, 1, 7}, 1, 2, 1, false},
+		{"line, dilation", dims{1, 64, 1, 200}, dims{64, 64, 1, 7}, 1, 2, 1, true},
+		{"line, dilation of few positions", dims{1, 64, 1, 20}, dims{64, 64, 1, 3}, 1, 12, 1, false},
 		{"line, few channels", dims{1, 1, 1, 200}, dims{64, 1, 1, 7}, 1, 1, 1, false},
 		{"line, as many taps as a step", dims{1, 64, 1, 200}, dims{64, 64, 1, 4}, 4, 1, 1, false},
 	} {
