@@ -58,13 +58,14 @@ func (c *conv) winograd() bool {
 	if weights > winogradWeights {
 		return false
 	}
-	in, h, w := winogradInCost, c.out.size[1], c.out.size[2]
+	in := winogradInCost
 	if t.inner < winogradLeast {
 		in = winogradFewCost
 	}
 	phases, down, across := t.cut(c)
 	mine := phases[0] * phases[1] * down * (across*(weights+winogradOutCost*t.Products*c.outPer) + (across+t.sections-1)*in*t.Products*t.inner)
-	return float64(mine)*winogradGain < float64(h*w*c.taps()*c.inPer*c.outPer)
+	definition := min(c.out.size.product()*c.taps()*c.inPer, c.borderCost()) // for each result channel
+	return float64(mine)*winogradGain < float64(definition*c.outPer)
 }
 
 // winogradTiles are the tiles of a convolution that the algorithm computes. Along a line as many inputs as a step has are one, of as

@@ -52,8 +52,8 @@ var winogradCases = []winogradCase{
 	{name: "odd", in: dims{1, 16, 9, 13}, out: 37, pad: 1},
 	{name: "images", in: dims{3, 19, 8, 10}, out: 16, bounds: &[2]float32{-0.5, 1}},
 	{name: "many tiles", in: dims{2, 33, 31, 33}, out: 41, pad: 1},
-	{name: "wide padding", in: dims{1, 24, 8, 7}, out: 24, pad: 5, bounds: &[2]float32{0, 6}},
-	{name: "one image less than a tile", in: dims{1, 48, 3, 3}, out: 48, pad: 6},
+	{name: "wide padding", in: dims{1, 48, 40, 36}, out: 48, pad: 5, bounds: &[2]float32{0, 6}},
+	{name: "one image less than a tile", in: dims{1, 48, 3, 3}, out: 48, pad: 2},
 	{name: "few tiles", in: dims{2, 80, 5, 5}, out: 192, pad: 1, bounds: &[2]float32{-40, 50}},
 	{name: "few tiles, a panel that is not full", in: dims{1, 80, 5, 4}, out: 112, pad: 1},
 	{name: "one line", in: dims{1, 40, 4, 90}, out: 40},
@@ -286,7 +286,7 @@ func TestConvWinogradChosen(t *testing.T) {
 		{"line, as many taps as a step", dims{1, 64, 1, 200}, dims{64, 64, 1, 4}, 4, 1, 1, false},
 	} {
 		x := ordered(wave(c.in...), lastOrder(4, true)...)
-		args := vals(x, wave(c.w...), nil, dims{c.stride, c.stride}, dims{c.dil, c.dil}, dims{c.dil, c.dil}, false, dims{0, 0}, c.groups)
+		args := vals(x, wave(c.w...), nil, dims{min(c.stride, c.w[2]), c.stride}, dims{c.dil * min(c.w[2]-1, 1), c.dil}, dims{c.dil, c.dil}, false, dims{0, 0}, c.groups)
 		v := boundConv(t, tier, &Env{Temp: new(Temp)}, args, nil)
 		s, _ := v.plan.state.(*packed[float32]) // nil where weights stay as they lie
 		if got := s != nil && s.winograd; got != c.want {
