@@ -45,7 +45,7 @@ const winogradWeights = 1 << 21
 // winograd reports whether constant weights are packed for that algorithm. It is for numbers whose sums are so many that the
 // transforms pay, by the sizes that the images have at most.
 func (c *conv) winograd() bool {
-	if !c.innermost() || c.groups != 1 || c.stride[1] != 1 || c.outPer < winogradLeast || c.taps() < kernel.WinogradTaps {
+	if !c.innermost() || c.stride[1] != 1 || c.outPer < winogradLeast || c.taps() < kernel.WinogradTaps {
 		return false
 	}
 	square := c.kernel == triple{1, 3, 3} && c.stride[2] == 1 && c.inPer >= winogradLeast
@@ -100,11 +100,11 @@ func (t *winogradTiles) cut(c *conv) (phases [2]int, down, across int) {
 // winogradPacked is the length of the packed weights.
 func (c *conv) winogradPacked() int {
 	t := c.winogradTiles()
-	return t.Products * c.len(t.sections*t.inner, c.outPer)
+	return c.groups * t.Products * c.len(t.sections*t.inner, c.outPer)
 }
 
-// packWinograd writes the panels of G·g·Gᵀ, plane after plane; rows are the input channels of the first section of the taps, then
-// those of the next.
+// packWinograd writes the panels of G·g·Gᵀ, group after group and plane after plane; rows are the input channels of the first section
+// of the taps, then those of the next.
 func packWinograd(dst []float32, c *conv, tier kernel.Tier, w *tensor.Tensor) {
 	var s [tensor.MaxRank]int
 	stridesOf(&w.Meta, &s)
@@ -112,18 +112,22 @@ func packWinograd(dst []float32, c *conv, tier kernel.Tier, w *tensor.Tensor) {
 	depth, lead := t.sections*t.inner, t.lead*c.inPer
 	taps := make([]float32, max(lead+c.depth(), depth*kernel.WinogradTaps)*c.cols)
 	k := kernel.Winograd{WinogradTile: t.WinogradTile, Tiles: t.inner, Plane: c.len(depth, c.outPer)}
-	for o := 0; o < c.outPer; o += c.cols {
-		panel := *c
-		panel.outPer = min(c.cols, c.outPer-o)
-		k.Channels = c.width(panel.outPer)
-		column, first := t.inner*k.Channels, lead*k.Channels
-		clear(taps[:first])
-		packGroup(taps[first:], &panel, elems[float32](w)[o*s[0]:], &s, 0)
-		clear(taps[first+c.depth()*k.Channels:])
-		for p := range t.sections {
-			k.Planes = at32(dst, o*depth+p*column)
-			k.Weights(tier, at32(taps, p*kernel.WinogradTaps*column), kernel.WinogradTaps*column, column)
+	for g := range c.groups {
+		from := elems[float32](w)[g*c.outPer*s[0]:]
+		for o := 0; o < c.outPer; o += c.cols {
+			panel := *c
+			panel.outPer = min(c.cols, c.outPer-o)
+			k.Channels = c.width(panel.outPer)
+			column, first := t.inner*k.Channels, lead*k.Channels
+			clear(taps[:first])
+			packGroup(taps[first:], &panel, from[o*s[0]:], &s, 0)
+			clear(taps[first+c.depth()*k.Channels:])
+			for p := range t.sections {
+				k.Planes = at32(dst, o*depth+p*column)
+				k.Weights(tier, at32(taps, p*kernel.WinogradTaps*column), kernel.WinogradTaps*column, column)
+			}
 		}
+		dst = dst[t.Products*k.Plane:]
 	}
 }
 
@@ -147,7 +151,7 @@ const winogradFramed = 1 << 11
 func (w *winograd) layOut(threads int) {
 	w.winogradTiles = w.conv.winogradTiles()
 	w.phases, w.down, w.across = w.cut(&w.conv)
-	if w.pad != (triple{}) && w.stride[2] == 1 && w.in.size.product()*w.inPer <= winogradFramed {
+	if w.pad != (triple{}) && w.stride[2] == 1 && w.in.size.product()*w.in.channels <= winogradFramed {
 		w.widen(&w.conv)
 		w.before = 0
 	}
@@ -157,16 +161,17 @@ func (w *winograd) layOut(threads int) {
 	}
 	n := ceil(w.line, winogradPiece/w.Products)
 	w.slots, w.shares = Slots{Count: 1}, 1
-	if products := tiles * w.Products * w.sections * w.inner * w.outPer; products >= gemmParallelMin && threads > 1 {
+	lines := w.groups * tiles / w.line
+	if products := lines * w.line * w.Products * w.sections * w.inner * w.outPer; products >= gemmParallelMin && threads > 1 {
 		w.slots.Count = min(threads, MaxSlots)
-		if w.sharesPanels(threads) {
+		if w.groups == 1 && w.sharesPanels(threads) {
 			w.shares = min(threads, w.panels(w.outPer))
-		} else if tiles/w.line%threads != 0 {
+		} else if lines%threads != 0 {
 			n = ceil(n, threads) * threads
 		}
 	}
 	w.piece = ceil(w.line, n)
-	w.slots.Items = tiles / w.line * ceil(w.line, w.piece) * w.shares
+	w.slots.Items = lines * ceil(w.line, w.piece) * w.shares
 }
 
 // sharesPanels reports whether threads divide the panels of weights, which are so many that it takes longest to fetch them, and not the
@@ -227,11 +232,14 @@ func (w *winograd) parts(lo, hi int) {
 	p.planesIn, rest = cutOff(w.space[mine*size:][:size], w.Products*in)
 	p.planesOut, rest = cutOff(rest, w.Products*out)
 	p.patch, p.edge = cutOff(rest, w.InRows*w.InCols*w.inner)
-	panels, line := w.panels(w.outPer), ceil(w.line, w.piece)
+	panels, pieces := w.panels(w.outPer), ceil(w.line, w.piece) // of a line
+	lines := w.tiles() / w.line                                 // of a group
 	for i := lo; i < hi; i++ {
 		at, share := i/w.shares, i%w.shares
-		first := at / line * w.line
-		p.lo = first + at%line*w.piece
+		line := at / pieces
+		p.group = line / lines
+		first := line % lines * w.line
+		p.lo = first + at%pieces*w.piece
 		p.hi = min(p.lo+w.piece, first+w.line)
 		p.first = panels * share / w.shares * w.cols
 		p.channels = min(panels*(share+1)/w.shares*w.cols, w.outPer) - p.first
@@ -244,11 +252,12 @@ func (w *winograd) parts(lo, hi int) {
 // cutOff is the first n elements of x, and the rest.
 func cutOff(x []float32, n int) (first, rest []float32) { return x[:n:n], x[n:] }
 
-// pieceOfTiles are tiles lo to hi, of which some channels of results are made, and the space for them.
+// pieceOfTiles are tiles lo to hi, of which some channels of a group's results are made, and the space for them.
 type pieceOfTiles struct {
 	*winograd
 	lo, hi              int
-	first, channels     int
+	group               int
+	first, channels     int       // of the group's
 	planesIn, planesOut []float32 // of inputs and of products
 	patch, edge         []float32 // the inputs of a tile, and the results of one
 }
@@ -280,7 +289,7 @@ func (p *pieceOfTiles) inputs() {
 			continue
 		}
 		k.Tiles = min(hi-i, (size-1-right)/(p.Cols*apart[1])+1)
-		k.In(p.tier, at32(p.x, n*p.in.sn+y*line+x*column), apart[0]*line, apart[1]*column)
+		k.In(p.tier, at32(p.x, n*p.in.sn+y*line+x*column+p.group*p.inPer), apart[0]*line, apart[1]*column)
 	}
 }
 
@@ -296,7 +305,7 @@ func (p *pieceOfTiles) fill(n, y, x, step int) {
 				clear(to)
 				continue
 			}
-			copy(to, p.x[n*in.sn+h*in.step[1]+w*in.step[2]:])
+			copy(to, p.x[n*in.sn+h*in.step[1]+w*in.step[2]+p.group*p.inPer:])
 		}
 	}
 }
@@ -307,10 +316,11 @@ func (p *pieceOfTiles) products() {
 	depth := p.sections * p.inner
 	size := p.len(depth, p.outPer)
 	g := gemm[float32]{tiling: p.tiling, m: p.hi - p.lo, n: p.channels, k: depth, lda: p.inner, rs: p.channels, cs: 1, bounds: kernel.Unclamped}
+	weights := p.w[p.group*p.Products*size:]
 	for f := range p.Products {
-		g.a, g.b, g.c, g.bias = p.planesIn[f*in:], p.w[f*size+p.first*depth:], p.planesOut[f*out:], nil
+		g.a, g.b, g.c, g.bias = p.planesIn[f*in:], weights[f*size+p.first*depth:], p.planesOut[f*out:], nil
 		if f == p.Bias {
-			g.bias = part32(p.bias, p.first, p.channels)
+			g.bias = part32(p.bias, p.group*p.outPer+p.first, p.channels)
 		}
 		g.block(0, g.m, 0, g.panels(g.n))
 	}
@@ -346,7 +356,7 @@ func (p *pieceOfTiles) result(i, n int) bool {
 	o := &p.out
 	image, y, x := p.tile(i)
 	k := kernel.Winograd{WinogradTile: p.WinogradTile, Tiles: n, Channels: p.channels, Plane: plane, Planes: at32(p.planesOut, (i-p.lo)*p.channels)}
-	at := image*o.sn + y*o.step[1] + x*o.step[2] + p.first
+	at := image*o.sn + y*o.step[1] + x*o.step[2] + p.group*p.outPer + p.first
 	line, column := p.dilation[1]*o.step[1], p.dilation[2]*o.step[2]
 	h, w := p.within(y, x)
 	if h == p.Rows && w == p.Cols {
@@ -375,9 +385,10 @@ func (p *pieceOfTiles) define(i int) {
 	for r := range lines {
 		for c := range columns {
 			h, w := y+r*p.dilation[1], x+c*p.dilation[2]
-			to := p.y[n*o.sn+h*o.step[1]+w*o.step[2]+p.first:][:p.channels]
+			first := p.group*p.outPer + p.first
+			to := p.y[n*o.sn+h*o.step[1]+w*o.step[2]+first:][:p.channels]
 			for c := range to {
-				to[c] = clampOf(p.sum(n, h, w, p.first+c), p.bounds[0], p.bounds[1])
+				to[c] = clampOf(p.sum(n, h, w, first+c), p.bounds[0], p.bounds[1])
 			}
 		}
 	}
@@ -397,7 +408,7 @@ func (p *pieceOfTiles) sum(n, h, w, c int) float32 {
 		if y < 0 || x < 0 || y >= in.size[1] || x >= in.size[2] {
 			continue
 		}
-		from := p.x[n*in.sn+y*in.step[1]+x*in.step[2]:][:p.inPer]
+		from := p.x[n*in.sn+y*in.step[1]+x*in.step[2]+p.group*p.inPer:][:p.inPer]
 		at := c*s[0] + p.tapOffset(t, &s)
 		for k, v := range from {
 			sum += float32(v * weights[at+k*s[1]])

@@ -20,6 +20,7 @@ type winogradCase struct {
 	taps      dims // 3x3 if there are none
 	step, pad int64
 	dilation  int64 // 1 if it is 0
+	groups    int   // 1 if it is 0
 	bounds    *[2]float32
 }
 
@@ -36,7 +37,9 @@ func (c *winogradCase) args(r *rand.Rand, x *tensor.Tensor, bias *tensor.Tensor)
 			step[i], pad[i], dilation[i] = max(1, c.step), c.pad, max(1, c.dilation)
 		}
 	}
-	return vals(x, gauss(r, append(dims{c.out, c.in[1]}, taps...)...), bias, step, pad, dilation, false, make(dims, len(taps)), 1)
+	groups := max(1, c.groups)
+	w := gauss(r, append(dims{c.out, c.in[1] / int64(groups)}, taps...)...)
+	return vals(x, w, bias, step, pad, dilation, false, make(dims, len(taps)), groups)
 }
 
 // input is a random one, with its channels innermost.
@@ -59,6 +62,7 @@ var winogradCases = []winogradCase{
 	{name: "one line", in: dims{1, 40, 4, 90}, out: 40},
 	{name: "dilated", in: dims{2, 20, 19, 23}, out: 33, pad: 2, dilation: 2},
 	{name: "dilated, without padding", in: dims{2, 32, 17, 18}, out: 32, dilation: 3},
+	{name: "groups", in: dims{2, 48, 13, 14}, out: 96, pad: 1, groups: 3},
 	{name: "line", in: dims{1, 32, 61}, out: 48, taps: dims{3}, pad: 1},
 	{name: "lines of several images", in: dims{3, 37, 50}, out: 33, taps: dims{3}, bounds: &[2]float32{-1, 2}},
 	{name: "line, sections", in: dims{2, 24, 100}, out: 40, taps: dims{32}, pad: 7},
@@ -71,6 +75,7 @@ var winogradCases = []winogradCase{
 	{name: "line, dilated", in: dims{2, 32, 100}, out: 40, taps: dims{3}, pad: 5, dilation: 5},
 	{name: "line, dilated, sections", in: dims{2, 33, 110}, out: 32, taps: dims{7}, pad: 3, dilation: 4},
 	{name: "line, dilated far", in: dims{1, 64, 250}, out: 64, taps: dims{3}, dilation: 50},
+	{name: "line, groups, sections", in: dims{2, 96, 50}, out: 96, taps: dims{16}, pad: 8, groups: 2, bounds: &[2]float32{-30, 30}},
 	{name: "steps", in: dims{2, 20, 131}, out: 48, taps: dims{16}, step: 2, pad: 3},
 	{name: "steps of several images", in: dims{3, 40, 100}, out: 33, taps: dims{9}, step: 3},
 	{name: "steps, few channels", in: dims{2, 1, 700}, out: 128, taps: dims{128}, step: 4, pad: 62},
@@ -166,7 +171,7 @@ func checkWinograd(t *testing.T, tier kernel.Tier, v *Invoker, huge bool) {
 	for n := range c.out.batch {
 		for p := range c.out.size.product() {
 			at := triple{0, p / c.out.size[2], p % c.out.size[2]}
-			for o := range c.outPer {
+			for o := range c.out.channels {
 				want, size := float64(bias[o]), math.Abs(float64(bias[o]))
 				for k := range c.depth() {
 					channel, tap := k/c.taps(), k%c.taps()
@@ -174,7 +179,7 @@ func checkWinograd(t *testing.T, tier kernel.Tier, v *Invoker, huge bool) {
 					if h < 0 || col < 0 {
 						continue
 					}
-					d := float64(w[o*c.depth()+k]) * float64(x[n*c.in.sn+channel*c.in.sc+h*c.in.step[1]+col*c.in.step[2]])
+					d := float64(w[o*c.depth()+k]) * float64(x[n*c.in.sn+(o/c.outPer*c.inPer+channel)*c.in.sc+h*c.in.step[1]+col*c.in.step[2]])
 					want, size = want+d, size+math.Abs(d)
 				}
 				got := float64(y[n*c.out.sn+o*c.out.sc+at[1]*c.out.step[1]+at[2]*c.out.step[2]])
@@ -198,6 +203,7 @@ func TestConvWinogradOdd(t *testing.T) {
 		{in: dims{1, 80, 5, 9}, out: 192, pad: 1},
 		{in: dims{1, 20, 90}, out: 30, taps: dims{10}, pad: 4},
 		{in: dims{1, 40, 90}, out: 30, taps: dims{7}, pad: 9, dilation: 3},
+		{in: dims{1, 64, 60}, out: 64, taps: dims{16}, pad: 8, groups: 2},
 		{in: dims{1, 96, 33}, out: 192, taps: dims{7}, pad: 3},
 		{in: dims{2, 2, 400}, out: 100, taps: dims{88}, step: 3, pad: 7},
 	} {
@@ -273,13 +279,14 @@ func TestConvWinogradChosen(t *testing.T) {
 		{"stride", dims{1, 64, 56, 56}, dims{64, 64, 3, 3}, 2, 1, 1, false},
 		{"dilation", dims{1, 64, 56, 56}, dims{64, 64, 3, 3}, 1, 2, 1, true},
 		{"dilation of few positions", dims{1, 64, 10, 10}, dims{64, 64, 3, 3}, 1, 8, 1, false},
-		{"groups", dims{1, 64, 56, 56}, dims{64, 32, 3, 3}, 1, 1, 2, false},
+		{"groups", dims{1, 64, 56, 56}, dims{64, 32, 3, 3}, 1, 1, 2, true},
+		{"narrow groups", dims{1, 64, 56, 56}, dims{64, 8, 3, 3}, 1, 1, 8, false},
 		{"5x5", dims{1, 64, 56, 56}, dims{64, 64, 5, 5}, 1, 1, 1, false},
 		{"line", dims{1, 64, 1, 200}, dims{64, 64, 1, 3}, 1, 1, 1, true},
 		{"line of 32 taps", dims{1, 64, 1, 200}, dims{256, 64, 1, 32}, 1, 1, 1, true},
 		{"line, too many weights", dims{1, 512, 1, 200}, dims{512, 512, 1, 7}, 1, 1, 1, false},
 		{"line of 2 taps", dims{1, 64, 1, 200}, dims{64, 64, 1, 2}, 1, 1, 1, false},
-		{"line, groups", dims{1, 64, 1, 200}, dims{64, 32, 1, 7}, 1, 1, 2, false},
+		{"line, groups", dims{1, 64, 1, 200}, dims{64, 32, 1, 7}, 1, 1, 2, true},
 		{"line, dilation", dims{1, 64, 1, 200}, dims{64, 64, 1, 7}, 1, 2, 1, true},
 		{"line, dilation of few positions", dims{1, 64, 1, 20}, dims{64, 64, 1, 3}, 1, 12, 1, false},
 		{"line, few channels", dims{1, 1, 1, 200}, dims{64, 1, 1, 7}, 1, 1, 1, false},
