@@ -171,7 +171,7 @@ const (
 	fewPositions  = 8
 	depthwiseTurn = 64
 	stepsTurn     = 40
-	tapsTurn      = 100
+	tapsTurn      = 70
 	pointTurn     = 200
 )
 
@@ -191,8 +191,10 @@ func turningPays(args []Value, out *tensor.Meta) bool {
 		return true
 	case elements > mostTurned:
 		return false
-	case args[convGroups].Int > 1:
-		return w.Sizes[1] == 1 && w.Rank() == 4 && positions <= depthwiseTurn*k.product()
+	case args[convGroups].Int > 1 && w.Sizes[1] == 1:
+		return w.Rank() == 4 && positions <= depthwiseTurn*k.product()
+	case args[convGroups].Int > 1 && (stride.product() > 1 || k.product() == 1):
+		return false
 	case stride.product() > 1 && k.product() > 1:
 		least = stepsTurn
 	case k.product() > 1:

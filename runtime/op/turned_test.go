@@ -35,6 +35,10 @@ func TestTurned(t *testing.T) {
 		{dims{1, 32, 70}, dims{32, 1, 31}, 1, false, false},        // of one dimension
 		{dims{1, 16, 30, 30}, dims{16, 16, 3, 3}, 1, false, false}, // too few multiplications for each element
 		{dims{1, 64, 30, 30}, dims{64, 64, 3, 3}, 1, false, true},
+		{dims{1, 64, 100}, dims{64, 64, 3}, 1, false, true},
+		{dims{1, 64, 20, 20}, dims{64, 32, 3, 3}, 1, false, true}, // groups that fill vectors
+		{dims{1, 64, 20, 20}, dims{64, 32, 3, 3}, 2, false, false},
+		{dims{1, 512, 8, 8}, dims{512, 256, 1, 1}, 1, false, false},
 		{dims{1, 3, 64, 64}, dims{32, 3, 7, 7}, 4, false, true},
 		{dims{1, 3, 64, 64}, dims{32, 3, 3, 3}, 2, false, false},
 		{dims{1, 128, 14, 14}, dims{128, 128, 1, 1}, 1, false, false},
@@ -52,7 +56,11 @@ func TestTurned(t *testing.T) {
 			if c.last {
 				x = ordered(x, lastOrder(len(c.in), true)...)
 			}
-			args := vals(x, wave(c.weight...), wave(c.weight[0]), stride, zero, one, false, zero, int(c.in[1]/c.weight[1]))
+			w := wave(c.weight...)
+			for i := range elems[float32](w) {
+				elems[float32](w)[i] /= 64 // results of about 1
+			}
+			args := vals(x, w, wave(c.weight[0]), stride, zero, one, false, zero, int(c.in[1]/c.weight[1]))
 			infer := Infer{Args: args, Out: make([]tensor.Meta, 1)}
 			if err := Convolution.Infer(&infer); err != nil {
 				t.Fatal(err)
