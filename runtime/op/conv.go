@@ -492,18 +492,14 @@ func prepareConvolution[T number](p *Prep) (State, error) {
 	if c.packed(w) {
 		return nil, nil
 	}
+	groups := " of " + strconv.Itoa(c.groups) + " groups of " + strconv.Itoa(c.outPer)
 	if c.winograd() {
-		layout := "winograd"
-		if c.kernel[1] == 1 {
-			layout = "winograd in lines"
-		}
-		s := packOf(p, w, layout, c.winogradPacked(), func(dst []T) { packWinograd(floats(dst), &c, p.Tier, w) })
+		s := packOf(p, w, c.winogradLayout()+groups, c.winogradPacked(), func(dst []T) { packWinograd(floats(dst), &c, p.Tier, w) })
 		s.winograd, s.order = true, in.DimOrder
 		return s, nil
 	}
 	p.Packed = 1 << convWeight
-	layout := c.convLayout() + " of " + strconv.Itoa(c.groups) + " groups of " + strconv.Itoa(c.outPer)
-	s := packOf(p, w, layout, c.convPacked(), func(dst []T) { packConv(dst, &c, w) })
+	s := packOf(p, w, c.convLayout()+groups, c.convPacked(), func(dst []T) { packConv(dst, &c, w) })
 	s.depthwise, s.order = c.depthwise(), in.DimOrder
 	return s, nil
 }

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"strconv"
 	"sync/atomic"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -95,6 +96,15 @@ func (t *winogradTiles) cut(c *conv) (phases [2]int, down, across int) {
 		phases[i] = min(c.dilation[i+1], c.out.size[i+1])
 	}
 	return phases, ceil(ceil(c.out.size[1], phases[0]), t.Rows), ceil(ceil(c.out.size[2], phases[1]), t.Cols)
+}
+
+// winogradLayout names the arrangement of packed weights.
+func (c *conv) winogradLayout() string {
+	t := c.winogradTiles()
+	if t.Rows > 1 {
+		return "winograd"
+	}
+	return "winograd along lines, inputs of " + strconv.Itoa(t.inner) + " behind " + strconv.Itoa(t.lead) + " zeros"
 }
 
 // winogradPacked is the length of the packed weights.

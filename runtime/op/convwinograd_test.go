@@ -2,6 +2,7 @@ package op
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"math/rand"
 	"slices"
@@ -255,6 +256,44 @@ func TestConvWinogradHuge(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestConvWinogradLayouts packs weights for several convolutions, and looks at whether those whose layouts have one name are the same.
+func TestConvWinogradLayouts(t *testing.T) {
+	tier := kernel.Best()
+	if tier == kernel.Scalar {
+		t.Skip("the scalar tier has no transforms")
+	}
+	w := gauss(rand.New(rand.NewSource(1)), 64, 32, 1, 30)
+	sig := ParseSignature(Convolution.Schema)
+	have := map[string][]byte{}
+	for _, groups := range []int{1, 2} {
+		for _, step := range []int64{1, 2, 3} {
+			for pad := range int64(4) {
+				x := ordered(wave(1, int64(32*groups), 1, 400), lastOrder(4, true)...)
+				args := vals(x, w, nil, dims{1, step}, dims{0, pad}, dims{1, 1}, false, dims{0, 0}, groups)
+				infer := Infer{Args: args, Out: make([]tensor.Meta, 1)}
+				if err := Convolution.Infer(&infer); err != nil {
+					t.Fatal(err)
+				}
+				_, err := Prepare(&ConvolutionF32, &sig, args, infer.Out, Options{Tier: tier, Pack: func(_ *tensor.Tensor, p Packing) []byte {
+					b := AlignedBytes(p.Bytes)
+					p.Fill(b)
+					if was := have[p.Layout]; was != nil && !slices.Equal(was, b) {
+						t.Errorf("%d groups, steps of %d, padding of %d: other bytes of layout %q", groups, step, pad, p.Layout)
+					}
+					have[p.Layout] = b
+					return b
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if len(have) != 1+2+3+2 { // as many as a step has places, for each step; with groups the algorithm has none, so that other steps have one layout
+		t.Errorf("%d layouts: %q", len(have), slices.Collect(maps.Keys(have)))
 	}
 }
 
