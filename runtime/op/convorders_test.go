@@ -55,6 +55,11 @@ func TestConvolutionOrders(t *testing.T) {
 		{name: "more columns than those that see the image", in: dims{1, 16, 9, 14}, weight: dims{16, 12, 1, 3}, stride: dims{1, 2}, pad: dims{0, 0}, more: dims{0, 1}, transposed: true, groups: 1},
 		{name: "one channel, transposed", in: dims{1, 16, 28}, weight: dims{16, 1, 5}, stride: dims{1}, pad: dims{1}, transposed: true, groups: 1},
 		{name: "one channel, transposed by steps", in: dims{2, 16, 9, 7}, weight: dims{16, 1, 3, 3}, stride: dims{2, 2}, pad: dims{1, 1}, transposed: true, groups: 1},
+		{name: "dilated, by Winograd's algorithm", in: dims{2, 32, 19, 23}, weight: dims{40, 32, 3, 3}, stride: dims{1, 1}, pad: dims{2, 3}, dilation: dims{2, 3}, groups: 1},
+		{name: "groups, by Winograd's algorithm", in: dims{2, 48, 13, 14}, weight: dims{96, 16, 3, 3}, stride: dims{1, 1}, pad: dims{1, 1}, groups: 3},
+		{name: "line, by Winograd's algorithm", in: dims{2, 32, 150}, weight: dims{40, 32, 11}, stride: dims{1}, pad: dims{5}, groups: 1},
+		{name: "dilated line, by Winograd's algorithm", in: dims{2, 32, 150}, weight: dims{40, 32, 7}, stride: dims{1}, pad: dims{9}, dilation: dims{4}, groups: 1},
+		{name: "steps along a line, by Winograd's algorithm", in: dims{2, 20, 3, 150}, weight: dims{40, 20, 1, 16}, stride: dims{1, 3}, pad: dims{0, 4}, groups: 1},
 		{name: "many more results than positions", in: dims{1, 96, 7, 7}, weight: dims{160, 96, 1, 1}, stride: dims{1, 1}, pad: dims{0, 0}, groups: 1},
 	} {
 		if cc.more == nil {
@@ -104,6 +109,9 @@ const guard = 16 << 10
 
 func checkOrders(t *testing.T, cc *convCase) {
 	x, w := wave(cc.in...), wave(cc.weight...)
+	for i := range elems[float32](w) {
+		elems[float32](w)[i] *= 6 // so that Winograd's algorithms, which divide by 6, are exact
+	}
 	infer := Infer{Args: vals(cc.args(x, w, nil)...), Out: make([]tensor.Meta, 1)}
 	if err := ConvolutionF32.Def.Infer(&infer); err != nil {
 		return // the kernel is larger than the image
