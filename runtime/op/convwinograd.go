@@ -2,6 +2,7 @@ package op
 
 import (
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
@@ -120,7 +121,9 @@ func packWinograd(dst []float32, c *conv, tier kernel.Tier, w *tensor.Tensor) {
 	stridesOf(&w.Meta, &s)
 	t := c.winogradTiles()
 	depth, lead := t.sections*t.inner, t.lead*c.inPer
-	taps := make([]float32, max(lead+c.depth(), depth*kernel.WinogradTaps)*c.cols)
+	rows := max(c.depth(), depth*kernel.WinogradTaps) // of taps, some of them zeros along a line
+	taps := takeTaps(rows * c.width(min(c.cols, c.outPer)))
+	defer panelTaps.Put(&taps)
 	k := kernel.Winograd{WinogradTile: t.WinogradTile, Tiles: t.inner, Plane: c.len(depth, c.outPer)}
 	for g := range c.groups {
 		from := elems[float32](w)[g*c.outPer*s[0]:]
@@ -128,10 +131,10 @@ func packWinograd(dst []float32, c *conv, tier kernel.Tier, w *tensor.Tensor) {
 			panel := *c
 			panel.outPer = min(c.cols, c.outPer-o)
 			k.Channels = c.width(panel.outPer)
-			column, first := t.inner*k.Channels, lead*k.Channels
+			column, first, last := t.inner*k.Channels, lead*k.Channels, (lead+c.depth())*k.Channels
 			clear(taps[:first])
-			packGroup(taps[first:], &panel, from[o*s[0]:], &s, 0)
-			clear(taps[first+c.depth()*k.Channels:])
+			packGroup(taps[first:last], &panel, from[o*s[0]:], &s, 0)
+			clear(taps[last : rows*k.Channels])
 			for p := range t.sections {
 				k.Planes = at32(dst, o*depth+p*column)
 				k.Weights(tier, at32(taps, p*kernel.WinogradTaps*column), kernel.WinogradTaps*column, column)
@@ -139,6 +142,17 @@ func packWinograd(dst []float32, c *conv, tier kernel.Tier, w *tensor.Tensor) {
 		}
 		dst = dst[t.Products*k.Plane:]
 	}
+}
+
+// panelTaps has what packWinograd needed for the taps of a panel, for the next convolution.
+var panelTaps sync.Pool
+
+// takeTaps is memory for n taps.
+func takeTaps(n int) []float32 {
+	if t, ok := panelTaps.Get().(*[]float32); ok && cap(*t) >= n {
+		return (*t)[:n]
+	}
+	return make([]float32, n)
 }
 
 // convWinograd computes a convolution whose weights are packed by packWinograd.
