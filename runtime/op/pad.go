@@ -177,8 +177,9 @@ func edgePad[T word](c *Call, at func(i, n int) int) error {
 		n, from := int(in.Sizes[d]), g.from[d]
 		if g.to[d] == 1 && g.step[d] == 1 && len(from) > 1 && low >= 0 && high >= 0 && low+high > 0 { // such a row ends with its own elements
 			row, middle = len(from), edges{int(low), int(high)}
-			low, from = 0, from[:n]
-			g.from[d] = from
+			from[0] = 0
+			g.from[d], g.run = from[:1], n
+			continue
 		}
 		for i := range from {
 			from[i] = at(i-int(low), n) * g.step[d]
@@ -215,13 +216,14 @@ type grid struct {
 	step [tensor.MaxRank]int   // strides of the input
 	to   [tensor.MaxRank]int   // strides of the out
 	rank int
+	run  int // elements that lie side by side in both, for each index
 }
 
 // setup makes room for the offsets of each dimension; in and out are of one rank.
 func (g *grid) setup(c *Call, in, out *tensor.Meta) (err error) {
 	stridesOf(in, &g.step)
 	stridesOf(out, &g.to)
-	g.rank = out.Rank()
+	g.rank, g.run = out.Rank(), 1
 	for d, n := range out.Sizes {
 		if g.from[d], err = tempOf[int](c, int(n)); err != nil {
 			return err
@@ -238,12 +240,11 @@ type gathering[T word] struct {
 	list  [tensor.MaxRank]int // dimensions, the outermost in o first
 	n     int                 // how many
 	first int                 // where in x the first element is
-	run   int                 // elements that lie side by side
 }
 
 // gatherGrid fills o from x, on several threads if there is much.
 func gatherGrid[T word](c *Call, g *grid, o, x []T) {
-	j := gathering[T]{grid: *g, o: o, x: x, run: 1}
+	j := gathering[T]{grid: *g, o: o, x: x}
 	dims := j.list[:0]
 	for d := range g.rank {
 		switch len(g.from[d]) {
