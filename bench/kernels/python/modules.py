@@ -92,6 +92,11 @@ def convolutions():
         name = f"conv {kernel}x{kernel} {size}x{size}x{c}x{o} stride {stride}"
         row("convolution", name, nn.Conv2d(c, o, kernel, stride, kernel // 2), image(c, size, size))
     row("convolution", "conv 3x3 28x28x128 in 32 groups", nn.Conv2d(128, 128, 3, 1, 1, groups=32), image(128, 28, 28))
+    row("convolution", "conv 3x3 28x28x128 dilation 2", nn.Conv2d(128, 128, 3, 1, 2, dilation=2), image(128, 28, 28))
+    for c, taps, size, dilation, groups in (384, 3, 1500, 1, 1), (64, 7, 200, 1, 1), (32, 11, 4000, 5, 1), (768, 128, 50, 1, 16):
+        name = f"conv {taps} taps {size}x{c}" + f" dilation {dilation}" * (dilation > 1) + f" in {groups} groups" * (groups > 1)
+        net = nn.Conv1d(c, c, taps, padding=taps // 2 * dilation, dilation=dilation, groups=groups)
+        row("convolution", name, net, torch.randn(1, c, size))
     row("convolution", "transposed 4x4 28x28x64 stride 2", nn.ConvTranspose2d(64, 64, 4, 2, 1), image(64, 28, 28))
     for size, c, kernel, stride in (112, 32, 3, 1), (56, 144, 3, 1), (112, 96, 3, 2), (28, 120, 5, 1), (56, 72, 5, 2):
         name = f"depthwise {kernel}x{kernel} {size}x{size}x{c} stride {stride}"
