@@ -154,8 +154,8 @@ func innerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 	return w.Sizes[0] >= leastInner
 }
 
-// turnsConvolution is Def.Turns of convolutions. Groups whose windows are wider than a position want the channels outermost, since
-// a group has few of them side by side; others want them innermost where the multiplications are so many that turning pays.
+// turnsConvolution is Def.Turns of convolutions. Groups whose windows are wider than a position want the channels outermost if they
+// have few of them side by side; others want them innermost where the multiplications are so many that turning pays.
 func turnsConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 	if channelsInner(out, out.Rank()-2) {
 		return outerConvolution(args, out, t)

@@ -59,6 +59,8 @@ func TestConvolutionOrders(t *testing.T) {
 		{name: "groups, by Winograd's algorithm", in: dims{2, 48, 13, 14}, weight: dims{96, 16, 3, 3}, stride: dims{1, 1}, pad: dims{1, 1}, groups: 3},
 		{name: "line, by Winograd's algorithm", in: dims{2, 32, 150}, weight: dims{40, 32, 11}, stride: dims{1}, pad: dims{5}, groups: 1},
 		{name: "dilated line, by Winograd's algorithm", in: dims{2, 32, 150}, weight: dims{40, 32, 7}, stride: dims{1}, pad: dims{9}, dilation: dims{4}, groups: 1},
+		{name: "steps along a dilated line", in: dims{2, 32, 150}, weight: dims{40, 32, 16}, stride: dims{2}, pad: dims{4}, dilation: dims{3}, groups: 1},
+		{name: "lines, one tap dilated", in: dims{1, 32, 6, 60}, weight: dims{40, 32, 1, 7}, stride: dims{1, 1}, pad: dims{1, 3}, dilation: dims{3, 1}, groups: 1},
 		{name: "steps along a line, by Winograd's algorithm", in: dims{2, 20, 3, 150}, weight: dims{40, 20, 1, 16}, stride: dims{1, 3}, pad: dims{0, 4}, groups: 1},
 		{name: "many more results than positions", in: dims{1, 96, 7, 7}, weight: dims{160, 96, 1, 1}, stride: dims{1, 1}, pad: dims{0, 0}, groups: 1},
 	} {

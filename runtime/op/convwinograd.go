@@ -40,9 +40,12 @@ const (
 	winogradGain    = 1.15
 )
 
-// winogradWeights is how many packed weights are too many to stay in a cache while images go by; then to read 16 for 9 takes longer
-// than to multiply, and 5 for 3 much memory.
+// winogradWeights is how many packed weights of a group are too many to stay in a cache while images go by; then to read 16 for 9 takes
+// longer than to multiply, and 5 for 3 much memory.
 const winogradWeights = 1 << 21
+
+// winogradRows is as how many rows the product of a line counts that has fewer tiles: weights are read for each line.
+const winogradRows = 3
 
 // winograd reports whether constant weights are packed for that algorithm. It is for numbers whose sums are so many that the
 // transforms pay, by the sizes that the images have at most.
@@ -65,7 +68,11 @@ func (c *conv) winograd() bool {
 		in = winogradFewCost
 	}
 	phases, down, across := t.cut(c)
-	mine := phases[0] * phases[1] * down * (across*(weights+winogradOutCost*t.Products*c.outPer) + (across+t.sections-1)*in*t.Products*t.inner)
+	rows := across
+	if t.sections > 1 {
+		rows = max(rows, winogradRows)
+	}
+	mine := phases[0] * phases[1] * down * (rows*weights + across*winogradOutCost*t.Products*c.outPer + (across+t.sections-1)*in*t.Products*t.inner)
 	definition := min(c.out.size.product()*c.taps()*c.inPer, c.borderCost()) // for each result channel
 	return float64(mine)*winogradGain < float64(definition*c.outPer)
 }
@@ -163,9 +170,9 @@ func convWinograd(call *Call, j *convJob[float32]) error {
 	return k.job.compute(call, k.run)
 }
 
-// winogradPiece is how many tiles, in all planes, a piece has at most: so many that weights are read seldom, so few that their planes
+// winogradPlaneTiles is how many tiles, in all planes, a piece has at most: so many that weights are read seldom, so few that their planes
 // stay in a cache.
-const winogradPiece = 1 << 10
+const winogradPlaneTiles = 1 << 10
 
 // winogradFramed is how many inputs an image has at most that is copied into a frame of zeros: that takes less time than copying the
 // tiles at its border one by one.
@@ -183,15 +190,18 @@ func (w *winograd) layOut(threads int) {
 	if w.line = tiles; w.sections > 1 {
 		w.line = w.across
 	}
-	n := ceil(w.line, winogradPiece/w.Products)
+	n := ceil(w.line, winogradPlaneTiles/w.Products)
 	w.slots, w.shares = Slots{Count: 1}, 1
 	lines := w.groups * tiles / w.line
 	if products := lines * w.line * w.Products * w.sections * w.inner * w.outPer; products >= gemmParallelMin && threads > 1 {
 		w.slots.Count = min(threads, MaxSlots)
-		if w.groups == 1 && w.sharesPanels(threads) {
+		switch { // pieces of less than tileLeast tiles take as long as those of so many
+		case w.groups == 1 && w.sharesPanels(threads): // groups are shares of the weights as they are
 			w.shares = min(threads, w.panels(w.outPer))
-		} else if lines%threads != 0 {
-			n = ceil(n, threads) * threads
+		case lines == 1:
+			n = max(n, min(ceil(n, threads)*threads, ceil(w.line, tileLeast)))
+		case !even(lines*n, threads):
+			n = max(n, min(ceil(dividedLeast*threads, lines), w.line/tileLeast))
 		}
 	}
 	w.piece = ceil(w.line, n)
@@ -411,8 +421,8 @@ func (p *pieceOfTiles) define(i int) {
 			h, w := y+r*p.dilation[1], x+c*p.dilation[2]
 			first := p.group*p.outPer + p.first
 			to := p.y[n*o.sn+h*o.step[1]+w*o.step[2]+first:][:p.channels]
-			for c := range to {
-				to[c] = clampOf(p.sum(n, h, w, first+c), p.bounds[0], p.bounds[1])
+			for k := range to {
+				to[k] = clampOf(p.sum(n, h, w, first+k), p.bounds[0], p.bounds[1])
 			}
 		}
 	}

@@ -297,6 +297,102 @@ func TestConvWinogradLayouts(t *testing.T) {
 	}
 }
 
+// TestConvWinogradPieces looks at how many tiles the pieces of lines have: one long line has some for each thread, and many lines are cut no
+// finer than pays.
+func TestConvWinogradPieces(t *testing.T) {
+	tier := kernel.Best()
+	if tier == kernel.Scalar {
+		t.Skip("the scalar tier has no transforms")
+	}
+	for _, c := range []struct {
+		rows, size     int64
+		threads        int
+		pieces, atMost int // how many, and tiles of each
+	}{
+		{1, 606, 1, 1, 200}, {1, 606, 2, 2, 100}, {1, 1506, 2, 4, 125}, {1, 36, 8, 2, 5}, {17, 23, 1, 17, 6}, {17, 23, 8, 17, 6}, {3, 96, 2, 9, 10}, {4, 96, 2, 4, 30},
+	} {
+		x := ordered(wave(1, 128, c.rows, c.size), lastOrder(4, true)...)
+		args := vals(x, wave(128, 128, 1, 7), nil, dims{1, 1}, dims{0, 0}, dims{1, 1}, false, dims{0, 0}, 1)
+		v := boundConv(t, tier, &Env{Temp: new(Temp), Parallel: shuffled(c.threads), Threads: c.threads}, args, nil)
+		if err := v.Call(); err != nil {
+			t.Fatal(err)
+		}
+		k, _ := v.call.kept.(*kept[winograd])
+		if k == nil {
+			t.Fatalf("%+v: not by Winograd's algorithm", c)
+		}
+		if n := k.job.slots.Items / k.job.shares; n != c.pieces || k.job.piece != c.atMost {
+			t.Errorf("%+v: %d pieces of %d tiles, %d shares", c, n, k.job.piece, k.job.shares)
+		}
+	}
+}
+
+// TestConvWinogradSmaller packs weights for images that are larger than those of calls, whose results have as few as one position, and holds
+// results against those of the scalar tier, also where inputs are not finite.
+func TestConvWinogradSmaller(t *testing.T) {
+	sig := ParseSignature(Convolution.Schema)
+	for _, c := range winogradCases {
+		t.Run(c.name, func(t *testing.T) {
+			r := rand.New(rand.NewSource(1))
+			args := c.args(r, ordered(wave(c.in...), lastOrder(len(c.in), true)...), nil)
+			w := args[convWeight].Tensor
+			for i, v := range elems[float32](wave(w.Sizes...)) {
+				elems[float32](w)[i] = 6 * v // sums are exact
+			}
+			bind := func(tier kernel.Tier, threads int) *Invoker {
+				args, x := slices.Clone(args), *args[convInput].Tensor
+				args[convInput].Tensor = &x
+				infer := Infer{Args: args, Out: make([]tensor.Meta, 1)}
+				if err := Convolution.Infer(&infer); err != nil {
+					t.Fatal(err)
+				}
+				plan, err := Prepare(&ConvolutionF32, &sig, args, infer.Out, Options{Tier: tier, Bounds: c.bounds})
+				if err != nil {
+					t.Fatal(err)
+				}
+				out := &tensor.Tensor{Meta: infer.Out[0].Clone()}
+				out.Data = AlignedBytes(out.Nbytes())
+				v := plan.Bind(args, []*tensor.Tensor{out}, &Env{Temp: new(Temp), Parallel: shuffled(threads), Threads: threads})
+				v.Stable = true
+				return v
+			}
+			want, tested := bind(kernel.Scalar, 1), 0
+			for _, tier := range kernel.Tiers()[1:] {
+				got := bind(tier, 3)
+				for range 12 {
+					sizes := slices.Clone(c.in)
+					for d := range sizes {
+						if d != 1 && sizes[d] > 1 {
+							sizes[d] = 1 + r.Int63n(sizes[d])
+						}
+					}
+					x := ordered(wave(sizes...), lastOrder(len(sizes), true)...)
+					if e := elems[float32](x); r.Intn(3) == 0 {
+						e[r.Intn(len(e))] = float32(math.Inf(1))
+					}
+					for _, v := range []*Invoker{want, got} {
+						in := v.Args[convInput].Tensor
+						in.Sizes, in.Data = slices.Clone(x.Sizes), x.Data
+					}
+					if Convolution.Infer(&Infer{Args: want.Args, Out: make([]tensor.Meta, 1)}) != nil {
+						continue // the kernel is larger than the image
+					}
+					tested++
+					if err := errors.Join(want.Call(), got.Call(), got.Call()); err != nil {
+						t.Fatal(err)
+					}
+					if err := sameResults(want.Outs[0], got.Outs[0]); err != nil {
+						t.Fatalf("%v, %v of %v: %v", tier, sizes, c.in, err)
+					}
+				}
+			}
+			if tested == 0 {
+				t.Error("no image was large enough")
+			}
+		})
+	}
+}
+
 // TestConvWinogradChosen holds for which convolutions weights are packed so.
 func TestConvWinogradChosen(t *testing.T) {
 	tier := kernel.Best()
@@ -325,6 +421,9 @@ func TestConvWinogradChosen(t *testing.T) {
 		{"line of 32 taps", dims{1, 64, 1, 200}, dims{256, 64, 1, 32}, 1, 1, 1, true},
 		{"line, too many weights", dims{1, 512, 1, 200}, dims{512, 512, 1, 7}, 1, 1, 1, false},
 		{"line of 2 taps", dims{1, 64, 1, 200}, dims{64, 64, 1, 2}, 1, 1, 1, false},
+		{"dilation whose taps few positions see", dims{1, 64, 28, 28}, dims{64, 64, 3, 3}, 1, 14, 1, false},
+		{"line, steps and dilation", dims{1, 64, 1, 400}, dims{64, 64, 1, 16}, 2, 2, 1, false},
+		{"line, one tile for each phase", dims{1, 64, 1, 700}, dims{64, 64, 1, 7}, 1, 100, 1, false},
 		{"line, groups", dims{1, 64, 1, 200}, dims{64, 32, 1, 7}, 1, 1, 2, true},
 		{"line, dilation", dims{1, 64, 1, 200}, dims{64, 64, 1, 7}, 1, 2, 1, true},
 		{"line, dilation of few positions", dims{1, 64, 1, 20}, dims{64, 64, 1, 3}, 1, 12, 1, false},
