@@ -86,11 +86,6 @@ func newConv(args []Value, in, out *tensor.Meta) conv {
 		channelsInner: channelsInner(in, spatial), deep: spatial > 2,
 	}
 	c.inPer, c.outPer = c.in.channels/c.groups, c.out.channels/c.groups
-	for i, n := range c.kernel {
-		if n == 1 {
-			c.dilation[i] = 1
-		}
-	}
 	if c.channelsInner && c.out.channels == 1 {
 		c.out.sc = 1 // a single channel is innermost, too, where its order does not say so
 	}

@@ -56,7 +56,7 @@ var winogradCases = []winogradCase{
 	{name: "odd", in: dims{1, 16, 9, 13}, out: 37, pad: 1},
 	{name: "images", in: dims{3, 19, 8, 10}, out: 16, bounds: &[2]float32{-0.5, 1}},
 	{name: "many tiles", in: dims{2, 33, 31, 33}, out: 41, pad: 1},
-	{name: "wide padding", in: dims{1, 48, 40, 36}, out: 48, pad: 5, bounds: &[2]float32{0, 6}},
+	{name: "wide padding", in: dims{1, 48, 40, 20}, out: 32, pad: 4, bounds: &[2]float32{0, 6}},
 	{name: "one image less than a tile", in: dims{1, 48, 3, 3}, out: 48, pad: 2},
 	{name: "few tiles", in: dims{2, 80, 5, 5}, out: 192, pad: 1, bounds: &[2]float32{-40, 50}},
 	{name: "few tiles, a panel that is not full", in: dims{1, 80, 5, 4}, out: 112, pad: 1},
@@ -67,7 +67,7 @@ var winogradCases = []winogradCase{
 	{name: "line", in: dims{1, 32, 61}, out: 48, taps: dims{3}, pad: 1},
 	{name: "lines of several images", in: dims{3, 37, 50}, out: 33, taps: dims{3}, bounds: &[2]float32{-1, 2}},
 	{name: "line, sections", in: dims{2, 24, 100}, out: 40, taps: dims{32}, pad: 7},
-	{name: "line, many pieces", in: dims{2, 32, 1500}, out: 32, taps: dims{7}, pad: 3},
+	{name: "line, many pieces", in: dims{2, 32, 750}, out: 32, taps: dims{7}, pad: 3},
 	{name: "line, padding wider than tiles", in: dims{1, 48, 40}, out: 32, taps: dims{9}, pad: 8},
 	{name: "line, a section of zeros", in: dims{1, 40, 64}, out: 64, taps: dims{10}, pad: 2},
 	{name: "line, many weights", in: dims{1, 96, 33}, out: 192, taps: dims{7}, pad: 3},
@@ -110,7 +110,9 @@ func TestConvWinograd(t *testing.T) {
 						}
 					}
 					call()
-					checkWinograd(t, tier, v, false)
+					if n == 1 {
+						checkWinograd(t, tier, v, false)
+					}
 					if allocs := testing.AllocsPerRun(3, call); allocs != 0 {
 						t.Errorf("%v, %d threads: %v allocations", tier, n, allocs)
 					}
@@ -357,32 +359,39 @@ func TestConvWinogradSmaller(t *testing.T) {
 				return v
 			}
 			want, tested := bind(kernel.Scalar, 1), 0
+			var list []*Invoker
 			for _, tier := range kernel.Tiers()[1:] {
-				got := bind(tier, 3)
-				for range 12 {
-					sizes := slices.Clone(c.in)
-					for d := range sizes {
-						if d != 1 && sizes[d] > 1 {
-							sizes[d] = 1 + r.Int63n(sizes[d])
-						}
+				list = append(list, bind(tier, 3))
+			}
+			for range 5 {
+				sizes := slices.Clone(c.in)
+				for d := range sizes {
+					if d != 1 && sizes[d] > 1 {
+						sizes[d] = 1 + r.Int63n(sizes[d])
 					}
-					x := ordered(wave(sizes...), lastOrder(len(sizes), true)...)
-					if e := elems[float32](x); r.Intn(3) == 0 {
-						e[r.Intn(len(e))] = float32(math.Inf(1))
-					}
-					for _, v := range []*Invoker{want, got} {
-						in := v.Args[convInput].Tensor
-						in.Sizes, in.Data = slices.Clone(x.Sizes), x.Data
-					}
-					if Convolution.Infer(&Infer{Args: want.Args, Out: make([]tensor.Meta, 1)}) != nil {
-						continue // the kernel is larger than the image
-					}
-					tested++
-					if err := errors.Join(want.Call(), got.Call(), got.Call()); err != nil {
+				}
+				x := ordered(wave(sizes...), lastOrder(len(sizes), true)...)
+				if e := elems[float32](x); r.Intn(3) == 0 {
+					e[r.Intn(len(e))] = float32(math.Inf(1))
+				}
+				give := func(v *Invoker) {
+					in := v.Args[convInput].Tensor
+					in.Sizes, in.Data = slices.Clone(x.Sizes), x.Data
+				}
+				give(want)
+				if Convolution.Infer(&Infer{Args: want.Args, Out: make([]tensor.Meta, 1)}) != nil {
+					continue // the kernel is larger than the image
+				}
+				tested++
+				err := want.Call()
+				for _, got := range list {
+					give(got)
+					err = errors.Join(err, got.Call(), got.Call())
+					if err != nil {
 						t.Fatal(err)
 					}
 					if err := sameResults(want.Outs[0], got.Outs[0]); err != nil {
-						t.Fatalf("%v, %v of %v: %v", tier, sizes, c.in, err)
+						t.Fatalf("%v, %v of %v: %v", got.plan.tier, sizes, c.in, err)
 					}
 				}
 			}
@@ -423,7 +432,7 @@ func TestConvWinogradChosen(t *testing.T) {
 		{"line of 2 taps", dims{1, 64, 1, 200}, dims{64, 64, 1, 2}, 1, 1, 1, false},
 		{"dilation whose taps few positions see", dims{1, 64, 28, 28}, dims{64, 64, 3, 3}, 1, 14, 1, false},
 		{"line, steps and dilation", dims{1, 64, 1, 400}, dims{64, 64, 1, 16}, 2, 2, 1, false},
-		{"line, one tile for each phase", dims{1, 64, 1, 700}, dims{64, 64, 1, 7}, 1, 100, 1, false},
+		{"lines of one tile", dims{1, 64, 100, 9}, dims{64, 64, 1, 9}, 1, 1, 1, false},
 		{"line, groups", dims{1, 64, 1, 200}, dims{64, 32, 1, 7}, 1, 1, 2, true},
 		{"line, dilation", dims{1, 64, 1, 200}, dims{64, 64, 1, 7}, 1, 2, 1, true},
 		{"line, dilation of few positions", dims{1, 64, 1, 20}, dims{64, 64, 1, 3}, 1, 12, 1, false},
