@@ -107,8 +107,7 @@ func (w *Winograd) Out(t Tier, y *float32, line, column int, low, high float32) 
 	a := winogradArgs{step: floatBytes(w.Plane), back: -floatBytes(w.InCols * w.Plane), next: floatBytes(w.Channels), beside: floatBytes(column),
 		after: floatBytes(w.Cols * column), low: low, high: high}
 	a.lines(w.Planes, w.InCols*w.Plane, w.InRows)
-	a.out[0] = y
-	a.out[1] = floatAt(y, floatBytes((w.Rows-1)*line))
+	a.out[0], a.out[1] = y, floatAt(y, floatBytes((w.Rows-1)*line))
 	w.each(t, &a, winogradOfProducts)
 	for _, v := range a.odd {
 		if math.Float32bits(v)<<1 != 0 {

@@ -309,21 +309,20 @@ func (p *pieceOfTiles) inputs() {
 	plane, _ := p.planes()
 	k := kernel.Winograd{WinogradTile: p.WinogradTile, Channels: p.inner, Plane: plane}
 	step := p.inner / p.inPer
-	apart := [2]int{p.dilation[1], p.dilation[2]}
 	line, column, size := p.in.step[1], p.in.step[2]*step, p.in.size[2]/step
 	for i, hi := p.lo, p.hi+p.sections-1; i < hi; i += k.Tiles {
 		behind := max(0, i-p.hi+1)
 		n, y, x := p.tile(i - behind)
-		y, x = y-p.pad[1], x+behind*p.Cols*apart[1]-p.before
+		y, x = y-p.pad[1], x+behind*p.Cols*p.dilation[2]-p.before
 		k.Tiles, k.Planes = 1, at32(p.planesIn, (i-p.lo)*p.inner)
-		below, right := y+(p.InRows-1)*apart[0], x+(p.InCols-1)*apart[1]
+		below, right := y+(p.InRows-1)*p.dilation[1], x+(p.InCols-1)*p.dilation[2]
 		if y < 0 || x < 0 || below >= p.in.size[1] || right >= size {
 			p.fill(n, y, x*step, step)
 			k.In(p.tier, at32(p.patch, 0), p.InCols*p.inner, p.inner)
 			continue
 		}
-		k.Tiles = min(hi-i, (size-1-right)/(p.Cols*apart[1])+1)
-		k.In(p.tier, at32(p.x, n*p.in.sn+y*line+x*column+p.group*p.inPer), apart[0]*line, apart[1]*column)
+		k.Tiles = min(hi-i, (size-1-right)/(p.Cols*p.dilation[2])+1)
+		k.In(p.tier, at32(p.x, n*p.in.sn+y*line+x*column+p.group*p.inPer), p.dilation[1]*line, p.dilation[2]*column)
 	}
 }
 
@@ -365,8 +364,8 @@ func (p *pieceOfTiles) results() {
 	for i := p.lo; i < p.hi; {
 		_, y, x := p.tile(i)
 		n := 1
-		if below, right := y+(p.Rows-1)*p.dilation[1], x+(p.Cols-1)*p.dilation[2]; below < p.out.size[1] && right < p.out.size[2] {
-			n = min(p.hi-i, (p.out.size[2]-1-right)/(p.Cols*p.dilation[2])+1)
+		if lines, columns := p.within(y, x); lines == p.Rows && columns == p.Cols {
+			n = min(p.hi-i, ceil(p.out.size[2]-x, p.dilation[2])/p.Cols)
 		}
 		if !p.result(i, n) {
 			for k := i; k < i+n; k++ {
@@ -438,8 +437,8 @@ func (p *pieceOfTiles) sum(n, h, w, c int) float32 {
 		sum = p.bias[c]
 	}
 	for t := range p.taps() {
-		y, x := h-p.pad[1]+t/p.kernel[2]*p.dilation[1], w*p.stride[2]-p.pad[2]+t%p.kernel[2]*p.dilation[2]
-		if y < 0 || x < 0 || y >= in.size[1] || x >= in.size[2] {
+		y, x := p.conv.source(1, h, t/p.kernel[2]), p.conv.source(2, w, t%p.kernel[2])
+		if y < 0 || x < 0 {
 			continue
 		}
 		from := p.x[n*in.sn+y*in.step[1]+x*in.step[2]+p.group*p.inPer:][:p.inPer]
