@@ -144,23 +144,28 @@ func (w *winogradArgs) lines(x *float32, line, n int) {
 	}
 }
 
-// each computes all tiles by pieces; the last vector of a tile ends with its channels.
+// each computes all tiles by pieces; the last vector of a tile ends with its channels. No pointer leaves what it points into, also not when
+// all is done: the garbage collector may look at that time.
 func (w *Winograd) each(t Tier, a *winogradArgs, kind winogradKind) {
 	lanes := lanesOf(t)
 	blocks := w.Channels / lanes
 	most := max(1, winogradMost/(blocks+1))
-	for left := w.Tiles; left > 0; left -= most {
-		n := min(left, most)
-		rows, out := a.rows, a.out
+	rows, out := a.rows, a.out
+	for from := 0; from < w.Tiles; from += most {
+		n := min(w.Tiles-from, most)
+		for i := range rows {
+			a.rows[i] = floatAt(rows[i], uintptr(from)*a.next)
+		}
+		for i := range out {
+			a.out[i] = floatAt(out[i], uintptr(from)*a.after)
+		}
+		first := a.out
 		a.from, a.blocks, a.tiles = 0, uintptr(blocks), uintptr(n)
 		a.run(t, w.kind+kind)
 		if w.Channels%lanes != 0 {
-			a.out = out
+			a.out = first
 			a.from, a.blocks, a.tiles = floatBytes(w.Channels-lanes), 1, uintptr(n)
 			a.run(t, w.kind+kind)
-		}
-		for i := range rows {
-			a.rows[i] = floatAt(rows[i], uintptr(n)*a.next)
 		}
 	}
 }

@@ -18066,6 +18066,9 @@ vector:
 	VMOVSS X6, 24(R10)
 	VMOVSS X7, 28(R10)
 	ADDQ $32, R10
+	ADDQ $-1, R12
+	TESTQ R12, R12
+	JZ end
 	MOVQ 0(DI), SI
 	LEAQ (R8)(R8*1), R13
 	ADDQ R13, SI
@@ -18073,8 +18076,8 @@ vector:
 	ADDQ R13, SI
 	ADDQ R13, SI
 	MOVQ SI, 0(DI)
-	SUBQ $1, R12
-	JNZ block
+	JMP block
+end:
 	VZEROUPPER
 	RET
 
@@ -18282,6 +18285,11 @@ block:
 	ADDQ $32, R11
 	SUBQ $1, CX
 	JNZ block
+	MOVQ 104(DI), AX
+	ADDQ $-1, AX
+	MOVQ AX, 104(DI)
+	TESTQ AX, AX
+	JZ done
 	MOVQ 48(DI), AX
 	ADDQ AX, SI
 	ADDQ AX, R8
@@ -18294,11 +18302,8 @@ block:
 	MOVQ 64(DI), AX
 	ADDQ CX, AX
 	MOVQ AX, 64(DI)
-	MOVQ 104(DI), AX
-	ADDQ $-1, AX
-	MOVQ AX, 104(DI)
-	SUBQ $1, AX
-	JGE tile
+	JMP tile
+done:
 	VZEROUPPER
 	RET
 
@@ -18419,6 +18424,11 @@ block:
 	ADDQ $32, R11
 	SUBQ $1, CX
 	JNZ block
+	MOVQ 104(DI), AX
+	ADDQ $-1, AX
+	MOVQ AX, 104(DI)
+	TESTQ AX, AX
+	JZ done
 	MOVQ 48(DI), AX
 	ADDQ AX, SI
 	ADDQ AX, R8
@@ -18431,11 +18441,8 @@ block:
 	MOVQ 64(DI), AX
 	ADDQ CX, AX
 	MOVQ AX, 64(DI)
-	MOVQ 104(DI), AX
-	ADDQ $-1, AX
-	MOVQ AX, 104(DI)
-	SUBQ $1, AX
-	JGE tile
+	JMP tile
+done:
 	VZEROUPPER
 	RET
 
@@ -18488,6 +18495,11 @@ block:
 	ADDQ $32, R11
 	SUBQ $1, CX
 	JNZ block
+	MOVQ 104(DI), AX
+	ADDQ $-1, AX
+	MOVQ AX, 104(DI)
+	TESTQ AX, AX
+	JZ done
 	MOVQ 48(DI), AX
 	ADDQ AX, SI
 	ADDQ AX, R8
@@ -18500,11 +18512,8 @@ block:
 	MOVQ 64(DI), AX
 	ADDQ CX, AX
 	MOVQ AX, 64(DI)
-	MOVQ 104(DI), AX
-	ADDQ $-1, AX
-	MOVQ AX, 104(DI)
-	SUBQ $1, AX
-	JGE tile
+	JMP tile
+done:
 	VZEROUPPER
 	RET
 
@@ -18561,6 +18570,11 @@ block:
 	ADDQ $32, R11
 	SUBQ $1, CX
 	JNZ block
+	MOVQ 104(DI), AX
+	ADDQ $-1, AX
+	MOVQ AX, 104(DI)
+	TESTQ AX, AX
+	JZ done
 	MOVQ 48(DI), AX
 	ADDQ AX, SI
 	ADDQ AX, R8
@@ -18573,11 +18587,8 @@ block:
 	MOVQ 64(DI), AX
 	ADDQ CX, AX
 	MOVQ AX, 64(DI)
-	MOVQ 104(DI), AX
-	ADDQ $-1, AX
-	MOVQ AX, 104(DI)
-	SUBQ $1, AX
-	JGE tile
+	JMP tile
+done:
 	VZEROUPPER
 	RET
 
@@ -18671,6 +18682,11 @@ block:
 	ADDQ $32, R11
 	SUBQ $1, CX
 	JNZ block
+	MOVQ 104(DI), AX
+	ADDQ $-1, AX
+	MOVQ AX, 104(DI)
+	TESTQ AX, AX
+	JZ done
 	MOVQ 48(DI), AX
 	ADDQ AX, SI
 	ADDQ AX, R8
@@ -18683,11 +18699,8 @@ block:
 	MOVQ 64(DI), AX
 	ADDQ CX, AX
 	MOVQ AX, 64(DI)
-	MOVQ 104(DI), AX
-	ADDQ $-1, AX
-	MOVQ AX, 104(DI)
-	SUBQ $1, AX
-	JGE tile
+	JMP tile
+done:
 	VMOVUPS Y13, 120(DI)
 	VZEROUPPER
 	RET
@@ -18750,6 +18763,11 @@ block:
 	ADDQ $32, R11
 	SUBQ $1, CX
 	JNZ block
+	MOVQ 104(DI), AX
+	ADDQ $-1, AX
+	MOVQ AX, 104(DI)
+	TESTQ AX, AX
+	JZ done
 	MOVQ 48(DI), AX
 	ADDQ AX, SI
 	ADDQ AX, R8
@@ -18762,11 +18780,8 @@ block:
 	MOVQ 64(DI), AX
 	ADDQ CX, AX
 	MOVQ AX, 64(DI)
-	MOVQ 104(DI), AX
-	ADDQ $-1, AX
-	MOVQ AX, 104(DI)
-	SUBQ $1, AX
-	JGE tile
+	JMP tile
+done:
 	VMOVUPS Y13, 120(DI)
 	VZEROUPPER
 	RET

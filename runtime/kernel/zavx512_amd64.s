@@ -30292,6 +30292,9 @@ vector:
 	VMOVSS X6, 24(R10)
 	VMOVSS X7, 28(R10)
 	ADDQ $32, R10
+	ADDQ $-1, R12
+	TESTQ R12, R12
+	JZ end
 	MOVQ 0(DI), SI
 	LEAQ (R8)(R8*1), R13
 	ADDQ R13, SI
@@ -30299,8 +30302,8 @@ vector:
 	ADDQ R13, SI
 	ADDQ R13, SI
 	MOVQ SI, 0(DI)
-	SUBQ $1, R12
-	JNZ block
+	JMP block
+end:
 	VZEROUPPER
 	RET
 
@@ -30492,6 +30495,11 @@ block:
 	ADDQ $64, R11
 	SUBQ $1, CX
 	JNZ block
+	MOVQ 104(DI), AX
+	ADDQ $-1, AX
+	MOVQ AX, 104(DI)
+	TESTQ AX, AX
+	JZ done
 	MOVQ 48(DI), AX
 	ADDQ AX, SI
 	ADDQ AX, R8
@@ -30504,11 +30512,8 @@ block:
 	MOVQ 64(DI), AX
 	ADDQ CX, AX
 	MOVQ AX, 64(DI)
-	MOVQ 104(DI), AX
-	ADDQ $-1, AX
-	MOVQ AX, 104(DI)
-	SUBQ $1, AX
-	JGE tile
+	JMP tile
+done:
 	VZEROUPPER
 	RET
 
@@ -30629,6 +30634,11 @@ block:
 	ADDQ $64, R11
 	SUBQ $1, CX
 	JNZ block
+	MOVQ 104(DI), AX
+	ADDQ $-1, AX
+	MOVQ AX, 104(DI)
+	TESTQ AX, AX
+	JZ done
 	MOVQ 48(DI), AX
 	ADDQ AX, SI
 	ADDQ AX, R8
@@ -30641,11 +30651,8 @@ block:
 	MOVQ 64(DI), AX
 	ADDQ CX, AX
 	MOVQ AX, 64(DI)
-	MOVQ 104(DI), AX
-	ADDQ $-1, AX
-	MOVQ AX, 104(DI)
-	SUBQ $1, AX
-	JGE tile
+	JMP tile
+done:
 	VZEROUPPER
 	RET
 
@@ -30698,6 +30705,11 @@ block:
 	ADDQ $64, R11
 	SUBQ $1, CX
 	JNZ block
+	MOVQ 104(DI), AX
+	ADDQ $-1, AX
+	MOVQ AX, 104(DI)
+	TESTQ AX, AX
+	JZ done
 	MOVQ 48(DI), AX
 	ADDQ AX, SI
 	ADDQ AX, R8
@@ -30710,11 +30722,8 @@ block:
 	MOVQ 64(DI), AX
 	ADDQ CX, AX
 	MOVQ AX, 64(DI)
-	MOVQ 104(DI), AX
-	ADDQ $-1, AX
-	MOVQ AX, 104(DI)
-	SUBQ $1, AX
-	JGE tile
+	JMP tile
+done:
 	VZEROUPPER
 	RET
 
@@ -30771,6 +30780,11 @@ block:
 	ADDQ $64, R11
 	SUBQ $1, CX
 	JNZ block
+	MOVQ 104(DI), AX
+	ADDQ $-1, AX
+	MOVQ AX, 104(DI)
+	TESTQ AX, AX
+	JZ done
 	MOVQ 48(DI), AX
 	ADDQ AX, SI
 	ADDQ AX, R8
@@ -30783,11 +30797,8 @@ block:
 	MOVQ 64(DI), AX
 	ADDQ CX, AX
 	MOVQ AX, 64(DI)
-	MOVQ 104(DI), AX
-	ADDQ $-1, AX
-	MOVQ AX, 104(DI)
-	SUBQ $1, AX
-	JGE tile
+	JMP tile
+done:
 	VZEROUPPER
 	RET
 
@@ -30881,6 +30892,11 @@ block:
 	ADDQ $64, R11
 	SUBQ $1, CX
 	JNZ block
+	MOVQ 104(DI), AX
+	ADDQ $-1, AX
+	MOVQ AX, 104(DI)
+	TESTQ AX, AX
+	JZ done
 	MOVQ 48(DI), AX
 	ADDQ AX, SI
 	ADDQ AX, R8
@@ -30893,11 +30909,8 @@ block:
 	MOVQ 64(DI), AX
 	ADDQ CX, AX
 	MOVQ AX, 64(DI)
-	MOVQ 104(DI), AX
-	ADDQ $-1, AX
-	MOVQ AX, 104(DI)
-	SUBQ $1, AX
-	JGE tile
+	JMP tile
+done:
 	VMOVUPS Z13, 120(DI)
 	VZEROUPPER
 	RET
@@ -30960,6 +30973,11 @@ block:
 	ADDQ $64, R11
 	SUBQ $1, CX
 	JNZ block
+	MOVQ 104(DI), AX
+	ADDQ $-1, AX
+	MOVQ AX, 104(DI)
+	TESTQ AX, AX
+	JZ done
 	MOVQ 48(DI), AX
 	ADDQ AX, SI
 	ADDQ AX, R8
@@ -30972,11 +30990,8 @@ block:
 	MOVQ 64(DI), AX
 	ADDQ CX, AX
 	MOVQ AX, 64(DI)
-	MOVQ 104(DI), AX
-	ADDQ $-1, AX
-	MOVQ AX, 104(DI)
-	SUBQ $1, AX
-	JGE tile
+	JMP tile
+done:
 	VMOVUPS Z13, 120(DI)
 	VZEROUPPER
 	RET

@@ -31788,6 +31788,8 @@ vector:
 	FMOVS F6, 24(R4)
 	FMOVS F7, 28(R4)
 	ADD $32, R4, R4
+	ADD $-1, R6, R6
+	CBZ R6, end
 	MOVD 0(R0), R1
 	MOVD R2, R7
 	ADD R2, R7, R7
@@ -31796,8 +31798,8 @@ vector:
 	ADD R7, R1, R1
 	ADD R7, R1, R1
 	MOVD R1, 0(R0)
-	SUBS $1, R6, R6
-	BNE block
+	B block
+end:
 	RET
 
 // func gemvColumnsWideF32NEON(a *gemv)
@@ -32021,6 +32023,10 @@ block:
 	ADD $16, R5, R5
 	SUBS $1, R10, R10
 	BNE block
+	MOVD 104(R0), R8
+	ADD $-1, R8, R8
+	MOVD R8, 104(R0)
+	CBZ R8, done
 	MOVD 48(R0), R8
 	ADD R8, R1, R1
 	ADD R8, R2, R2
@@ -32033,11 +32039,8 @@ block:
 	MOVD 64(R0), R8
 	ADD R10, R8, R8
 	MOVD R8, 64(R0)
-	MOVD 104(R0), R8
-	ADD $-1, R8, R8
-	MOVD R8, 104(R0)
-	SUBS $1, R8, R8
-	BGE tile
+	B tile
+done:
 	RET
 
 // func winogradInF32NEON(a *winogradArgs)
@@ -32181,6 +32184,10 @@ block:
 	ADD $16, R5, R5
 	SUBS $1, R10, R10
 	BNE block
+	MOVD 104(R0), R8
+	ADD $-1, R8, R8
+	MOVD R8, 104(R0)
+	CBZ R8, done
 	MOVD 48(R0), R8
 	ADD R8, R1, R1
 	ADD R8, R2, R2
@@ -32193,11 +32200,8 @@ block:
 	MOVD 64(R0), R8
 	ADD R10, R8, R8
 	MOVD R8, 64(R0)
-	MOVD 104(R0), R8
-	ADD $-1, R8, R8
-	MOVD R8, 104(R0)
-	SUBS $1, R8, R8
-	BGE tile
+	B tile
+done:
 	RET
 
 // func winogradLineWeightsF32NEON(a *winogradArgs)
@@ -32254,6 +32258,10 @@ block:
 	ADD $16, R5, R5
 	SUBS $1, R10, R10
 	BNE block
+	MOVD 104(R0), R8
+	ADD $-1, R8, R8
+	MOVD R8, 104(R0)
+	CBZ R8, done
 	MOVD 48(R0), R8
 	ADD R8, R1, R1
 	ADD R8, R2, R2
@@ -32266,11 +32274,8 @@ block:
 	MOVD 64(R0), R8
 	ADD R10, R8, R8
 	MOVD R8, 64(R0)
-	MOVD 104(R0), R8
-	ADD $-1, R8, R8
-	MOVD R8, 104(R0)
-	SUBS $1, R8, R8
-	BGE tile
+	B tile
+done:
 	RET
 
 // func winogradLineInF32NEON(a *winogradArgs)
@@ -32331,6 +32336,10 @@ block:
 	ADD $16, R5, R5
 	SUBS $1, R10, R10
 	BNE block
+	MOVD 104(R0), R8
+	ADD $-1, R8, R8
+	MOVD R8, 104(R0)
+	CBZ R8, done
 	MOVD 48(R0), R8
 	ADD R8, R1, R1
 	ADD R8, R2, R2
@@ -32343,11 +32352,8 @@ block:
 	MOVD 64(R0), R8
 	ADD R10, R8, R8
 	MOVD R8, 64(R0)
-	MOVD 104(R0), R8
-	ADD $-1, R8, R8
-	MOVD R8, 104(R0)
-	SUBS $1, R8, R8
-	BGE tile
+	B tile
+done:
 	RET
 
 // func winogradOutF32NEON(a *winogradArgs)
@@ -32458,6 +32464,10 @@ block:
 	ADD $16, R5, R5
 	SUBS $1, R10, R10
 	BNE block
+	MOVD 104(R0), R8
+	ADD $-1, R8, R8
+	MOVD R8, 104(R0)
+	CBZ R8, done
 	MOVD 48(R0), R8
 	ADD R8, R1, R1
 	ADD R8, R2, R2
@@ -32470,11 +32480,8 @@ block:
 	MOVD 64(R0), R8
 	ADD R10, R8, R8
 	MOVD R8, 64(R0)
-	MOVD 104(R0), R8
-	ADD $-1, R8, R8
-	MOVD R8, 104(R0)
-	SUBS $1, R8, R8
-	BGE tile
+	B tile
+done:
 	FMOVQ F13, 120(R0)
 	RET
 
@@ -32543,6 +32550,10 @@ block:
 	ADD $16, R5, R5
 	SUBS $1, R10, R10
 	BNE block
+	MOVD 104(R0), R8
+	ADD $-1, R8, R8
+	MOVD R8, 104(R0)
+	CBZ R8, done
 	MOVD 48(R0), R8
 	ADD R8, R1, R1
 	ADD R8, R2, R2
@@ -32555,11 +32566,8 @@ block:
 	MOVD 64(R0), R8
 	ADD R10, R8, R8
 	MOVD R8, 64(R0)
-	MOVD 104(R0), R8
-	ADD $-1, R8, R8
-	MOVD R8, 104(R0)
-	SUBS $1, R8, R8
-	BGE tile
+	B tile
+done:
 	FMOVQ F13, 120(R0)
 	RET
 

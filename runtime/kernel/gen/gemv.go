@@ -63,13 +63,16 @@ func gemvRowsF32(m machine) {
 		m.storeFirst(gemvOut, r*float32Size, vec(r))
 	}
 	m.add(gemvOut, gemvHeight*float32Size)
+	m.add(gemvBlocks, -1)
+	m.ifZero(gemvBlocks, "end")
 	m.get(gemvA, args, 0)
 	m.set(gemvRows, gemvStride, 2)
 	for range gemvHeight / 2 {
 		m.addPtr(gemvA, gemvRows)
 	}
-	m.put(args, 0, gemvA)
-	m.more(gemvBlocks, "block")
+	m.put(args, 0, gemvA) // which lies in the matrix: the garbage collector sees it
+	m.jump("block")
+	m.label("end")
 	m.end()
 }
 

@@ -59,7 +59,8 @@ func winogradF32(m machine) {
 
 func (w *winograds) width() int { return w.lanes() * float32Size }
 
-// write writes the loops over tiles and over the vectors of their channels around block.
+// write writes the loops over tiles and over the vectors of their channels around block. The pointers that it keeps in the arguments, where the
+// garbage collector sees them, never leave the tiles: what lies behind a tensor may be free.
 func (w *winograds) write(name string, block, first, last func()) {
 	w.begin(name+w.tier(), "winogradArgs")
 	for i := range ptr(4) {
@@ -78,6 +79,10 @@ func (w *winograds) write(name string, block, first, last func()) {
 	block()
 	w.add(winogradAt, w.width())
 	w.more(winogradBlocks, "block")
+	w.get(winogradTo, args, winogradTilesAt)
+	w.add(winogradTo, -1)
+	w.put(args, winogradTilesAt, winogradTo)
+	w.ifZero(winogradTo, "done")
 	w.get(winogradTo, args, winogradNextAt)
 	for i := range ptr(4) {
 		w.addPtr(winogradRow+i, winogradTo)
@@ -88,10 +93,8 @@ func (w *winograds) write(name string, block, first, last func()) {
 		w.addPtr(winogradTo, winogradBlocks)
 		w.put(args, out, winogradTo)
 	}
-	w.get(winogradTo, args, winogradTilesAt)
-	w.add(winogradTo, -1)
-	w.put(args, winogradTilesAt, winogradTo)
-	w.loop(winogradTo, 1, "tile")
+	w.jump("tile")
+	w.label("done")
 	if last != nil {
 		last()
 	}

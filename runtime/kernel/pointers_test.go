@@ -1,0 +1,35 @@
+package kernel
+
+import "testing"
+
+// TestPointersStay wants the pointers that kernels move in their arguments to end at the last part of what they point into. The garbage
+// collector looks at them while a kernel's caller goes on, and ends the process at one to free memory, such as may lie right behind.
+func TestPointersStay(t *testing.T) {
+	const tiles = 3
+	for _, tier := range tiers() {
+		lanes := lanesOf(tier)
+		for _, tile := range []*WinogradTile{&WinogradSquare, &WinogradLine} {
+			for _, kind := range []winogradKind{winogradOfWeights, winogradOfInputs, winogradOfProducts} {
+				x, y := make([]float32, 1000*lanes), make([]float32, 1000*lanes)
+				a := winogradArgs{step: floatBytes(lanes), back: -floatBytes(tile.InCols * lanes), next: floatBytes(2 * lanes), beside: floatBytes(20 * lanes),
+					after: floatBytes(3 * lanes), blocks: 1, tiles: tiles}
+				if kind == winogradOfWeights {
+					a.back = -floatBytes(WinogradTaps * lanes)
+				}
+				a.lines(&x[0], 10*lanes, tile.InRows)
+				a.out = [2]*float32{&y[0], &y[lanes]}
+				rows := a.rows
+				a.run(tier, tile.kind+kind)
+				if want := [2]*float32{&y[(tiles-1)*3*lanes], &y[(tiles-1)*3*lanes+lanes]}; a.out != want || a.rows != rows {
+					t.Errorf("%v, transform %d: out %v and rows %v, want %v and %v", tier, tile.kind+kind, a.out, a.rows, want, rows)
+				}
+			}
+		}
+		m := make([]float32, tiles*gemvHeight*lanes)
+		v := gemv{a: &m[0], stride: floatBytes(lanes), x: &m[0], out: &make([]float32, tiles*gemvHeight)[0], depth: 1, blocks: tiles}
+		v.rows(tier)
+		if want := &m[(tiles-1)*gemvHeight*lanes]; v.a != want {
+			t.Errorf("%v: a product's matrix %v, want %v", tier, v.a, want)
+		}
+	}
+}
