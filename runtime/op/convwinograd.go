@@ -21,6 +21,7 @@ type winograd struct {
 	down, across int            // tiles of each
 	line         int            // tiles between whose first and last the border of a piece may lie: of a line if there are several sections
 	piece        int            // tiles of a piece
+	atOnce       int            // channels of a share whose products are made before their results are
 	shares       int            // into how many shares the results of a piece are divided, by panels
 	odd          uint32         // not 0: a share has results that are not finite
 	slots        Slots
@@ -206,7 +207,12 @@ func (w *winograd) layOut(threads int) {
 	}
 	w.piece = ceil(w.line, n)
 	w.slots.Items = lines * ceil(w.line, w.piece) * w.shares
+	w.atOnce = min(w.outPer, max(1, max(winogradBlock/w.Products/w.piece, w.inner)/w.cols)*w.cols)
 }
+
+// winogradBlock is how many products, in all planes, are made before their results are, unless the inputs are more: few take less memory
+// and stay in a cache, where inputs are read again for each block of channels.
+const winogradBlock = 1 << 17
 
 // sharesPanels reports whether threads divide the panels of weights, which are so many that it takes longest to fetch them, and not the
 // tiles. Then each thread transforms all inputs.
@@ -226,12 +232,12 @@ const planeGap = 16
 
 // planes are the lengths of a plane of inputs and of one of products.
 func (w *winograd) planes() (in, out int) {
-	return (w.piece+w.sections-1)*w.inner + planeGap, w.piece*w.outPer + planeGap
+	return (w.piece+w.sections-1)*w.inner + planeGap, w.piece*w.atOnce + planeGap
 }
 
 func (w *winograd) compute(call *Call, run func(lo, hi int)) error {
 	in, out := w.planes()
-	size := w.Products*(in+out) + w.InRows*w.InCols*w.inner + w.Rows*w.Cols*w.outPer
+	size := w.Products*(in+out) + w.InRows*w.InCols*w.inner + w.Rows*w.Cols*w.atOnce
 	space, err := tempOf[float32](call, w.slots.Count*(size+SlotGap/f32Size))
 	if err != nil {
 		return err
@@ -275,11 +281,15 @@ func (w *winograd) parts(lo, hi int) {
 		first := line % lines * w.line
 		p.lo = first + at%pieces*w.piece
 		p.hi = min(p.lo+w.piece, first+w.line)
-		p.first = panels * share / w.shares * w.cols
-		p.channels = min(panels*(share+1)/w.shares*w.cols, w.outPer) - p.first
 		p.inputs()
-		p.products()
-		p.results()
+		p.spoiled = [len(p.spoiled)]bool{}
+		last := min(panels*(share+1)/w.shares*w.cols, w.outPer)
+		for p.first = panels * share / w.shares * w.cols; p.first < last; p.first += p.channels {
+			p.channels = min(w.atOnce, last-p.first)
+			p.products()
+			p.results()
+		}
+		p.define()
 	}
 }
 
@@ -291,9 +301,10 @@ type pieceOfTiles struct {
 	*winograd
 	lo, hi              int
 	group               int
-	first, channels     int       // of the group's
-	planesIn, planesOut []float32 // of inputs and of products
-	patch, edge         []float32 // the inputs of a tile, and the results of one
+	first, channels     int                      // of the group's, which are computed at a time
+	planesIn, planesOut []float32                // of inputs and of products
+	patch, edge         []float32                // the inputs of a tile, and the results of one
+	spoiled             [winogradPlaneTiles]bool // tiles with results that are not finite
 }
 
 // tile is where a tile lies: its image, and the first of its results.
@@ -369,12 +380,8 @@ func (p *pieceOfTiles) results() {
 		}
 		if !p.result(i, n) {
 			for k := i; k < i+n; k++ {
-				switch {
-				case p.result(k, 1):
-				case p.shares > 1:
-					atomic.StoreUint32(&p.odd, 1)
-				default:
-					p.define(k)
+				if !p.result(k, 1) {
+					p.spoiled[k-p.lo] = true
 				}
 			}
 		}
@@ -409,17 +416,29 @@ func (w *winograd) within(y, x int) (lines, columns int) {
 	return min(w.Rows, ceil(max(0, w.out.size[1]-y), w.dilation[1])), min(w.Cols, ceil(max(0, w.out.size[2]-x), w.dilation[2]))
 }
 
-// define computes results of tile i by their definition: where an input is infinite or NaN, or sums are infinite, the
-// algorithm spoils all results of its tile.
-func (p *pieceOfTiles) define(i int) {
+// define computes the results of spoiled tiles by their definition: where an input is infinite or NaN, or sums are infinite, the algorithm
+// spoils all results of its tile. A piece of which others make some channels leaves that to the end, since others may find what it does not.
+func (p *pieceOfTiles) define() {
+	for i, spoiled := range p.spoiled[:p.hi-p.lo] {
+		switch {
+		case !spoiled:
+		case p.shares > 1:
+			atomic.StoreUint32(&p.odd, 1)
+		default:
+			p.defineTile(p.lo + i)
+		}
+	}
+}
+
+func (p *pieceOfTiles) defineTile(i int) {
 	o := &p.out
 	n, y, x := p.tile(i)
 	lines, columns := p.within(y, x)
 	for r := range lines {
 		for c := range columns {
 			h, w := y+r*p.dilation[1], x+c*p.dilation[2]
-			first := p.group*p.outPer + p.first
-			to := p.y[n*o.sn+h*o.step[1]+w*o.step[2]+first:][:p.channels]
+			first := p.group * p.outPer
+			to := p.y[n*o.sn+h*o.step[1]+w*o.step[2]+first:][:p.outPer]
 			for k := range to {
 				to[k] = clampOf(p.sum(n, h, w, first+k), p.bounds[0], p.bounds[1])
 			}
