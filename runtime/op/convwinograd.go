@@ -207,7 +207,7 @@ func (w *winograd) layOut(threads int) {
 	}
 	w.piece = ceil(w.line, n)
 	w.slots.Items = lines * ceil(w.line, w.piece) * w.shares
-	w.atOnce = min(w.outPer, max(1, max(winogradBlock/w.Products/w.piece, w.inner)/w.cols)*w.cols)
+	w.atOnce = max(1, max(winogradBlock/w.Products/w.piece, w.inner)/w.cols) * w.cols
 }
 
 // winogradBlock is how many products, in all planes, are made before their results are, unless the inputs are more: few take less memory
@@ -230,14 +230,17 @@ func (w *winograd) tiles() int { return w.out.batch * w.phases[0] * w.phases[1] 
 // planeGap keeps the same elements of planes out of the same set of a cache.
 const planeGap = 16
 
+// widest is how many channels are computed at a time at most: those behind a block that are too few for a vector belong to it.
+func (w *winograd) widest() int { return min(w.atOnce+winogradLeast-1, w.outPer) }
+
 // planes are the lengths of a plane of inputs and of one of products.
 func (w *winograd) planes() (in, out int) {
-	return (w.piece+w.sections-1)*w.inner + planeGap, w.piece*w.atOnce + planeGap
+	return (w.piece+w.sections-1)*w.inner + planeGap, w.piece*w.widest() + planeGap
 }
 
 func (w *winograd) compute(call *Call, run func(lo, hi int)) error {
 	in, out := w.planes()
-	size := w.Products*(in+out) + w.InRows*w.InCols*w.inner + w.Rows*w.Cols*w.atOnce
+	size := w.Products*(in+out) + w.InRows*w.InCols*w.inner + w.Rows*w.Cols*w.widest()
 	space, err := tempOf[float32](call, w.slots.Count*(size+SlotGap/f32Size))
 	if err != nil {
 		return err
@@ -285,7 +288,9 @@ func (w *winograd) parts(lo, hi int) {
 		p.spoiled = [len(p.spoiled)]bool{}
 		last := min(panels*(share+1)/w.shares*w.cols, w.outPer)
 		for p.first = panels * share / w.shares * w.cols; p.first < last; p.first += p.channels {
-			p.channels = min(w.atOnce, last-p.first)
+			if p.channels = last - p.first; p.channels > w.widest() {
+				p.channels = w.atOnce
+			}
 			p.products()
 			p.results()
 		}

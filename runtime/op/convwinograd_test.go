@@ -71,6 +71,8 @@ var winogradCases = []winogradCase{
 	{name: "line, padding wider than tiles", in: dims{1, 48, 40}, out: 32, taps: dims{9}, pad: 8},
 	{name: "line, a section of zeros", in: dims{1, 40, 64}, out: 64, taps: dims{10}, pad: 2},
 	{name: "line, many weights", in: dims{1, 96, 33}, out: 192, taps: dims{7}, pad: 3},
+	{name: "line, channels in two blocks", in: dims{1, 16, 606}, out: 200, taps: dims{3}, pad: 1},
+	{name: "channels in two blocks, groups", in: dims{1, 32, 16, 16}, out: 400, pad: 1, groups: 2},
 	{name: "rows", in: dims{2, 32, 3, 40}, out: 32, taps: dims{1, 7}, pad: 3},
 	{name: "columns", in: dims{2, 32, 40, 1}, out: 32, taps: dims{7, 1}, pad: 3},
 	{name: "line, dilated", in: dims{2, 32, 100}, out: 40, taps: dims{3}, pad: 5, dilation: 5},
@@ -208,6 +210,7 @@ func TestConvWinogradOdd(t *testing.T) {
 		{in: dims{1, 40, 90}, out: 30, taps: dims{7}, pad: 9, dilation: 3},
 		{in: dims{1, 64, 60}, out: 64, taps: dims{16}, pad: 8, groups: 2},
 		{in: dims{1, 96, 33}, out: 192, taps: dims{7}, pad: 3},
+		{in: dims{1, 16, 1206}, out: 200, taps: dims{3}},
 		{in: dims{2, 2, 400}, out: 100, taps: dims{88}, step: 3, pad: 7},
 	} {
 		for _, odd := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 3e38} {
@@ -228,33 +231,51 @@ func TestConvWinogradOdd(t *testing.T) {
 	}
 }
 
-// TestConvWinogradHuge has a channel whose sums are infinite: whatever the number of threads, which divide the channels, all of them are
-// those of the definition.
+// TestConvWinogradHuge has a channel whose sums are infinite, or an input that is: whatever the number of threads, which divide the channels,
+// and the blocks of channels that are computed at a time, the results are those of the definition in all channels of the tiles which see it, and in
+// no other.
 func TestConvWinogradHuge(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
-	x, w := ordered(gauss(r, 1, 80, 5, 9), lastOrder(4, true)...), gauss(r, 192, 80, 3, 3)
-	for i := range 80 * 9 {
-		elems[float32](w)[i] = 3e38
-	}
-	args := vals(x, w, nil, dims{1, 1}, dims{1, 1}, dims{1, 1}, false, dims{0, 0}, 1)
-	for _, tier := range kernel.Tiers()[1:] {
-		var one []float32
-		for _, n := range []int{1, 2, 3} {
-			v := boundConv(t, tier, &Env{Temp: new(Temp), Parallel: shuffled(n), Threads: n}, args, nil)
-			if err := v.Call(); err != nil {
-				t.Fatal(err)
+	for _, c := range []struct {
+		in, w  dims
+		pad    int64
+		input  bool // it is infinite, not the sums of the first channel
+		shared bool // threads divide the channels, and not the tiles
+	}{
+		{dims{1, 80, 5, 9}, dims{192, 80, 3, 3}, 1, false, true},
+		{dims{1, 16, 1, 606}, dims{200, 16, 1, 3}, 0, false, false},
+		{dims{1, 16, 1, 1206}, dims{200, 16, 1, 3}, 0, true, false},
+	} {
+		x, w := ordered(gauss(r, c.in...), lastOrder(4, true)...), gauss(r, c.w...)
+		if c.input {
+			elems[float32](x)[0] = float32(math.Inf(1))
+		} else {
+			for i := range c.w[1] * c.w[2] * c.w[3] {
+				elems[float32](w)[i] = 3e38
 			}
-			y := elems[float32](v.Outs[0])
-			if n == 1 {
-				one = y
-				continue
-			}
-			if k, _ := v.call.kept.(*kept[winograd]); k == nil || k.job.shares != n {
-				t.Errorf("%v: %d threads share no channels", tier, n)
-			}
-			for i := range y {
-				if math.Float32bits(y[i]) != math.Float32bits(one[i]) && (y[i] == y[i] || one[i] == one[i]) {
-					t.Fatalf("%v, %d threads: result %d is %v, of one thread %v", tier, n, i, y[i], one[i])
+		}
+		args := vals(x, w, nil, dims{1, 1}, dims{c.pad, c.pad}, dims{1, 1}, false, dims{0, 0}, 1)
+		for _, tier := range kernel.Tiers()[1:] {
+			var one []float32
+			for _, n := range []int{1, 2, 3} {
+				v := boundConv(t, tier, &Env{Temp: new(Temp), Parallel: shuffled(n), Threads: n}, args, nil)
+				if err := v.Call(); err != nil {
+					t.Fatal(err)
+				}
+				y, k := elems[float32](v.Outs[0]), v.call.kept.(*kept[winograd])
+				if n == 1 {
+					one = y
+				}
+				switch {
+				case c.shared && k.job.shares != n:
+					t.Errorf("%v of %v: %d threads share no channels", tier, c.w, n)
+				case !c.shared && (k.job.shares > 1 || n == 1 && k.job.atOnce >= int(c.w[0])):
+					t.Errorf("%v of %v: %d threads share channels, or compute all of %d at once", tier, c.w, n, k.job.atOnce)
+				}
+				for i := range y {
+					if math.Float32bits(y[i]) != math.Float32bits(one[i]) && (y[i] == y[i] || one[i] == one[i]) {
+						t.Fatalf("%v of %v, %d threads: result %d is %v, of one thread %v", tier, c.w, n, i, y[i], one[i])
+					}
 				}
 			}
 		}
