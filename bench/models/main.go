@@ -7,8 +7,9 @@
 // It runs in the root of the repository. DIR is a folder of models with case.json, as the zoo's export.py makes them. The
 // sides are
 //
-//	ours            our program without a delegate, on our runtime
-//	ours_xnnpack    our program with XNNPACK's part delegated, on our runtime
+//	ours            our program without a delegate, on our runtime with the kernels that it needs, as pte_runtime links it
+//	ours_xnnpack    our program with XNNPACK's part delegated, on our runtime with what it needs
+//	ours_all        our program without a delegate, on our runtime with all kernels, for what those cost in memory and loading
 //	official        the official program for XNNPACK on the official runtime, by the C++ runner in official/
 //	onnx            torch.onnx's program on ONNX Runtime, in Python with inputs and outputs bound
 //	litert          litert-torch's program on LiteRT, in Python with inputs bound
@@ -60,10 +61,14 @@ var subjects = []side.Subject{
 	{Name: "mobilenet_v2_int8"},
 }
 
+// withAll is our program without a delegate in a process that has all kernels.
+var withAll = &side.Side{Name: "ours_all", Worker: side.Ours}
+
 // sides take turns in this order.
 var sides = []*side.Side{
-	{Name: "ours", Worker: side.Ours},
-	{Name: "ours_xnnpack", Partition: "xnnpack", Worker: side.Ours},
+	{Name: "ours", Worker: side.Linked, Linked: true},
+	{Name: "ours_xnnpack", Partition: "xnnpack", Worker: side.Linked, Linked: true},
+	withAll,
 	{Name: "official", Export: "xnnpack", Worker: side.Official},
 	{Name: "onnx", Export: "onnx", Worker: side.ONNX},
 	{Name: "litert", Export: "litert", Worker: side.LiteRT},

@@ -38,7 +38,9 @@ var speedHead = []string{"model", "threads", "ours ms", "ours xnnpack ms", "offi
 func (r result) speedRow() []string {
 	row := []string{r.Model, fmt.Sprint(r.Threads)}
 	for _, s := range sides {
-		row = append(row, ms(r.Sides[s.Name], side.MedianOf))
+		if s != withAll {
+			row = append(row, ms(r.Sides[s.Name], side.MedianOf))
+		}
 	}
 	ours := r.ours()
 	return append(row, table.Digits(r.Ratio(ours, "official", side.MedianOf)), table.Digits(r.Ratio(ours, "onnx", side.MedianOf)),
@@ -108,12 +110,14 @@ func (rep *report) threads() []int {
 // loadTable is what loading takes, and memory.
 func (rep *report) loadTable() [][]string {
 	rows := [][]string{{"model", "threads", "ours load ms", "official load ms", "onnx load ms", "x official",
-		"ours reload ms", "official reload ms", "x official", "ours MiB", "official MiB", "onnx MiB over its base", "x official"}}
+		"ours reload ms", "official reload ms", "x official", "ours MiB", "official MiB", "onnx MiB over its base", "x official",
+		"with all kernels: load ms", "MiB"}}
 	for _, r := range rep.Results {
-		ours, official, onnx := r.ours(), r.Sides["official"], r.Sides["onnx"]
+		ours, all, official, onnx := r.ours(), r.Sides[withAll.Name], r.Sides["official"], r.Sides["onnx"]
 		rows = append(rows, []string{r.Model, strconv.Itoa(r.Threads), ms(ours, side.LoadOf), ms(official, side.LoadOf), ms(onnx, side.LoadOf),
 			table.Digits(r.Ratio(ours, "official", side.LoadOf)), ms(ours, side.ReloadOf), ms(official, side.ReloadOf),
-			table.Digits(r.Ratio(ours, "official", side.ReloadOf)), mib(ours, 0), mib(official, 0), mib(onnx, 1), table.Digits(r.Ratio(ours, "official", side.PeakOf))})
+			table.Digits(r.Ratio(ours, "official", side.ReloadOf)), mib(ours, 0), mib(official, 0), mib(onnx, 1), table.Digits(r.Ratio(ours, "official", side.PeakOf)),
+			ms(all, side.LoadOf), mib(all, 0)})
 	}
 	return rows
 }

@@ -147,19 +147,23 @@ func (k *Kit) findPte() (err error) {
 	return err
 }
 
-// findWorker copies the worker of our runtime, in small pieces: with each page of a program that is used the system counts those which
-// were written with it, and peaks of memory are compared.
 func (k *Kit) findWorker() error {
 	built, err := k.build(workerCommand)
 	if err != nil {
 		return err
 	}
-	program, err := os.ReadFile(built)
+	k.ours = filepath.Join(k.tmp, "ours")
+	return copyWorker(built, k.ours)
+}
+
+// copyWorker copies a worker of our runtime, in small pieces: with each page of a program that is used the system counts those which
+// were written with it, and peaks of memory are compared.
+func copyWorker(from, to string) error {
+	program, err := os.ReadFile(from)
 	if err != nil {
 		return fmt.Errorf("read worker: %w", err)
 	}
-	k.ours = filepath.Join(k.tmp, "ours")
-	f, err := os.OpenFile(k.ours, os.O_CREATE|os.O_WRONLY, 0o700)
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o700)
 	if err != nil {
 		return fmt.Errorf("copy worker: %w", err)
 	}
@@ -213,8 +217,12 @@ func (k *Kit) buildRunner() error {
 }
 
 // call runs a command; its error ends with what the command said last.
-func call(name string, args ...string) error {
+func call(name string, args ...string) error { return callIn("", name, args...) }
+
+// callIn is call in a folder, or in this one.
+func callIn(dir, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Run(); err != nil {
@@ -285,32 +293,4 @@ func (m *Model) ready(kind string) string { return filepath.Join(m.dir, kind+".p
 func (k *Kit) stem(m *Model) (string, error) {
 	key, err := m.content()
 	return filepath.Join(k.Cache, filepath.Base(m.dir)+"-"+key+"."), err
-}
-
-// lower makes our program.
-func (k *Kit) lower(m *Model, s *Side) (string, error) {
-	spec := filepath.Join(k.tmp, m.Name+".pte.cue")
-	text := "package bench\n\nimport (\n\t\"github.com/rules-pte/rules_pte/cue/lower\"\n"
-	if s.Partition != "" {
-		text += "\t\"github.com/rules-pte/rules_pte/backends/" + s.Partition + "\"\n"
-	}
-	text += ")\n\nlower.#Program & {\n"
-	for _, name := range sortedKeys(m.methods) {
-		file, err := filepath.Abs(m.methods[name])
-		if err != nil {
-			return "", fmt.Errorf("find model: %w", err)
-		}
-		text += fmt.Sprintf("\tmethods: %s: model: %q\n", name, file)
-	}
-	if s.Partition != "" {
-		text += "\tpartition: [" + s.Partition + ".#Backend]\n"
-	}
-	if err := os.WriteFile(spec, []byte(text+"}\n"), 0o600); err != nil {
-		return "", fmt.Errorf("write spec: %w", err)
-	}
-	out := filepath.Join(k.tmp, m.Name+"_"+s.Name+".pte")
-	if err := call(k.Pte, "lower", "-o", out, spec); err != nil {
-		return "", fmt.Errorf("lower: %w", err)
-	}
-	return out, nil
 }

@@ -10,10 +10,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rules-pte/rules_pte/bench/side/serve"
+	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/runtime/op"
 )
 
 // TestServe loads a committed program in the worker of our own runtime, times it and compares its results.
@@ -34,7 +37,7 @@ func TestServe(t *testing.T) {
 	load := append([]string{"load", filepath.Join(m.dir, "portable.pte"), m.method, "1"}, inputs...)
 	in := strings.Join(load, "\t") + "\nrun\t3\t2\noutputs\t" + out + "\nnonsense\n"
 	var answers bytes.Buffer
-	if err := serve.Serve(strings.NewReader(in), &answers); err != nil {
+	if err := serve.Serve(strings.NewReader(in), &answers, executor.LoadOptions{Kernels: op.Kernels}); err != nil {
 		t.Fatal(err)
 	}
 	var words []string
@@ -53,6 +56,50 @@ func TestServe(t *testing.T) {
 	if err := m.checkOutput(0, filepath.Join(out, "0")); err == nil {
 		t.Error("other results: no error")
 	}
+}
+
+// TestLinked measures a program in a worker that was linked for it, and has no kernel of another.
+func TestLinked(t *testing.T) {
+	if os.Getenv("PTE_HOST") == "" {
+		t.Skip("PTE_HOST is not set")
+	}
+	t.Chdir(filepath.Join("..", ".."))
+	set, tmp := t.TempDir(), t.TempDir()
+	if err := os.CopyFS(filepath.Join(set, "add"), os.DirFS("runtime/executor/testdata/add")); err != nil {
+		t.Fatal(err)
+	}
+	model, err := os.ReadFile("lowerer/internal/pt2/testdata/add.pt2")
+	if err := errors.Join(err, os.WriteFile(filepath.Join(set, "add", "model.pt2"), model, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Read(Subject{Name: "add"}, []string{set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, partition := range []string{"", "xnnpack"} {
+		linked := &Side{Name: "linked_" + partition, Partition: partition, Worker: Linked, Linked: true}
+		k, err := NewKit(Tools{Cache: tmp}, []*Side{linked}, tmp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := k.Measure(m, []*Side{linked}, 1, Turns{Rounds: 1, Each: time.Millisecond}).Sides[linked.Name]
+		if f.Error != "" || f.Median == 0 || f.Load == 0 {
+			t.Errorf("with %q: %+v", partition, f)
+		}
+		all, linkedSize := size(t, k.ours), size(t, workerOf(filepath.Join(tmp, "add_"+linked.Name+".pte")))
+		if linkedSize*3 > all*2 {
+			t.Errorf("with %q: the worker has %d bytes, that with all kernels %d", partition, linkedSize, all)
+		}
+	}
+}
+
+func size(t *testing.T, file string) int64 {
+	t.Helper()
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
 }
 
 // TestFromUser: under bazel, relative paths count from the user's folder, but for what is not given and for commands in PATH.

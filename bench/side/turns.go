@@ -38,6 +38,7 @@ type entrant struct {
 	side    *Side
 	figures *Figures
 	worker  *worker
+	program string
 	words   []string      // of the load
 	loads   []float64     // the first ones of processes
 	started time.Duration // how long they took with their processes
@@ -118,15 +119,16 @@ func (e *entrant) drop(err error) {
 
 // enter makes and loads the side's program, holds its results against the goldens, and finds how many calls make a turn.
 func (k *Kit) enter(e *entrant, m *Model, threads int, t Turns) error {
-	file, err := k.program(m, e.side)
+	program, err := k.program(m, e.side)
 	if err != nil {
 		return err
 	}
+	e.program = program
 	inputs, err := m.words(k.tmp)
 	if err != nil {
 		return err
 	}
-	e.words = append([]string{"load", file, m.method, strconv.Itoa(threads)}, inputs...)
+	e.words = append([]string{"load", program, m.method, strconv.Itoa(threads)}, inputs...)
 	worker, got, err := k.load(e)
 	if e.worker = worker; err != nil {
 		return err
@@ -143,7 +145,7 @@ func (k *Kit) enter(e *entrant, m *Model, threads int, t Turns) error {
 // load starts a worker, which loads the program for the first time.
 func (k *Kit) load(e *entrant) (*worker, []float64, error) {
 	start := time.Now()
-	w, err := k.start(e.side)
+	w, err := k.start(e.side, e.program)
 	if err != nil {
 		return nil, nil, err
 	}

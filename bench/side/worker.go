@@ -24,9 +24,9 @@ type worker struct {
 	out *bufio.Reader
 }
 
-// start starts a worker.
-func (k *Kit) start(s *Side) (*worker, error) {
-	cmd := s.Worker(k)
+// start starts a worker for a program's file.
+func (k *Kit) start(s *Side, program string) (*worker, error) {
+	cmd := s.Worker(k, program)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start worker: %w", err)

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	xnnpack "github.com/rules-pte/rules_pte/backends/xnnpack/rt"
-	"github.com/rules-pte/rules_pte/runtime/backend"
 	"github.com/rules-pte/rules_pte/runtime/executor"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -21,6 +19,7 @@ import (
 
 // server is our runtime as a worker.
 type server struct {
+	options  executor.LoadOptions
 	program  *executor.Program
 	instance *executor.Instance
 	method   *executor.Method
@@ -28,11 +27,11 @@ type server struct {
 	results  []executor.Value
 }
 
-// Serve answers the lines that ../official/runner.cc describes. Before the first line it makes the table of all kernels, as the official
-// runtime registers all of its kernels before main.
-func Serve(in io.Reader, out io.Writer) error {
-	s := &server{}
-	op.TableOf(op.Kernels)
+// Serve answers the lines that ../official/runner.cc describes, with programs that are loaded with o, but for the threads. Before the first
+// line it makes the table of kernels, as the official runtime registers its kernels before main.
+func Serve(in io.Reader, out io.Writer, o executor.LoadOptions) error {
+	s := &server{options: o}
+	op.TableOf(o.Kernels)
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -74,9 +73,9 @@ func (s *server) load(file, method, threads string, inputs []string) ([]string, 
 	if err != nil {
 		return nil, fmt.Errorf("parse request: %w", err)
 	}
+	s.options.Threads = n
 	base, start := memory("VmRSS"), time.Now()
-	o := executor.LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{xnnpack.New()}, Threads: n}
-	if s.program, err = executor.LoadFile(file, o); err != nil {
+	if s.program, err = executor.LoadFile(file, s.options); err != nil {
 		return nil, err
 	}
 	if s.instance, err = s.program.NewInstance(); err != nil {
@@ -106,7 +105,7 @@ func (s *server) close() {
 	if s.program != nil {
 		s.program.Close()
 	}
-	*s = server{}
+	*s = server{options: s.options}
 }
 
 func (s *server) call() (err error) {

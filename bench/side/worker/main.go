@@ -6,11 +6,16 @@ import (
 	"fmt"
 	"os"
 
+	xnnpack "github.com/rules-pte/rules_pte/backends/xnnpack/rt"
 	"github.com/rules-pte/rules_pte/bench/side/serve"
+	"github.com/rules-pte/rules_pte/runtime/backend"
+	"github.com/rules-pte/rules_pte/runtime/executor"
+	"github.com/rules-pte/rules_pte/runtime/op"
 )
 
 func main() {
-	if err := serve.Serve(os.Stdin, os.Stdout); err != nil {
+	o := executor.LoadOptions{Kernels: op.Kernels, Backends: []backend.Backend{xnnpack.New()}}
+	if err := serve.Serve(os.Stdin, os.Stdout, o); err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		os.Exit(1)
 	}

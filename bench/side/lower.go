@@ -1,0 +1,90 @@
+package side
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// lower makes our program, in the steps that rules take, and its worker where the side has one of its own. What was made before stays.
+func (k *Kit) lower(m *Model, s *Side) (string, error) {
+	stem := filepath.Join(k.tmp, m.Name+"_"+s.Name)
+	out := stem + ".pte"
+	if exists(out) {
+		return out, nil
+	}
+	spec := stem + ".pte.cue"
+	if err := os.WriteFile(spec, []byte(m.spec(s.Partition)), 0o600); err != nil {
+		return "", fmt.Errorf("write spec: %w", err)
+	}
+	program := []string{"lower", "program", "--spec", spec, "-o", stem + ".ptep", "--report", stem + ".report"}
+	pack := []string{"lower", "pack", "--program", stem + ".ptep", "-o", out, "--manifest", stem + ".manifest"}
+	for _, name := range sortedKeys(m.methods) {
+		model, graph := name+"="+m.methods[name], stem+"_"+name+".pt2s"
+		if err := call(k.Pte, "lower", "split", "--model", model, "-o", graph); err != nil {
+			return "", fmt.Errorf("lower: %w", err)
+		}
+		program, pack = append(program, "--graph", name+"="+graph), append(pack, "--model", model)
+	}
+	for _, args := range [][]string{program, pack} {
+		if err := call(k.Pte, args...); err != nil {
+			return "", fmt.Errorf("lower: %w", err)
+		}
+	}
+	if s.Linked {
+		if err := k.link(s, stem+".manifest", workerOf(out)); err != nil {
+			return "", errors.Join(fmt.Errorf("link worker: %w", err), os.Remove(out))
+		}
+	}
+	return out, nil
+}
+
+// spec is the model's, whose files have the names of methods, for a backend or "".
+func (m *Model) spec(partition string) string {
+	text := "package bench\n\nimport (\n\t\"github.com/rules-pte/rules_pte/cue/lower\"\n"
+	if partition != "" {
+		text += "\t\"github.com/rules-pte/rules_pte/backends/" + partition + "\"\n"
+	}
+	text += ")\n\nlower.#Program & {\n"
+	for _, name := range sortedKeys(m.methods) {
+		text += fmt.Sprintf("\tmethods: %s: model: %q\n", name, name)
+	}
+	if partition != "" {
+		text += "\tpartition: [" + partition + ".#Backend]\n"
+	}
+	return text + "}\n"
+}
+
+// workerOf is the file of the worker that has what one program needs.
+func workerOf(program string) string { return program + ".worker" }
+
+// link builds the command linked with the package that pte_runtime generates from a manifest. It wants the module's sources and `go`.
+func (k *Kit) link(s *Side, manifest, out string) error {
+	root, err := filepath.Abs(os.Getenv("BUILD_WORKSPACE_DIRECTORY")) // which `bazel run` sets
+	if err != nil {
+		return err
+	}
+	generated, overlay := out+".go", out+".json"
+	args := []string{"run", "./rules/go/builder", "runtime", "-out=" + generated, "-manifest=" + s.Name + "|" + manifest}
+	if s.Partition != "" {
+		dir := "backends/" + s.Partition
+		pkg := "github.com/rules-pte/rules_pte/" + dir
+		args = append(args, fmt.Sprintf("-backend=%s|%s/backend.json|%s/aot|%s/rt", s.Partition, dir, pkg, pkg))
+	}
+	if err := callIn(root, "go", args...); err != nil {
+		return err
+	}
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, "pteprogram", "pteprogram.go"): generated}})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(overlay, text, 0o600); err != nil {
+		return err
+	}
+	if err := callIn(root, "go", "build", "-overlay="+overlay, "-o", generated+".bin", "./bench/side/linked"); err != nil {
+		return err
+	}
+	return copyWorker(generated+".bin", out)
+}
