@@ -15,6 +15,7 @@ const hugePage = 2 << 20
 // The least and the most bytes of a chunk. Memory that is reserved and not used costs only addresses.
 const (
 	leastChunk = 64 << 10
+	roomyChunk = 32 << 20 // those of less have twice the room
 	mostChunk  = 256 << 20
 )
 
@@ -55,9 +56,10 @@ func (s *constants) add(c chunk) {
 	s.chunks = slices.Insert(s.chunks, 0, c)
 }
 
-// newChunk is a chunk of n bytes.
+// newChunk is a chunk of n bytes, or of more where they cost only addresses: packed weights may be larger than those of the file, and two
+// chunks of less than a large page each would have none.
 func newChunk(n int) chunk {
-	if data, unmap := mapMemory(n); unmap != nil {
+	if data, unmap := mapMemory(max(n, min(2*n, roomyChunk))); unmap != nil {
 		return chunk{data: data, unmap: unmap}
 	}
 	return chunk{data: op.AlignedBytes(n)}
