@@ -65,16 +65,21 @@ func newChunk(n int) chunk {
 	return chunk{data: op.AlignedBytes(n)}
 }
 
-// prepare asks for large pages where what was taken since the last time fills them.
+// prepare asks for large pages for what was taken since the last time.
 func (s *constants) prepare() {
 	for i := range s.chunks {
 		c := &s.chunks[i]
-		from, until := (c.ready+hugePage-1)&^(hugePage-1), c.used&^(hugePage-1)
-		if c.unmap != nil && until > from {
+		if from, until := c.largePages(); c.unmap != nil && until > from {
 			useHugePages(c.data[from:until])
 		}
 		c.ready = c.used
 	}
+}
+
+// largePages is where the large pages lie that what was taken since the last time fills, the last of them by three quarters: what it lacks is
+// memory, and the system takes longer for a quarter as many small pages.
+func (c *chunk) largePages() (from, until int) {
+	return (c.ready + hugePage - 1) &^ (hugePage - 1), min(c.used+hugePage/4, len(c.data)) &^ (hugePage - 1)
 }
 
 func (s *constants) close() {

@@ -55,6 +55,25 @@ func TestConstants(t *testing.T) {
 	}
 }
 
+// TestLargePages: they are for what fills them, but for a quarter, within the chunk, and for each place once.
+func TestLargePages(t *testing.T) {
+	const large, small = hugePage, 4096
+	for _, c := range []struct{ ready, used, size, from, until int }{
+		{0, large, 4 * large, 0, large},
+		{0, large + large/2, 4 * large, 0, large},
+		{0, large + large*3/4, 4 * large, 0, 2 * large},
+		{0, large*3/4 - small, 4 * large, 0, 0},
+		{0, large * 3 / 4, large - small, 0, 0},
+		{large * 3 / 4, large, 4 * large, large, large},
+		{large + small, 3*large - small, 4 * large, 2 * large, 3 * large},
+	} {
+		k := chunk{data: make([]byte, c.size), used: c.used, ready: c.ready}
+		if from, until := k.largePages(); from != c.from || until != c.until {
+			t.Errorf("%d to %d of %d: %d to %d, want %d to %d", c.ready, c.used, c.size, from, until, c.from, c.until)
+		}
+	}
+}
+
 // TestPackAll runs every job once, on one thread and on several.
 func TestPackAll(t *testing.T) {
 	for _, threads := range []int{1, 3} {
