@@ -76,8 +76,8 @@ func (s *constants) prepare() {
 	}
 }
 
-// largePages is where the large pages lie that what was taken since the last time fills, the last of them by three quarters: what it lacks is
-// memory, and the system takes longer for a quarter as many small pages.
+// largePages is where the large pages lie that what was taken since the last time fills, the last of them by three quarters: small pages for as
+// much take the system several times as long, and at most half a MiB of memory is in vain.
 func (c *chunk) largePages() (from, until int) {
 	return (c.ready + hugePage - 1) &^ (hugePage - 1), min(c.used+hugePage/4, len(c.data)) &^ (hugePage - 1)
 }
