@@ -430,7 +430,7 @@ func (m *method) prepare(s *step, def *op.Def, sig *op.Signature, missing *missi
 	if k.Prepare != nil { // which may keep them
 		args, outs = slices.Clone(args), slices.Clone(outs)
 	}
-	plan, err := op.Prepare(k, sig, args, outs, op.Options{Pack: m.prog.packOf, Tier: m.prog.tier})
+	plan, err := op.Prepare(k, sig, args, outs, op.Options{Pack: m.prog.packOf, Release: m.prog.release, Tier: m.prog.tier})
 	if err != nil {
 		return wrap(pte.InvalidProgram, "prepare "+s.name, err)
 	}

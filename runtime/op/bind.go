@@ -70,6 +70,8 @@ type Plan struct {
 type Options struct {
 	// Pack keeps packed constants; nil: the plan does.
 	Pack PackFunc
+	// Release gets parts of a constant, or the whole, that were packed; nil: nobody wants to know. They may be read once more.
+	Release func(b []byte)
 	// Tier is the instruction set of the kernels that have more than one.
 	Tier kernel.Tier
 	// Bounds is Call.Bounds; nil unless the operator Clamps.
@@ -89,7 +91,7 @@ func Prepare(k *Kernel, sig *Signature, args []Value, outs []tensor.Meta, opts O
 	if p.order = turned(k.Def, args, outs, opts.Tier); p.order != nil {
 		outs = []tensor.Meta{{DType: outs[0].DType, Sizes: outs[0].Sizes, DimOrder: p.order}}
 	}
-	prep := Prep{Args: args, Out: outs, Turned: p.order != nil, Pack: pack, Tier: opts.Tier}
+	prep := Prep{Args: args, Out: outs, Turned: p.order != nil, Pack: pack, Release: opts.Release, Tier: opts.Tier}
 	state, err := k.Prepare(&prep)
 	p.state, p.scratch, p.packed = state, prep.Scratch, p.packed|prep.Packed
 	return p, err

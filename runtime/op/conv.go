@@ -2,6 +2,7 @@ package op
 
 import (
 	"strconv"
+	"sync"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
@@ -396,6 +397,17 @@ func packGroup[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int, g int)
 // swappedRows is about how many rows packSwapped takes at a time.
 const swappedRows = 128
 
+// swapRoom has what packSwapped needed, for the next panel.
+var swapRoom sync.Pool
+
+// takeRoom is memory for n elements from a pool, or new memory.
+func takeRoom[T number](pool *sync.Pool, n int) []T {
+	if x, ok := pool.Get().(*[]T); ok && cap(*x) >= n {
+		return (*x)[:n]
+	}
+	return make([]T, n)
+}
+
 // packSwapped packs a group whose weights of an output channel, which begin stride behind those of the one before, lie with the
 // input channels and the taps the other way round than they are packed: rows of panels, which then go to their places.
 func packSwapped[T number](dst []T, c *conv, x []T, stride int) {
@@ -403,7 +415,8 @@ func packSwapped[T number](dst []T, c *conv, x []T, stride int) {
 	if c.channelsInner {
 		outer, inner = inner, outer
 	}
-	rows := make([]T, swappedRows*c.cols)
+	rows := takeRoom[T](&swapRoom, swappedRows*c.cols)
+	defer swapRoom.Put(&rows)
 	for j := 0; j < c.outPer; j += c.cols {
 		n := min(c.cols, c.outPer-j)
 		width := c.width(n)
@@ -489,7 +502,7 @@ func prepareConvolution[T number](p *Prep) (State, error) {
 	}
 	groups := " of " + strconv.Itoa(c.groups) + " groups of " + strconv.Itoa(c.outPer)
 	if c.winograd() {
-		s := packOf(p, w, c.winogradLayout()+groups, c.winogradPacked(), func(dst []T) { packWinograd(floats(dst), &c, p.Tier, w) })
+		s := packOf(p, w, c.winogradLayout()+groups, c.winogradPacked(), func(dst []T) { packWinograd(floats(dst), &c, p.Tier, w, p.Release) })
 		s.winograd, s.order = true, in.DimOrder
 		return s, nil
 	}

@@ -123,14 +123,16 @@ func (c *conv) winogradPacked() int {
 }
 
 // packWinograd writes the panels of G·g·Gᵀ, group after group and plane after plane; rows are the input channels of the first section
-// of the taps, then those of the next.
-func packWinograd(dst []float32, c *conv, tier kernel.Tier, w *tensor.Tensor) {
+// of the taps, then those of the next. What was read of w is released at once, if anybody wants it: the panels are larger, and the whole
+// of both would be the most memory that many programs ever have.
+func packWinograd(dst []float32, c *conv, tier kernel.Tier, w *tensor.Tensor, release func([]byte)) {
 	var s [tensor.MaxRank]int
 	stridesOf(&w.Meta, &s)
 	t := c.winogradTiles()
+	apart := s[0] == c.depth() // the weights of an output channel lie together
 	depth, lead := t.sections*t.inner, t.lead*c.inPer
 	rows := max(c.depth(), depth*kernel.WinogradTaps) // of taps, some of them zeros along a line
-	taps := takeTaps(rows * c.width(min(c.cols, c.outPer)))
+	taps := takeRoom[float32](&panelTaps, rows*c.width(min(c.cols, c.outPer)))
 	defer panelTaps.Put(&taps)
 	k := kernel.Winograd{WinogradTile: t.WinogradTile, Tiles: t.inner, Plane: c.len(depth, c.outPer)}
 	for g := range c.groups {
@@ -147,21 +149,19 @@ func packWinograd(dst []float32, c *conv, tier kernel.Tier, w *tensor.Tensor) {
 				k.Planes = at32(dst, o*depth+p*column)
 				k.Weights(tier, at32(taps, p*kernel.WinogradTaps*column), kernel.WinogradTaps*column, column)
 			}
+			if read := panel.outPer * s[0] * f32Size; release != nil && apart && read >= releaseLeast {
+				release(w.Data[(g*c.outPer+o)*s[0]*f32Size:][:read])
+			}
 		}
 		dst = dst[t.Products*k.Plane:]
 	}
 }
 
+// releaseLeast is of how many bytes on it takes less time to release them than they are worth.
+const releaseLeast = 64 << 10
+
 // panelTaps has what packWinograd needed for the taps of a panel, for the next convolution.
 var panelTaps sync.Pool
-
-// takeTaps is memory for n taps.
-func takeTaps(n int) []float32 {
-	if t, ok := panelTaps.Get().(*[]float32); ok && cap(*t) >= n {
-		return (*t)[:n]
-	}
-	return make([]float32, n)
-}
 
 // convWinograd computes a convolution whose weights are packed by packWinograd.
 func convWinograd(call *Call, j *convJob[float32]) error {

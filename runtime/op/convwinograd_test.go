@@ -320,6 +320,54 @@ func TestConvWinogradLayouts(t *testing.T) {
 	}
 }
 
+// TestConvWinogradReleases wants large weights to be released panel by panel, each of them once and in their order, and those of an output
+// channel that lie apart, or are few, not at all.
+func TestConvWinogradReleases(t *testing.T) {
+	tier := kernel.Best()
+	if tier == kernel.Scalar {
+		t.Skip("the scalar tier has no transforms")
+	}
+	sig := ParseSignature(Convolution.Schema)
+	for _, c := range []struct {
+		name   string
+		w      *tensor.Tensor
+		groups int
+		want   bool
+	}{
+		{"line", wave(192, 64, 1, 32), 1, true},
+		{"groups", wave(192, 64, 1, 32), 2, true},
+		{"channels innermost", ordered(wave(96, 300, 3, 3), lastOrder(4, true)...), 1, true},
+		{"few weights", wave(64, 16, 1, 7), 1, false},
+		{"output channels innermost", ordered(wave(192, 64, 1, 32), 1, 2, 3, 0), 1, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := ordered(wave(1, c.w.Sizes[1]*int64(c.groups), 20*c.w.Sizes[2]-19, 400), lastOrder(4, true)...)
+			args := vals(x, c.w, nil, dims{1, 1}, dims{0, 0}, dims{1, 1}, false, dims{0, 0}, c.groups)
+			infer := Infer{Args: args, Out: make([]tensor.Meta, 1)}
+			if err := Convolution.Infer(&infer); err != nil {
+				t.Fatal(err)
+			}
+			at := 0
+			release := func(b []byte) {
+				if &b[0] != &c.w.Data[at] {
+					t.Fatalf("released %d bytes that are not at %d", len(b), at)
+				}
+				at += len(b)
+			}
+			plan, err := Prepare(&ConvolutionF32, &sig, args, infer.Out, Options{Tier: tier, Release: release})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s, ok := plan.state.(*packed[float32]); !ok || !s.winograd {
+				t.Fatal("not by Winograd's algorithm")
+			}
+			if want := len(c.w.Data); c.want && at != want || !c.want && at > 0 {
+				t.Errorf("released %d bytes of %d", at, want)
+			}
+		})
+	}
+}
+
 // TestConvWinogradPieces looks at how many tiles the pieces of lines have: one long line has some for each thread, and many lines are cut no
 // finer than pays. Threads that divide the panels of weights, which are as wide as the tier has them, would have no use for pieces: one line
 // has seven.

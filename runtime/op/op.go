@@ -195,6 +195,8 @@ type Prep struct {
 	Scratch int
 	// Pack keeps packed constants; nil: the State does.
 	Pack PackFunc
+	// Release is Options.Release.
+	Release func(b []byte)
 	// Packed is set by Prepare: bit i says that Run reads no element of argument i, which is packed.
 	Packed uint32
 	// Tier is Call.Tier.

@@ -325,7 +325,7 @@ func (c *compiler) prepare(dtype tensor.ScalarType, name string, out operand, ar
 		c.inlined.refused = c.inlined.refused || !slices.Equal(sizes, metas[0].Sizes)
 		return nil
 	}
-	opts := op.Options{Pack: c.pack, Tier: c.ctx.Tier}
+	opts := op.Options{Pack: c.pack, Release: c.ctx.Release, Tier: c.ctx.Tier}
 	if def.Tags&op.Clamps != 0 {
 		opts.Bounds, c.bounds = c.bounds, nil
 	}
