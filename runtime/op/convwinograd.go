@@ -207,11 +207,11 @@ func (w *winograd) layOut(threads int) {
 	}
 	w.piece = ceil(w.line, n)
 	w.slots.Items = lines * ceil(w.line, w.piece) * w.shares
-	w.atOnce = max(1, max(winogradBlock/w.Products/w.piece, w.inner)/w.cols) * w.cols
+	w.atOnce = max(1, max(winogradBlock/min(w.slots.Count, 2)/w.Products/w.piece, w.inner)/w.cols) * w.cols
 }
 
-// winogradBlock is how many products, in all planes, are made before their results are, unless the inputs are more: few take less memory
-// and stay in a cache, where inputs are read again for each block of channels.
+// winogradBlock is how many products, in all planes of one thread or of two, are made before their results are, unless the inputs are more: few
+// take less memory and stay in a cache, where inputs are read again for each block of channels.
 const winogradBlock = 1 << 17
 
 // sharesPanels reports whether threads divide the panels of weights, which are so many that it takes longest to fetch them, and not the
