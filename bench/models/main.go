@@ -4,7 +4,7 @@
 //	go run ./bench/models --sets DIR[:DIR] [--python PYTHON] [--litert PYTHON] [--models REGEXP] [--sides LIST]
 //	                      [--threads 1,2] [--rounds N] [--turn 60ms] [--json FILE] [--markdown FILE] [--gate FILE] [--floors FILE]
 //
-// It runs in the root of the repository. DIR is a folder of models with case.json, as the zoo's export.py makes them. The
+// It runs in the root of the repository, whose sources and `go` it needs, also under bazel. DIR is a folder of models with case.json, as the zoo's export.py makes them. The
 // sides are
 //
 //	ours            our program without a delegate, on our runtime with the kernels that it needs, as pte_runtime links it
@@ -66,8 +66,8 @@ var withAll = &side.Side{Name: "ours_all", Worker: side.Ours}
 
 // sides take turns in this order.
 var sides = []*side.Side{
-	{Name: "ours", Worker: side.Linked, Linked: true},
-	{Name: "ours_xnnpack", Partition: "xnnpack", Worker: side.Linked, Linked: true},
+	{Name: "ours"},
+	{Name: "ours_xnnpack", Partition: "xnnpack"},
 	withAll,
 	{Name: "official", Export: "xnnpack", Worker: side.Official},
 	{Name: "onnx", Export: "onnx", Worker: side.ONNX},

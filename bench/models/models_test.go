@@ -39,9 +39,9 @@ threads    figure  geomean  least  model
 1          reload     3.00   3.00    net
 1          memory     1.00   1.00    net
 
-model  threads  ours load ms  official load ms  onnx load ms  x official  ours reload ms  official reload ms  x official  ours MiB  official MiB  onnx MiB over its base  x official  with all kernels: load ms   MiB
-net          1          3.00              9.00          12.0        3.00            2.00                6.00        3.00      4.00          4.00                    3.00        1.00                       15.0  4.00
-other        1       0.00600                 -       0.00360           -         0.00400                   -           -      4.00             -                    3.00           -                          -     -
+model  threads  ours load ms  official load ms  onnx load ms  x official  ours reload ms  official reload ms  x official  ours MiB  official MiB  onnx MiB over its base  x official  no delegate: load ms   MiB  with all kernels: load ms   MiB
+net          1          3.00              9.00          12.0        3.00            2.00                6.00        3.00      4.00          4.00                    3.00        1.00                  6.00  4.00                       15.0  4.00
+other        1       0.00600                 -       0.00360           -         0.00400                   -           -      4.00             -                    3.00           -               0.00600  4.00                          -     -
 `
 
 func TestTables(t *testing.T) {

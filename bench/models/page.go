@@ -32,7 +32,8 @@ Runtime and LiteRT from Python with inputs and outputs bound, which costs about 
 the process had after a load and a call; of ONNX Runtime without what Python and its libraries take. The load
 is the first of its process, the median of up to eleven processes of each side in turn, of fewer where they take long to start
 and to call (ONNX Runtime and LiteRT have one or two). Our process has the kernels and backends that its program needs, as
-` + "`pte_runtime`" + ` links it; the last columns are of one that has all kernels, as ` + "`pte run`" + ` has. The official one has the wheel's libraries,
+` + "`pte_runtime`" + ` links it; the last columns are of our program without a delegate in such a process, and in one that has all kernels,
+as ` + "`pte run`" + ` has. The official one has the wheel's libraries,
 of which the system reads what is used. Kernels are registered before the load: by the official runtime before its main, by ours, which
 does so at the first load, for once as early; that takes some 0.1 ms for all kernels, and next to nothing for those of one program. The reload is the shortest of more loads in one process, which has the
 memory of those before at hand. The ratios of loads, reloads and of memory are the official runtime's over ours; "best" has

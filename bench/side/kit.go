@@ -77,10 +77,11 @@ func (t *Tools) interpreter(kind string) *string {
 // Kit makes programs and starts workers.
 type Kit struct {
 	Tools
-	tmp    string
-	ours   string   // the worker of our runtime
-	runner string   // that of the official one; "" if there is none
-	kinds  []string // of programs to export
+	tmp     string
+	ours    string   // the worker of our runtime
+	builder string   // what generates the package of a linked one; "" until it is needed
+	runner  string   // that of the official one; "" if there is none
+	kinds   []string // of programs to export
 }
 
 // The scripts among sources.

@@ -20,7 +20,7 @@ func (k *Kit) lower(m *Model, s *Side) (string, error) {
 		return "", fmt.Errorf("write spec: %w", err)
 	}
 	program := []string{"lower", "program", "--spec", spec, "-o", stem + ".ptep", "--report", stem + ".report"}
-	pack := []string{"lower", "pack", "--program", stem + ".ptep", "-o", out, "--manifest", stem + ".manifest"}
+	pack := []string{"lower", "pack", "--program", stem + ".ptep", "-o", stem + ".packed", "--manifest", stem + ".manifest"}
 	for _, name := range sortedKeys(m.methods) {
 		model, graph := name+"="+m.methods[name], stem+"_"+name+".pt2s"
 		if err := call(k.Pte, "lower", "split", "--model", model, "-o", graph); err != nil {
@@ -33,12 +33,12 @@ func (k *Kit) lower(m *Model, s *Side) (string, error) {
 			return "", fmt.Errorf("lower: %w", err)
 		}
 	}
-	if s.Linked {
-		if err := k.link(s, stem+".manifest", workerOf(out)); err != nil {
-			return "", errors.Join(fmt.Errorf("link worker: %w", err), os.Remove(out))
+	if s.Worker == nil {
+		if err := k.link(s, stem); err != nil {
+			return "", fmt.Errorf("link worker: %w", err)
 		}
 	}
-	return out, nil
+	return out, os.Rename(stem+".packed", out)
 }
 
 // spec is the model's, whose files have the names of methods, for a backend or "".
@@ -60,20 +60,28 @@ func (m *Model) spec(partition string) string {
 // workerOf is the file of the worker that has what one program needs.
 func workerOf(program string) string { return program + ".worker" }
 
-// link builds the command linked with the package that pte_runtime generates from a manifest. It wants the module's sources and `go`.
-func (k *Kit) link(s *Side, manifest, out string) error {
+// link builds the worker of the program stem.pte: the command linked, with the package that pte_runtime generates from stem.manifest. It wants
+// the module's sources and `go`.
+func (k *Kit) link(s *Side, stem string) error {
 	root, err := filepath.Abs(os.Getenv("BUILD_WORKSPACE_DIRECTORY")) // which `bazel run` sets
 	if err != nil {
 		return err
 	}
-	generated, overlay := out+".go", out+".json"
-	args := []string{"run", "./rules/go/builder", "runtime", "-out=" + generated, "-manifest=" + s.Name + "|" + manifest}
+	if k.builder == "" {
+		builder := filepath.Join(k.tmp, "builder")
+		if err := callIn(root, "go", "build", "-o", builder, "./rules/go/builder"); err != nil {
+			return err
+		}
+		k.builder = builder
+	}
+	generated, overlay, built := stem+".go", stem+".overlay", stem+".bin"
+	args := []string{"runtime", "-out=" + generated, "-manifest=" + s.Name + "|" + stem + ".manifest"}
 	if s.Partition != "" {
 		dir := "backends/" + s.Partition
 		pkg := "github.com/rules-pte/rules_pte/" + dir
 		args = append(args, fmt.Sprintf("-backend=%s|%s/backend.json|%s/aot|%s/rt", s.Partition, dir, pkg, pkg))
 	}
-	if err := callIn(root, "go", args...); err != nil {
+	if err := callIn(root, k.builder, args...); err != nil {
 		return err
 	}
 	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, "pteprogram", "pteprogram.go"): generated}})
@@ -83,8 +91,8 @@ func (k *Kit) link(s *Side, manifest, out string) error {
 	if err := os.WriteFile(overlay, text, 0o600); err != nil {
 		return err
 	}
-	if err := callIn(root, "go", "build", "-overlay="+overlay, "-o", generated+".bin", "./bench/side/linked"); err != nil {
+	if err := callIn(root, "go", "build", "-overlay="+overlay, "-o", built, "./bench/side/linked"); err != nil {
 		return err
 	}
-	return copyWorker(generated+".bin", out)
+	return errors.Join(copyWorker(built, workerOf(stem+".pte")), os.Remove(built))
 }

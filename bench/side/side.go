@@ -10,26 +10,22 @@ type Side struct {
 	// Export is what python/export.py makes: "xnnpack", "portable", "onnx" or "litert"; "" for a program that our tool
 	// lowers, to the backend Partition if that is not empty.
 	Export, Partition string
-	// Worker starts the process, for a program's file.
-	Worker func(k *Kit, program string) *exec.Cmd
-	// Linked has a worker built for each program that our tool lowers.
-	Linked bool
+	// Worker starts the process; nil: the side is our runtime with what each program needs, as pte_runtime links it, in a process that is
+	// built for the program.
+	Worker func(k *Kit) *exec.Cmd
 }
 
 // Ours is our runtime with all kernels, the command worker.
-func Ours(k *Kit, _ string) *exec.Cmd { return exec.Command(k.ours) }
-
-// Linked is our runtime with the kernels and backends of the program, the command linked: it is for sides that say so.
-func Linked(_ *Kit, program string) *exec.Cmd { return exec.Command(workerOf(program)) }
+func Ours(k *Kit) *exec.Cmd { return exec.Command(k.ours) }
 
 // Official is the official runtime behind the runner in C++.
-func Official(k *Kit, _ string) *exec.Cmd { return exec.Command(k.runner) }
+func Official(k *Kit) *exec.Cmd { return exec.Command(k.runner) }
 
 // ONNX is ONNX Runtime, in Python.
-func ONNX(k *Kit, _ string) *exec.Cmd { return exec.Command(k.Python, k.script(onnxScript)) }
+func ONNX(k *Kit) *exec.Cmd { return exec.Command(k.Python, k.script(onnxScript)) }
 
 // LiteRT is Google's runtime of that name, in Python.
-func LiteRT(k *Kit, _ string) *exec.Cmd { return exec.Command(k.LiteRT, k.script(litertScript)) }
+func LiteRT(k *Kit) *exec.Cmd { return exec.Command(k.LiteRT, k.script(litertScript)) }
 
 // litert is the kind of program that LiteRT's interpreter exports.
 const litert = "litert"

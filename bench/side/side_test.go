@@ -77,7 +77,7 @@ func TestLinked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, partition := range []string{"", "xnnpack"} {
-		linked := &Side{Name: "linked_" + partition, Partition: partition, Worker: Linked, Linked: true}
+		linked := &Side{Name: "linked_" + partition, Partition: partition}
 		k, err := NewKit(Tools{Cache: tmp}, []*Side{linked}, tmp)
 		if err != nil {
 			t.Fatal(err)

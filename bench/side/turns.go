@@ -38,8 +38,7 @@ type entrant struct {
 	side    *Side
 	figures *Figures
 	worker  *worker
-	program string
-	words   []string      // of the load
+	words   []string      // of the load; the second is the program
 	loads   []float64     // the first ones of processes
 	started time.Duration // how long they took with their processes
 	reloads []float64
@@ -123,7 +122,6 @@ func (k *Kit) enter(e *entrant, m *Model, threads int, t Turns) error {
 	if err != nil {
 		return err
 	}
-	e.program = program
 	inputs, err := m.words(k.tmp)
 	if err != nil {
 		return err
@@ -145,7 +143,7 @@ func (k *Kit) enter(e *entrant, m *Model, threads int, t Turns) error {
 // load starts a worker, which loads the program for the first time.
 func (k *Kit) load(e *entrant) (*worker, []float64, error) {
 	start := time.Now()
-	w, err := k.start(e.side, e.program)
+	w, err := k.start(e.side, e.words[1])
 	if err != nil {
 		return nil, nil, err
 	}

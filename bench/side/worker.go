@@ -26,7 +26,10 @@ type worker struct {
 
 // start starts a worker for a program's file.
 func (k *Kit) start(s *Side, program string) (*worker, error) {
-	cmd := s.Worker(k, program)
+	cmd := exec.Command(workerOf(program))
+	if s.Worker != nil {
+		cmd = s.Worker(k)
+	}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start worker: %w", err)
