@@ -38,11 +38,12 @@ func newConstants(n int) constants {
 	return constants{least: min(max(n, leastChunk), mostChunk)}
 }
 
-// take gives n zero bytes at a multiple of 64.
+// take gives n zero bytes at a multiple of 64. Chunks have room for twice as much as the file has, since packed weights may be larger: two chunks
+// of less than a large page each would have none.
 func (s *constants) take(n int) []byte {
 	size := (n + 63) &^ 63
 	if k := len(s.chunks); k == 0 || size > len(s.chunks[k-1].data)-s.chunks[k-1].used {
-		s.chunks = append(s.chunks, newChunk(max(size, s.least)))
+		s.chunks = append(s.chunks, newChunk(max(size, s.least), max(size, min(2*s.least, roomyChunk))))
 	}
 	c := &s.chunks[len(s.chunks)-1]
 	at := c.used
@@ -56,10 +57,9 @@ func (s *constants) add(c chunk) {
 	s.chunks = slices.Insert(s.chunks, 0, c)
 }
 
-// newChunk is a chunk of n bytes, or of more where they cost only addresses: packed weights may be larger than those of the file, and two
-// chunks of less than a large page each would have none.
-func newChunk(n int) chunk {
-	if data, unmap := mapMemory(max(n, min(2*n, roomyChunk))); unmap != nil {
+// newChunk is a chunk of n bytes, or of room, which is not less, where they cost only addresses.
+func newChunk(n, room int) chunk {
+	if data, unmap := mapMemory(room); unmap != nil {
 		return chunk{data: data, unmap: unmap}
 	}
 	return chunk{data: op.AlignedBytes(n)}

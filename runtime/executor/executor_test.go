@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -693,6 +695,69 @@ func TestRelease(t *testing.T) {
 	}
 	if want := []int{24}; !slices.Equal(got, want) {
 		t.Errorf("a product released %v bytes of weights, want %v", got, want)
+	}
+}
+
+// TestReleaseParts gives back the panels of a large convolution's weights one after another, while the others are packed, and then the whole.
+func TestReleaseParts(t *testing.T) {
+	if kernel.Best() == kernel.Scalar {
+		t.Skip("the scalar tier does not pack by Winograd's algorithm")
+	}
+	image := func(channels, size int32) pte.EValue {
+		v := tensorValue(1, channels, 1, size)
+		v.Tensor.DimOrder = []uint8{0, 2, 3, 1}
+		return v
+	}
+	weights := tensorValue(192, 64, 1, 32)
+	weights.Tensor.DataBufferIdx, weights.Tensor.Allocation = 1, nil
+	values := []pte.EValue{image(64, 200), weights, {Type: pte.Null}, {Type: pte.IntList, Items: []int64{4, 4}}, {Type: pte.Int, Int: 1},
+		{Type: pte.IntList, Items: []int64{6, 6}}, {Type: pte.Int}, {Type: pte.Bool}, image(192, 169)}
+	p := plan(values, []int64{0, 0}, pte.Instruction{Type: pte.KernelCall, Args: []int32{0, 1, 2, 3, 5, 3, 7, 5, 4, 8, 8}})
+	p.Plans[0].Operators = []pte.Operator{{Name: "aten::convolution", Overload: "out"}}
+	p.Plans[0].Inputs, p.Plans[0].Outputs = []int32{0}, []int32{8}
+	whole := make([]byte, 192*64*32*4)
+	p.ConstantBuffers = [][]byte{nil, whole}
+	src, err := pte.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int
+	if _, err := load(src, mapping{data: src, release: func(b []byte) { got = append(got, len(b)) }}, LoadOptions{Kernels: op.Kernels, Threads: 1}); err != nil {
+		t.Fatal(err)
+	}
+	parts, sum := got, 0
+	if n := len(got); n > 0 {
+		parts = got[:n-1]
+	}
+	for _, n := range parts {
+		sum += n
+	}
+	if len(parts) < 2 || sum != len(whole) || got[len(parts)] != len(whole) {
+		t.Errorf("released %v bytes, want parts of %d and then those", got, len(whole))
+	}
+}
+
+// TestMapFile wants the pages of a large file to be given back, and not those of a small one.
+func TestMapFile(t *testing.T) {
+	for _, n := range []int{0, 1, 256<<10 - 1, 256 << 10} {
+		path := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(path, make([]byte, n), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m, err := mapFile(path)
+		if err != nil || len(m.data) != n {
+			t.Fatalf("%d bytes: %d, %v", n, len(m.data), err)
+		}
+		if large := n == 256<<10; runtime.GOOS == "linux" && (m.release != nil) != large {
+			t.Errorf("%d bytes: gives pages back: %v", n, !large)
+		}
+		if m.unmap != nil {
+			m.unmap()
+		}
+	}
+	missing := filepath.Join(t.TempDir(), "missing")
+	if _, err := mapFile(missing); !errors.Is(err, fs.ErrNotExist) || runtime.GOOS == "linux" && err.Error() != "open "+missing+": no such file or directory" {
+		t.Errorf("a missing file: %v", err)
 	}
 }
 

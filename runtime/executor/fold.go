@@ -99,7 +99,7 @@ func (p *Program) spareChunk(n int) chunk {
 			return c
 		}
 	}
-	return newChunk(n)
+	return newChunk(n, n)
 }
 
 // keepFolded runs before constants are packed: what somebody reads after the load is computed as well.
@@ -334,7 +334,8 @@ func (p *Program) newFolded(s *step, args []op.Value, out *tensor.Meta, temporar
 	p.packed += int64(out.Nbytes())
 	p.folds = append(p.folds, c)
 	if !temporary {
-		c.setMemory(newChunk(out.Nbytes()))
+		n := out.Nbytes()
+		c.setMemory(newChunk(n, n))
 		p.foldAt[&c.out.Data[0]] = c
 		if b := firstBytes(args); b != nil {
 			p.foldsOf[&b[0]] = append(p.foldsOf[&b[0]], c)

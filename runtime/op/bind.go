@@ -70,7 +70,7 @@ type Plan struct {
 type Options struct {
 	// Pack keeps packed constants; nil: the plan does.
 	Pack PackFunc
-	// Release gets parts of a constant, or the whole, that were packed; nil: nobody wants to know. They may be read once more.
+	// Release gets the parts of a constant that were packed while the others are not yet; nil: nobody wants to know. They may be read once more.
 	Release func(b []byte)
 	// Tier is the instruction set of the kernels that have more than one.
 	Tier kernel.Tier

@@ -400,7 +400,7 @@ const swappedRows = 128
 // swapRoom has what packSwapped needed, for the next panel.
 var swapRoom sync.Pool
 
-// takeRoom is memory for n elements from a pool, or new memory.
+// takeRoom is memory for n elements, of any content, from a pool, or new memory.
 func takeRoom[T number](pool *sync.Pool, n int) []T {
 	if x, ok := pool.Get().(*[]T); ok && cap(*x) >= n {
 		return (*x)[:n]

@@ -21,7 +21,7 @@ type winograd struct {
 	down, across int            // tiles of each
 	line         int            // tiles between whose first and last the border of a piece may lie: of a line if there are several sections
 	piece        int            // tiles of a piece
-	atOnce       int            // channels of a share whose products are made before their results are
+	atOnce       int            // channels of a block, whose products are made before their results are; the last may have more, see widest
 	shares       int            // into how many shares the results of a piece are divided, by panels
 	odd          uint32         // not 0: a share has results that are not finite
 	slots        Slots
@@ -157,7 +157,7 @@ func packWinograd(dst []float32, c *conv, tier kernel.Tier, w *tensor.Tensor, re
 	}
 }
 
-// releaseLeast is of how many bytes on it takes less time to release them than they are worth.
+// releaseLeast is from how many bytes on the weights of a panel are released.
 const releaseLeast = 64 << 10
 
 // panelTaps has what packWinograd needed for the taps of a panel, for the next convolution.
@@ -207,11 +207,12 @@ func (w *winograd) layOut(threads int) {
 	}
 	w.piece = ceil(w.line, n)
 	w.slots.Items = lines * ceil(w.line, w.piece) * w.shares
-	w.atOnce = max(1, max(winogradBlock/min(w.slots.Count, 2)/w.Products/w.piece, w.inner)/w.cols) * w.cols
+	channels := max(winogradBlock/(min(w.slots.Count, 2)*w.Products*w.piece), w.inner)
+	w.atOnce = max(channels/w.cols, 1) * w.cols
 }
 
-// winogradBlock is how many products, in all planes of one thread or of two, are made before their results are, unless the inputs are more: few
-// take less memory and stay in a cache, where inputs are read again for each block of channels.
+// winogradBlock is how many products lie in the planes of a block of channels at most, in those of both threads together if they are two; but a
+// block has as many channels as the inputs at least. Fewer products take less memory and stay in a cache, where inputs are read again for each block.
 const winogradBlock = 1 << 17
 
 // sharesPanels reports whether threads divide the panels of weights, which are so many that it takes longest to fetch them, and not the
@@ -306,10 +307,10 @@ type pieceOfTiles struct {
 	*winograd
 	lo, hi              int
 	group               int
-	first, channels     int                      // of the group's, which are computed at a time
-	planesIn, planesOut []float32                // of inputs and of products
-	patch, edge         []float32                // the inputs of a tile, and the results of one
-	spoiled             [winogradPlaneTiles]bool // tiles with results that are not finite
+	first, channels     int                          // of the group's, which are computed at a time
+	planesIn, planesOut []float32                    // of inputs and of products
+	patch, edge         []float32                    // the inputs of a tile, and the results of one
+	spoiled             [winogradPlaneTiles / 5]bool // tiles with results that are not finite; those along lines are the most, with 5 products
 }
 
 // tile is where a tile lies: its image, and the first of its results.

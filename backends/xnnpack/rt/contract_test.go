@@ -344,6 +344,43 @@ func TestSharedProgram(t *testing.T) {
 	}
 }
 
+// TestReleaseParts gives back the panels of a large convolution's weights one after another, while the others are packed, and then the whole.
+func TestReleaseParts(t *testing.T) {
+	if kernel.Best() == kernel.Scalar {
+		t.Skip("the scalar tier does not pack by Winograd's algorithm")
+	}
+	c := imageCase("large", conv(blob.Conv2d, 0, 0, 0, 0, 1, 32, 1, 1, 1, 1, 64, 192, 1, 0, 0), []uint32{1, 1, 169, 192}, []uint32{192, 1, 32, 64}, []uint32{192})
+	c.in[0] = []uint32{1, 1, 200, 64}
+	g, named := c.graph(blob.FP32)
+	payload, err := blob.Write(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const whole = 192 * 32 * 64 * 4
+	var parts []int
+	sum := 0
+	ctx := &backend.InitContext{
+		Kernels: op.NewTable(op.Kernels),
+		Tier:    kernel.Best(),
+		NamedData: func(key string) []byte {
+			return named[slices.IndexFunc(named, func(n pte.NamedData) bool { return n.Key == key })].Data
+		},
+		Share: func(_ string, make func() (any, error)) (any, error) { return make() },
+		Release: func(b []byte) {
+			if len(b) < whole && len(b) > 192*4 {
+				parts = append(parts, len(b))
+				sum += len(b)
+			}
+		},
+	}
+	if _, err := New().Init(ctx, backend.NewFreeableBuffer(payload, nil), nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(parts) < 2 || sum != whole {
+		t.Errorf("released %v bytes, want parts of %d", parts, whole)
+	}
+}
+
 // TestInlineConstants keeps a payload that constants lie in.
 func TestInlineConstants(t *testing.T) {
 	c := caseNamed("fully_connected")
