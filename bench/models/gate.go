@@ -28,9 +28,9 @@ var whats = []struct {
 	{"onnx", "onnx", func(r result) float64 { return r.Ratio(r.ours(), "onnx", side.MedianOf) }},
 	{"litert", "litert", func(r result) float64 { return r.Ratio(r.ours(), "litert", side.MedianOf) }},
 	{"portable", "portable", func(r result) float64 { return r.Ratio(r.Sides["ours"], "portable", side.MedianOf) }},
-	{"load", "official", func(r result) float64 { return r.Ratio(r.ours(), "official", side.LoadOf) }},
-	{"reload", "official", func(r result) float64 { return r.Ratio(r.ours(), "official", side.ReloadOf) }},
-	{"memory", "official", func(r result) float64 { return r.Ratio(r.ours(), "official", side.PeakOf) }},
+	{"load", "official", func(r result) float64 { return r.Ratio(r.Sides["ours"], "official", side.LoadOf) }},
+	{"reload", "official", func(r result) float64 { return r.Ratio(r.Sides["ours"], "official", side.ReloadOf) }},
+	{"memory", "official", func(r result) float64 { return r.Ratio(r.Sides["ours"], "official", side.PeakOf) }},
 }
 
 // each calls f with the name and the value of every figure whose side took part, also where it failed.

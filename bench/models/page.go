@@ -26,14 +26,14 @@ Single operators are in [kernels-bench.md](kernels-bench.md); how fast models ar
 Medians of `
 
 	legend = `
-Models get the inputs of their first case. "x" is the other side's time over ours, so more than 1 is faster; ours is the faster of our two programs, except beside the
-official portable one, where it is the one without a delegate. Ours and the official runtime are called from Go and C++, ONNX
+Models get the inputs of their first case. "x" is the other side's time over ours, so more than 1 is faster; in the times ours is the faster of our two programs, except beside the
+official portable one; there, and in loads and memory, it is the one without a delegate. Ours and the official runtime are called from Go and C++, ONNX
 Runtime and LiteRT from Python with inputs and outputs bound, which costs about as much as ` + "`add`" + ` shows. Memory is the most that
 the process had after a load and a call; of ONNX Runtime without what Python and its libraries take. The load
 is the first of its process, the median of up to eleven processes of each side in turn, of fewer where they take long to start
 and to call (ONNX Runtime and LiteRT have one or two). Our process has the kernels and backends that its program needs, as
-` + "`pte_runtime`" + ` links it; the last columns are of our program without a delegate in such a process, and in one that has all kernels,
-as ` + "`pte run`" + ` has. The official one has the wheel's libraries,
+` + "`pte_runtime`" + ` links it; the last columns are of our program for XNNPACK, and of the one without a delegate where the process has all
+kernels, as ` + "`pte run`" + ` has. The official one has the wheel's libraries,
 of which the system reads what is used. Kernels are registered before the load: by the official runtime before its main, by ours, which
 does so at the first load, for once as early; that takes some 0.1 ms for all kernels, and next to nothing for those of one program. The reload is the shortest of more loads in one process, which has the
 memory of those before at hand. The ratios of loads, reloads and of memory are the official runtime's over ours; "best" has

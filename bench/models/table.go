@@ -111,14 +111,14 @@ func (rep *report) threads() []int {
 func (rep *report) loadTable() [][]string {
 	rows := [][]string{{"model", "threads", "ours load ms", "official load ms", "onnx load ms", "x official",
 		"ours reload ms", "official reload ms", "x official", "ours MiB", "official MiB", "onnx MiB over its base", "x official",
-		"no delegate: load ms", "MiB", "with all kernels: load ms", "MiB"}}
+		"with xnnpack: load ms", "reload ms", "MiB", "with all kernels: load ms", "MiB"}}
 	for _, r := range rep.Results {
-		ours, official, onnx := r.ours(), r.Sides["official"], r.Sides["onnx"]
-		plain, all := r.Sides["ours"], r.Sides[withAll.Name]
+		ours, official, onnx := r.Sides["ours"], r.Sides["official"], r.Sides["onnx"]
+		xnnpack, all := r.Sides["ours_xnnpack"], r.Sides[withAll.Name]
 		rows = append(rows, []string{r.Model, strconv.Itoa(r.Threads), ms(ours, side.LoadOf), ms(official, side.LoadOf), ms(onnx, side.LoadOf),
 			table.Digits(r.Ratio(ours, "official", side.LoadOf)), ms(ours, side.ReloadOf), ms(official, side.ReloadOf),
 			table.Digits(r.Ratio(ours, "official", side.ReloadOf)), mib(ours, 0), mib(official, 0), mib(onnx, 1), table.Digits(r.Ratio(ours, "official", side.PeakOf)),
-			ms(plain, side.LoadOf), mib(plain, 0), ms(all, side.LoadOf), mib(all, 0)})
+			ms(xnnpack, side.LoadOf), ms(xnnpack, side.ReloadOf), mib(xnnpack, 0), ms(all, side.LoadOf), mib(all, 0)})
 	}
 	return rows
 }
