@@ -43,7 +43,8 @@ func newConstants(n int) constants {
 func (s *constants) take(n int) []byte {
 	size := (n + 63) &^ 63
 	if k := len(s.chunks); k == 0 || size > len(s.chunks[k-1].data)-s.chunks[k-1].used {
-		s.chunks = append(s.chunks, newChunk(max(size, s.least), max(size, min(2*s.least, roomyChunk))))
+		least := max(size, s.least)
+		s.chunks = append(s.chunks, newChunk(least, max(least, min(2*least, roomyChunk))))
 	}
 	c := &s.chunks[len(s.chunks)-1]
 	at := c.used

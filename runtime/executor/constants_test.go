@@ -55,6 +55,23 @@ func TestConstants(t *testing.T) {
 	}
 }
 
+// TestChunkRoom: a chunk is never smaller than the file is, and that of a small one has room where that costs only addresses.
+func TestChunkRoom(t *testing.T) {
+	for _, c := range []struct{ file, take, mapped int }{
+		{1 << 20, 1, 2 << 20}, {20 << 20, 1, 32 << 20}, {40 << 20, 1, 40 << 20}, {1 << 20, 40 << 20, 40 << 20}, {1 << 20, 3 << 20, 6 << 20},
+	} {
+		s := newConstants(c.file)
+		s.take(c.take)
+		switch k := s.chunks[0]; {
+		case k.unmap == nil && len(k.data) < max(c.file, c.take):
+			t.Errorf("%+v: %d bytes on the heap", c, len(k.data))
+		case k.unmap != nil && len(k.data) != c.mapped:
+			t.Errorf("%+v: %d bytes", c, len(k.data))
+		}
+		s.close()
+	}
+}
+
 // TestLargePages: they are for what fills them, but for a quarter, within the chunk, and for each place once.
 func TestLargePages(t *testing.T) {
 	const large, small = hugePage, 4096
