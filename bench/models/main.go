@@ -4,8 +4,8 @@
 //	go run ./bench/models --sets DIR[:DIR] [--python PYTHON] [--litert PYTHON] [--models REGEXP] [--sides LIST]
 //	                      [--threads 1,2] [--rounds N] [--turn 60ms] [--json FILE] [--markdown FILE] [--gate FILE] [--floors FILE]
 //
-// It runs in the root of the repository, whose sources and `go` it needs, also under bazel. DIR is a folder of models with case.json, as the zoo's export.py makes them. The
-// sides are
+// It runs in the root of the repository, whose sources and `go` it needs, also under bazel. DIR is a folder of models with
+// case.json, as the zoo's export.py makes them. The sides are
 //
 //	ours            our program without a delegate, on our runtime with the kernels that it needs, as pte_runtime links it
 //	ours_xnnpack    our program with XNNPACK's part delegated, on our runtime with what it needs

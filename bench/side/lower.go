@@ -8,37 +8,46 @@ import (
 	"path/filepath"
 )
 
-// lower makes our program, in the steps that rules take, and its worker where the side has one of its own. What was made before stays.
+// lower makes our program, which sides share, and its worker where the side has one of its own. What was made before stays.
 func (k *Kit) lower(m *Model, s *Side) (string, error) {
-	stem := filepath.Join(k.tmp, m.Name+"_"+s.Name)
-	out := stem + ".pte"
-	if exists(out) {
-		return out, nil
+	stem := filepath.Join(k.tmp, m.Name)
+	if s.Partition != "" {
+		stem += "_" + s.Partition
 	}
-	spec := stem + ".pte.cue"
-	if err := os.WriteFile(spec, []byte(m.spec(s.Partition)), 0o600); err != nil {
-		return "", fmt.Errorf("write spec: %w", err)
-	}
-	program := []string{"lower", "program", "--spec", spec, "-o", stem + ".ptep", "--report", stem + ".report"}
-	pack := []string{"lower", "pack", "--program", stem + ".ptep", "-o", stem + ".packed", "--manifest", stem + ".manifest"}
-	for _, name := range sortedKeys(m.methods) {
-		model, graph := name+"="+m.methods[name], stem+"_"+name+".pt2s"
-		if err := call(k.Pte, "lower", "split", "--model", model, "-o", graph); err != nil {
-			return "", fmt.Errorf("lower: %w", err)
-		}
-		program, pack = append(program, "--graph", name+"="+graph), append(pack, "--model", model)
-	}
-	for _, args := range [][]string{program, pack} {
-		if err := call(k.Pte, args...); err != nil {
-			return "", fmt.Errorf("lower: %w", err)
+	program := stem + ".pte"
+	if !exists(program) {
+		if err := k.makeProgram(m, s.Partition, stem); err != nil {
+			return "", err
 		}
 	}
-	if s.Worker == nil {
+	if s.Worker == nil && !exists(workerOf(program)) {
 		if err := k.link(s, stem); err != nil {
 			return "", fmt.Errorf("link worker: %w", err)
 		}
 	}
-	return out, os.Rename(stem+".packed", out)
+	return program, nil
+}
+
+// makeProgram lowers to stem.pte and stem.manifest, in the steps that rules take.
+func (k *Kit) makeProgram(m *Model, partition, stem string) error {
+	spec := stem + ".pte.cue"
+	if err := os.WriteFile(spec, []byte(m.spec(partition)), 0o600); err != nil {
+		return fmt.Errorf("write spec: %w", err)
+	}
+	program := []string{"lower", "program", "--spec", spec, "-o", stem + ".ptep", "--report", stem + ".report"}
+	pack := []string{"lower", "pack", "--program", stem + ".ptep", "-o", stem + ".pte", "--manifest", stem + ".manifest"}
+	var steps [][]string
+	for _, name := range sortedKeys(m.methods) {
+		model, graph := name+"="+m.methods[name], stem+"_"+name+".pt2s"
+		steps = append(steps, []string{"lower", "split", "--model", model, "-o", graph})
+		program, pack = append(program, "--graph", name+"="+graph), append(pack, "--model", model)
+	}
+	for _, args := range append(steps, program, pack) {
+		if err := call(k.Pte, args...); err != nil {
+			return fmt.Errorf("lower: %w", err)
+		}
+	}
+	return nil
 }
 
 // spec is the model's, whose files have the names of methods, for a backend or "".

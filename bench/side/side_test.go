@@ -82,11 +82,15 @@ func TestLinked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		program, err := k.program(m, linked)
+		if err != nil {
+			t.Fatal(err)
+		}
 		f := k.Measure(m, []*Side{linked}, 1, Turns{Rounds: 1, Each: time.Millisecond}).Sides[linked.Name]
 		if f.Error != "" || f.Median == 0 || f.Load == 0 {
 			t.Errorf("with %q: %+v", partition, f)
 		}
-		all, linkedSize := size(t, k.ours), size(t, workerOf(filepath.Join(tmp, "add_"+linked.Name+".pte")))
+		all, linkedSize := size(t, k.ours), size(t, workerOf(program))
 		if linkedSize*3 > all*2 {
 			t.Errorf("with %q: the worker has %d bytes, that with all kernels %d", partition, linkedSize, all)
 		}
