@@ -76,8 +76,8 @@ type InputCounter interface {
 // Execute, and may fuse them with what is around; Init then gets but what is left. They run with the kernels that a KernelUser names,
 // if the backend is one.
 type Inliner interface {
-	// Inline is what a payload computes, for the caller to change; nil if Init is to get it, also for one that Init refuses. Of ctx there
-	// are Method, Args, the tensors of one call, with their largest sizes, Options, NamedData, Share, Kernels and Tier.
+	// Inline is what a payload computes, also for other calls of it with tensors alike; nil if Init is to get it, also for one that Init
+	// refuses. Of ctx there are Method, Args, the tensors of one call, with their largest sizes, Options, NamedData, Share, Kernels and Tier.
 	Inline(ctx *InitContext, processed []byte, specs []CompileSpec) *Inlined
 }
 

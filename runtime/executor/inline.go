@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"bytes"
 	"math"
 	"slices"
 
@@ -31,10 +32,10 @@ func (m *method) inline() (err error) {
 	if slices.ContainsFunc(old, moves) {
 		return nil
 	}
-	l := &inliner{method: m, graphs: make([]*backend.Inlined, len(old))}
+	l := &inliner{method: m, graphs: make([]*inlining, len(old)), known: make(map[int]*inlining)}
 	calls := 0
 	for i := 0; i < len(old) && calls < mostInlined; i++ {
-		if l.graphs[i], err = m.inlined(&old[i]); err != nil {
+		if l.graphs[i], err = l.inlined(&old[i]); err != nil {
 			return err
 		}
 		if g := l.graphs[i]; g != nil {
@@ -78,12 +79,60 @@ func (m *method) isPart(s *step) bool {
 	return m.handles != nil && m.handles[s.index] != notInlined && (s.fused == nil || len(m.instructions(s.fused)) == 1)
 }
 
-// inlined is what instruction in computes, if it calls a delegate that says so.
-func (m *method) inlined(in *pte.Instruction) (*backend.Inlined, error) {
+// inlining is what one or more calls of a payload compute.
+type inlining struct {
+	*backend.Inlined // nil if the payload is not inlined
+	delegate         *pte.BackendDelegate
+	args             []int32 // of the first call; those of others are tensors alike
+	// offsets and base are what places says of the values, and at has the values of the plan that calls share, behind the first of them: what
+	// is no tensor and no list of such, and constants; -1 for others.
+	offsets  []int64
+	base, at []int32
+	// constants and operators are where those of the graph start in the plan.
+	constants uint32
+	operators int32
+}
+
+// inlined is what instruction in computes, if it calls a delegate that says so. A call like the last one of its payload computes the same.
+func (l *inliner) inlined(in *pte.Instruction) (*inlining, error) {
+	m := l.method
 	if in.Type != pte.DelegateCall || in.A < 0 || int(in.A) >= len(m.plan.Delegates) {
 		return nil, nil
 	}
-	p, d := m.prog, &m.plan.Delegates[in.A]
+	d := &m.plan.Delegates[in.A]
+	g := l.known[d.Processed]
+	if g == nil || !l.repeats(g, d, in.Args) {
+		graph, err := m.graphOf(d, in.Args)
+		if err != nil {
+			return nil, err
+		}
+		g = &inlining{Inlined: graph, delegate: d, args: in.Args}
+		l.known[d.Processed] = g
+	}
+	if g.Inlined == nil || m.overwrites(in.Args, g.Inputs) {
+		return nil, nil
+	}
+	return g, nil
+}
+
+// repeats reports whether a call of delegate d computes what g is of: it has the same payload.
+func (l *inliner) repeats(g *inlining, d *pte.BackendDelegate, args []int32) bool {
+	values := l.method.plan.Values
+	alike := func(v, w int32) bool {
+		if v < 0 || int(v) >= len(values) || w < 0 || int(w) >= len(values) { // graphOf has refused such
+			return false
+		}
+		x, y := values[v].Tensor, values[w].Tensor
+		return x != nil && y != nil && x.ScalarType == y.ScalarType && slices.Equal(x.Sizes, y.Sizes) && slices.Equal(x.DimOrder, y.DimOrder) &&
+			x.Dynamism == y.Dynamism && (x.Allocation == nil) == (y.Allocation == nil)
+	}
+	specs := func(a, b pte.CompileSpec) bool { return a.Key == b.Key && bytes.Equal(a.Value, b.Value) }
+	return g.delegate.ID == d.ID && slices.EqualFunc(g.args, args, alike) && slices.EqualFunc(g.delegate.CompileSpecs, d.CompileSpecs, specs)
+}
+
+// graphOf is what a delegate computes for arguments like these, nil if its backend does not say.
+func (m *method) graphOf(d *pte.BackendDelegate, list []int32) (*backend.Inlined, error) {
+	p := m.prog
 	at := slices.IndexFunc(p.opts.Backends, func(b backend.Backend) bool { return b.ID() == d.ID })
 	if at < 0 || d.Processed < 0 || d.Processed >= len(p.file.DelegateData) {
 		return nil, nil
@@ -92,21 +141,17 @@ func (m *method) inlined(in *pte.Instruction) (*backend.Inlined, error) {
 	if !ok || !p.opts.Backends[at].Available() {
 		return nil, nil
 	}
-	args := m.delegateArgs(in.Args)
+	args := m.delegateArgs(list)
 	if args == nil {
 		return nil, nil
 	}
-	payload := p.file.DelegateData[d.Processed]
 	graph := b.Inline(&backend.InitContext{Method: m.plan.Name, Args: args, Options: p.opts.BackendOptions[d.ID], NamedData: p.namedBytes, Share: p.share,
-		Kernels: p.table, Tier: p.tier}, payload, d.CompileSpecs)
+		Kernels: p.table, Tier: p.tier}, p.file.DelegateData[d.Processed], d.CompileSpecs)
 	if graph == nil {
 		return nil, nil
 	}
 	if err := checkInlined(graph, len(args)); err != nil {
 		return nil, wrap(pte.Internal, "inline a payload of "+d.ID, err)
-	}
-	if m.overwrites(in.Args, graph.Inputs) {
-		return nil, nil
 	}
 	return graph, nil
 }
@@ -129,7 +174,7 @@ func checkInlined(g *backend.Inlined, args int) error {
 		bad := (e.Type == pte.TensorValue) != (e.Tensor != nil) || e.Tensor != nil && (int64(e.Tensor.DataBufferIdx) >= int64(len(g.Constants)) || e.Tensor.Extra != nil)
 		if e.Type != pte.BoolList {
 			for _, item := range e.Items {
-				bad = bad || !has(item) && (item != -1 || e.Type != pte.OptionalTensorList)
+				bad = bad || !has(item) && (item != -1 || e.Type != pte.OptionalTensorList) || e.Type == pte.IntList && g.Values[item].Type != pte.Int
 			}
 		}
 		if bad {
@@ -233,7 +278,8 @@ func (m *method) coincide(v, w int32) bool {
 // inliner makes the plan of a method with inlined graphs.
 type inliner struct {
 	*method
-	graphs []*backend.Inlined // by instruction; nil of what stays
+	graphs []*inlining         // by instruction; nil of what stays
+	known  map[int]*inlining // the last one of each payload
 	// behind is the end of the file's arena, and room the bytes of the largest graph.
 	behind, room int64
 }
@@ -248,13 +294,13 @@ type part struct {
 func (l *inliner) plan() error {
 	m := l.method
 	plan, old := *m.plan, m.plan.Chains[0]
-	values, calls, operators, constants := 0, 0, 0, 0
+	values, calls := 0, 0
 	for _, g := range l.graphs {
 		if g != nil {
-			values, calls, operators, constants = values+len(g.Values), calls+len(g.Calls), operators+len(g.Operators), constants+len(g.Constants)
+			values, calls = values+len(g.Values), calls+len(g.Calls)
 		}
 	}
-	plan.Values, plan.Operators = slices.Grow(slices.Clip(plan.Values), values), slices.Grow(slices.Clip(plan.Operators), operators)
+	plan.Values, plan.Operators = slices.Grow(slices.Clip(plan.Values), values), slices.Clip(plan.Operators)
 	plan.Delegates = slices.Clip(plan.Delegates)
 	plan.NonConstBufferSizes = slices.Clone(plan.NonConstBufferSizes)
 	for len(plan.NonConstBufferSizes) <= fusedArena {
@@ -263,17 +309,19 @@ func (l *inliner) plan() error {
 	l.behind = (plan.NonConstBufferSizes[fusedArena] + tenantAlign - 1) &^ (tenantAlign - 1)
 	n := len(old.Instructions) + calls
 	chain := pte.Chain{Inputs: old.Inputs, Outputs: old.Outputs, Instructions: make([]pte.Instruction, 0, n)}
-	m.origin, m.handles, m.inlinedData = make([]int, 0, n), make([]int64, 0, n), make([][]byte, 0, constants)
+	m.origin, m.handles = make([]int, 0, n), make([]int64, 0, n)
 	m.parts = make(map[int32]part)
 	for i, g := range l.graphs {
 		if g == nil {
 			chain.Instructions, m.origin, m.handles = append(chain.Instructions, old.Instructions[i]), append(m.origin, i), append(m.handles, notInlined)
 			continue
 		}
-		if err := l.graph(&plan, g, &old.Instructions[i]); err != nil {
-			return err
+		if g.at == nil {
+			if err := l.share(&plan, g); err != nil {
+				return err
+			}
 		}
-		chain.Instructions, m.handles = append(chain.Instructions, g.Calls...), append(m.handles, g.Handles...)
+		chain.Instructions, m.handles = l.calls(chain.Instructions, &plan, g, &old.Instructions[i]), append(m.handles, g.Handles...)
 		for range g.Calls {
 			m.origin = append(m.origin, i)
 		}
@@ -300,69 +348,118 @@ func (l *inliner) padding() int64 {
 	return max(file.NonConstBufferSizes[fusedArena]-int64(end), 0)
 }
 
-// graph adds the values, operators and constants of a graph to plan, which its calls then refer to, with the arguments of a delegate's call.
-func (l *inliner) graph(plan *pte.ExecutionPlan, g *backend.Inlined, call *pte.Instruction) error {
-	args := call.Args
-	offsets, base, err := l.places(g, args)
-	if err != nil {
+// share adds to plan what all calls of a payload have in common: operators, constants, and values that no call writes.
+func (l *inliner) share(plan *pte.ExecutionPlan, g *inlining) (err error) {
+	if g.offsets, g.base, err = l.places(g); err != nil {
 		return err
 	}
-	values, operators := int32(len(plan.Values)), int32(len(plan.Operators))
-	constants := uint32(len(l.prog.file.ConstantBuffers) + len(l.inlinedData))
-	at, dynamism := make([]int32, len(g.Values)), pte.Static // at has the graph's values in the plan
-	for v := range at {
-		at[v] = values + int32(v)
+	g.operators, g.constants = int32(len(plan.Operators)), uint32(len(l.prog.file.ConstantBuffers)+len(l.inlinedData))
+	plan.Operators, l.inlinedData = append(plan.Operators, g.Operators...), append(l.inlinedData, g.Constants[1:]...)
+	g.at = make([]int32, len(g.Values))
+	for _, v := range g.Args {
+		g.at[v] = -1
 	}
-	for k, v := range g.Args {
-		at[v] = args[k]
-		if plan.Values[args[k]].Tensor.Dynamism != pte.Static {
-			dynamism = pte.DynamicBound
-		}
-		g.Values[v] = pte.EValue{Type: pte.Null} // nobody refers to it
-	}
-	places := make([]pte.Allocation, len(g.Values))
+	next := int32(len(plan.Values))
 	for v := range g.Values {
 		e := &g.Values[v]
-		if e.Type != pte.BoolList {
-			for i, item := range e.Items {
-				if item >= 0 {
-					e.Items[i] = int64(at[item])
-				}
-			}
+		if g.at[v] < 0 || e.Type == pte.TensorList || e.Type == pte.OptionalTensorList || e.Tensor != nil && e.Tensor.DataBufferIdx == 0 {
+			g.at[v] = -1
+			continue
 		}
-		switch t := e.Tensor; {
-		case t == nil:
-		case t.DataBufferIdx > 0:
-			t.DataBufferIdx += constants - 1
-		default:
-			places[v] = pte.Allocation{MemoryID: fusedArena, Offset: uint64(l.behind + offsets[v])}
-			t.Dynamism, t.Allocation = dynamism, &places[v]
-			if of := at[base[v]]; of < values && plan.Values[of].Tensor.Allocation != nil {
-				places[v] = *plan.Values[of].Tensor.Allocation // a view of an argument
-			}
+		g.at[v] = next
+		next++
+	}
+	for v := range g.Values {
+		if g.at[v] < 0 {
+			continue
+		}
+		e := g.Values[v]
+		if e.Tensor != nil {
+			t := *e.Tensor
+			t.DataBufferIdx += g.constants - 1
+			e.Tensor = &t
+		}
+		if e.Type == pte.IntList {
+			e.Items = itemsAt(e.Items, g.at)
+		}
+		plan.Values = append(plan.Values, e)
+	}
+	return nil
+}
+
+// itemsAt are the values of a list, which at has in the plan.
+func itemsAt(items []int64, at []int32) []int64 {
+	list := make([]int64, len(items))
+	for i, item := range items {
+		if list[i] = item; item >= 0 {
+			list[i] = int64(at[item])
+		}
+	}
+	return list
+}
+
+// calls appends those of a graph to list, for a delegate's call, and adds the values of that one to plan.
+func (l *inliner) calls(list []pte.Instruction, plan *pte.ExecutionPlan, g *inlining, call *pte.Instruction) []pte.Instruction {
+	at, dynamism := slices.Clone(g.at), pte.Static
+	for k, v := range g.Args {
+		at[v] = call.Args[k]
+		if plan.Values[call.Args[k]].Tensor.Dynamism != pte.Static {
+			dynamism = pte.DynamicBound
+		}
+	}
+	values, own, ints := int32(len(plan.Values)), 0, 0
+	for v := range at {
+		if at[v] < 0 {
+			at[v] = values + int32(own)
+			own++
 		}
 	}
 	for i := range g.Calls {
-		in := &g.Calls[i]
-		for k, v := range in.Args {
-			in.Args[k] = at[v]
-		}
-		if in.Type == pte.KernelCall {
-			in.A += operators
+		ints += len(g.Calls[i].Args)
+	}
+	tensors, places, args := make([]pte.Tensor, own), make([]pte.Allocation, own), make([]int32, 0, ints)
+	for v := range at {
+		k := at[v] - values
+		if k < 0 {
 			continue
 		}
-		l.parts[int32(len(plan.Delegates))] = part{g.Parts[in.A], int(in.B)}
-		in.A = int32(len(plan.Delegates))
-		plan.Delegates = append(plan.Delegates, plan.Delegates[call.A])
+		e := g.Values[v]
+		if e.Tensor == nil {
+			e.Items = itemsAt(e.Items, at)
+			plan.Values = append(plan.Values, e)
+			continue
+		}
+		places[k] = pte.Allocation{MemoryID: fusedArena, Offset: uint64(l.behind + g.offsets[v])}
+		if of := at[g.base[v]]; of < values && plan.Values[of].Tensor.Allocation != nil {
+			places[k] = *plan.Values[of].Tensor.Allocation // a view of an argument
+		}
+		tensors[k] = *e.Tensor
+		tensors[k].Dynamism, tensors[k].Allocation = dynamism, &places[k]
+		e.Tensor = &tensors[k]
+		plan.Values = append(plan.Values, e)
 	}
-	plan.Values, plan.Operators = append(plan.Values, g.Values...), append(plan.Operators, g.Operators...)
-	l.inlinedData = append(l.inlinedData, g.Constants[1:]...)
-	return nil
+	for i := range g.Calls {
+		in := g.Calls[i]
+		from := len(args)
+		for _, v := range in.Args {
+			args = append(args, at[v])
+		}
+		in.Args = args[from:len(args):len(args)]
+		if in.Type == pte.KernelCall {
+			in.A += g.operators
+		} else {
+			l.parts[int32(len(plan.Delegates))] = part{g.Parts[in.A], int(in.B)}
+			in.A = int32(len(plan.Delegates))
+			plan.Delegates = append(plan.Delegates, plan.Delegates[call.A])
+		}
+		list = append(list, in)
+	}
+	return list
 }
 
 // places are the places of the tensors of a graph that are neither arguments nor constants, among each other. A view has that of what it is
 // a view of, which base says of each, and none of its own where that is an argument with a place.
-func (l *inliner) places(g *backend.Inlined, args []int32) (offsets []int64, base []int32, err error) {
+func (l *inliner) places(g *inlining) (offsets []int64, base []int32, err error) {
 	n := len(g.Values)
 	items := make([]memory.Item, n)
 	base = make([]int32, n)
@@ -374,7 +471,7 @@ func (l *inliner) places(g *backend.Inlined, args []int32) (offsets []int64, bas
 	}
 	planned := make([]bool, n)
 	for k, v := range g.Args {
-		items[v].Size, planned[v] = 0, l.method.plan.Values[args[k]].Tensor.Allocation != nil
+		items[v].Size, planned[v] = 0, l.method.plan.Values[g.args[k]].Tensor.Allocation != nil
 	}
 	use := func(v int32, i int) {
 		x := &items[base[v]]
