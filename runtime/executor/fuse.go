@@ -23,6 +23,9 @@ type fuser struct {
 	// moves says that tensors may get other places, and moved that they must.
 	moves, moved bool
 	spans        *spans
+	// first and next are the tensors of fusedArena by what stands for their group, one behind the other and from 1 on; 0 is none. They are nil
+	// until somebody asks, and void when views change.
+	first, next []int32
 }
 
 // area is where a tensor lies in a memory; one outside of planned memory has one of its own, with a negative number. That of
@@ -278,9 +281,23 @@ func (f *fuser) parts(v, w int32) bool {
 
 // isolate puts the tensors of a group into a memory of their own: what the file has there at other times is no longer there.
 func (f *fuser) isolate(root int32) {
-	for v := range f.areas {
-		if a := &f.areas[v]; a.memory == fusedArena && f.spans.root(f.base(int32(v))) == root {
+	if f.first == nil {
+		f.findGroups()
+	}
+	for v := f.first[root]; v > 0; v = f.next[v-1] {
+		if a := &f.areas[v-1]; a.memory == fusedArena {
 			a.memory = -1 - int32(len(f.vals)) - root
+		}
+	}
+}
+
+// findGroups sets first and next.
+func (f *fuser) findGroups() {
+	f.first, f.next = make([]int32, len(f.areas)), make([]int32, len(f.areas))
+	for v := range f.areas {
+		if f.areas[v].memory == fusedArena {
+			root := f.spans.root(f.base(int32(v)))
+			f.first[root], f.next[v] = int32(v)+1, f.first[root]
 		}
 	}
 }

@@ -102,6 +102,7 @@ func (f *fuser) turnBack(j int) {
 		s := &f.steps[k]
 		if s.args = instead(s.args, back, from); s.name == etViewName {
 			f.views[s.args[2]] = s.args[0]
+			f.first, f.next = nil, nil
 		}
 	}
 	if a := f.calls[i].Args[0].From; a >= 0 {
