@@ -164,8 +164,8 @@ func checkInlined(g *backend.Inlined, args int) error {
 	has := func(v int64) bool { return v >= 0 && v < int64(len(g.Values)) }
 	isArg, used := make([]bool, len(g.Values)), make([]bool, len(g.Values))
 	for k, v := range g.Args {
-		if !has(int64(v)) || g.Values[v].Tensor == nil || isArg[v] {
-			return fail(pte.Internal, "argument ", itoa(k), " is no tensor, or another one, too")
+		if !has(int64(v)) || g.Values[v].Tensor == nil || g.Values[v].Tensor.DataBufferIdx != 0 || isArg[v] {
+			return fail(pte.Internal, "argument ", itoa(k), " is no tensor, a constant, or another one, too")
 		}
 		isArg[v] = true
 	}
@@ -278,7 +278,7 @@ func (m *method) coincide(v, w int32) bool {
 // inliner makes the plan of a method with inlined graphs.
 type inliner struct {
 	*method
-	graphs []*inlining         // by instruction; nil of what stays
+	graphs []*inlining       // by instruction; nil of what stays
 	known  map[int]*inlining // the last one of each payload
 	// behind is the end of the file's arena, and room the bytes of the largest graph.
 	behind, room int64
@@ -356,13 +356,10 @@ func (l *inliner) share(plan *pte.ExecutionPlan, g *inlining) (err error) {
 	g.operators, g.constants = int32(len(plan.Operators)), uint32(len(l.prog.file.ConstantBuffers)+len(l.inlinedData))
 	plan.Operators, l.inlinedData = append(plan.Operators, g.Operators...), append(l.inlinedData, g.Constants[1:]...)
 	g.at = make([]int32, len(g.Values))
-	for _, v := range g.Args {
-		g.at[v] = -1
-	}
 	next := int32(len(plan.Values))
 	for v := range g.Values {
 		e := &g.Values[v]
-		if g.at[v] < 0 || e.Type == pte.TensorList || e.Type == pte.OptionalTensorList || e.Tensor != nil && e.Tensor.DataBufferIdx == 0 {
+		if e.Type == pte.TensorList || e.Type == pte.OptionalTensorList || e.Tensor != nil && e.Tensor.DataBufferIdx == 0 {
 			g.at[v] = -1
 			continue
 		}
