@@ -23,8 +23,8 @@ type fuser struct {
 	// moves says that tensors may get other places, and moved that they must.
 	moves, moved bool
 	spans        *spans
-	// first and next are the tensors of fusedArena by what stands for their group, one behind the other and from 1 on; 0 is none. They are nil
-	// until somebody asks, and void when views change.
+	// first and next are the values by what stands for their group, one behind the other and from 1 on; 0 is none. They are nil until somebody
+	// asks, and void when views change.
 	first, next []int32
 }
 
@@ -285,9 +285,7 @@ func (f *fuser) isolate(root int32) {
 		f.findGroups()
 	}
 	for v := f.first[root]; v > 0; v = f.next[v-1] {
-		if a := &f.areas[v-1]; a.memory == fusedArena {
-			a.memory = -1 - int32(len(f.vals)) - root
-		}
+		f.areas[v-1].memory = -1 - int32(len(f.vals)) - root
 	}
 }
 
@@ -295,9 +293,7 @@ func (f *fuser) isolate(root int32) {
 func (f *fuser) findGroups() {
 	f.first, f.next = make([]int32, len(f.areas)), make([]int32, len(f.areas))
 	for v := range f.areas {
-		if f.areas[v].memory == fusedArena {
-			root := f.spans.root(f.base(int32(v)))
-			f.first[root], f.next[v] = int32(v)+1, f.first[root]
-		}
+		root := f.spans.root(f.base(int32(v)))
+		f.first[root], f.next[v] = int32(v)+1, f.first[root]
 	}
 }

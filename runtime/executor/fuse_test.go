@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/op"
 	"github.com/rules-pte/rules_pte/runtime/pte"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
 // Names of operators of the test's attention.
@@ -176,5 +178,42 @@ func TestFuseKeepsInstructions(t *testing.T) {
 		if len(s.outs) > 0 && !slices.Contains(in.Args, s.outs[0]) {
 			t.Errorf("step %d (%s) does not write what its instruction %d does", i, s.name, s.index)
 		}
+	}
+}
+
+// TestIsolate gives all tensors of a group, and views of them, a memory of their own, and nobody else.
+func TestIsolate(t *testing.T) {
+	g := newMaker(rand.New(rand.NewPCG(1, 1)), 2, 3)
+	var made [5]int32
+	for i := range made {
+		made[i] = g.float("aten::neg.out", false, g.input())
+		g.output(made[i])
+	}
+	seen := g.tensor(tensor.Float, 6)
+	g.call(etViewName, []int32{seen}, made[0], g.ints(6))
+	g.output(seen)
+	m := loadOf(t, g.finish(1), LoadOptions{Kernels: op.Kernels}).methods[0]
+	f := &fuser{method: m, views: m.findViews(), steps: m.steps, spans: m.findSpans()}
+	f.findAreas()
+	f.spans.part()
+	f.spans.join(made[0], made[1])
+	f.spans.join(made[3], made[4])
+	check := func(apart ...int32) {
+		t.Helper()
+		for v, a := range f.areas {
+			if m.place[v] != planned {
+				continue
+			}
+			if moved := a.memory != fusedArena; moved != slices.Contains(apart, int32(v)) {
+				t.Errorf("value %d has memory %d", v, a.memory)
+			}
+		}
+	}
+	f.isolate(f.spans.root(made[1]))
+	check(made[0], made[1], seen)
+	f.isolate(f.spans.root(made[3]))
+	check(made[0], made[1], seen, made[3], made[4])
+	if a, b, c := f.areas[made[0]].memory, f.areas[seen].memory, f.areas[made[4]].memory; a != b || a == c {
+		t.Errorf("memories %d of a group, %d of its view, and %d of another group", a, b, c)
 	}
 }
