@@ -7,7 +7,7 @@ const maxBand = 4096
 
 // maxLines is the pooling of planes of float32 whose rows lie one after another. A vector kernel computes the windows at
 // every place of a line, of which those that the stride asks for are taken; windows that reach over a border on the left or
-// right are computed one by one.
+// right are computed one by one. Where nobody reads the places, rows of windows that fill a vector are computed together.
 type maxLines[T number] struct {
 	planes
 	windows [3]window
@@ -55,7 +55,7 @@ func vectorMax[T number](c *Call, p *planes, windows [3]window) (bool, error) {
 	if frames := m.size[0] == 1 || m.in[2] == m.size[1]*m.size[2]; !frames || !rows || !m.columns() {
 		return false, nil
 	}
-	m.half = maxBand + m.places() + m.span
+	m.half = maxBand + m.between() + m.span
 	if c.Parallel != nil && len(m.x) >= parallelGrain {
 		m.workers = min(convWorkers, p.n*p.c*p.to[0])
 	}
@@ -100,8 +100,8 @@ func inside(w *window, n int) int {
 	return room/int(w.stride) + 1
 }
 
-// places is how many elements a row of windows is away from the next.
-func (m *maxLines[T]) places() int { return int(m.windows[1].stride) * m.size[2] }
+// between is how many elements a row of windows is away from the next.
+func (m *maxLines[T]) between() int { return int(m.windows[1].stride) * m.size[2] }
 
 // parts does the shares of workers lo to hi.
 func (m *maxLines[T]) parts(lo, hi int) {
@@ -113,84 +113,138 @@ func (m *maxLines[T]) parts(lo, hi int) {
 // part does the frames of worker i.
 func (m *maxLines[T]) part(i int) {
 	total := m.n * m.c * m.to[0]
-	scratch := m.scratch[2*i*m.half : 2*(i+1)*m.half]
+	p := maxPart[T]{maxLines: m, scratch: m.scratch[2*i*m.half : 2*(i+1)*m.half]}
 	for q := total * i / m.workers; q < total*(i+1)/m.workers; q++ {
 		n, ch, d := q/m.to[0]/m.c, q/m.to[0]%m.c, q%m.to[0]
 		x, to, deep := m.x[n*m.in[0]+ch*m.in[1]:], n*m.out[0]+ch*m.out[1]+d*m.out[2], m.windows[0].extent(d, m.size[0])
 		for j := 0; j < m.to[1]; {
 			rows := m.band(j)
-			m.rows(x, to, &deep, j, rows, scratch)
+			p.rows(x, to, &deep, j, rows)
 			j += rows
 		}
 	}
 }
 
+// maxPart is what a worker computes with.
+type maxPart[T number] struct {
+	*maxLines[T]
+	scratch []T // the largest elements, and from half on their places in the window
+	inputs  [maxTaps]*float32
+	places  [maxTaps]float32
+}
+
+// inRows reports whether each row of windows is computed as such, and not with the places between it and the next.
+func (m *maxLines[T]) inRows() bool {
+	return m.unread && kernel.PoolLargest.Has(m.rowTier(), int(m.windows[0].size*m.windows[1].size*m.windows[2].size), m.span)
+}
+
+// rowTier is the tier for a row of windows that may be narrower than a vector.
+func (m *maxLines[T]) rowTier() kernel.Tier { return kernel.PoolLargest.Tier(m.tier, m.span) }
+
 // band is how many rows of windows from row j on are computed together: such that have all their rows inside.
 func (m *maxLines[T]) band(j int) int {
-	w := &m.windows[1]
-	if m.span >= 4*m.lanes || j*int(w.stride) < int(w.pad) {
-		return 1
+	w, most := &m.windows[1], 1
+	switch {
+	case j*int(w.stride) < int(w.pad):
+	case m.inRows():
+		most = maxBand / m.span
+	case m.span < 4*m.lanes:
+		most = 1 + maxBand/m.between()
 	}
-	return max(1, min(inside(w, m.size[1])-j, m.to[1]-j, 1+maxBand/m.places()))
+	return max(1, min(inside(w, m.size[1])-j, m.to[1]-j, most))
 }
 
 // rows computes rows of windows from row j on, of the frames deep of the plane x, whose results begin at to.
-func (m *maxLines[T]) rows(x []T, to int, deep *extent, j, rows int, scratch []T) {
-	e := m.windows[1].extent(j, m.size[1])
-	n := (rows-1)*m.places() + m.span
-	first := m.first
-	if deep.low < deep.high && e.low < e.high && n >= m.lanes {
-		from := (deep.low*m.size[1]+e.low)*m.size[2] + m.first*int(m.windows[2].stride) - int(m.windows[2].pad)
-		m.line(x[from:], n, deep, &e, scratch)
-		m.take(to+j*m.out[3], rows, from, scratch)
+func (p *maxPart[T]) rows(x []T, to int, deep *extent, j, rows int) {
+	e := p.windows[1].extent(j, p.size[1])
+	n, first := (rows-1)*p.between()+p.span, p.first
+	if deep.low < deep.high && e.low < e.high && n >= p.lanes {
+		from, at := (deep.low*p.size[1]+e.low)*p.size[2]+p.first*int(p.windows[2].stride)-int(p.windows[2].pad), to+j*p.out[3]+p.first
+		switch count := p.taps(x[from:], deep, &e); {
+		case !p.inRows():
+			l := kernel.Largest{Inputs: &p.inputs[0], Places: &p.places[0], Count: uintptr(count), Out: at32(p.scratch, 0), Where: at32(p.scratch, p.half)}
+			l.Run(p.tier, n)
+			p.take(at, rows, from, p.between())
+		case p.windows[2].stride == 1:
+			p.largest(count, rows, at32(p.o, at), p.out[3])
+		default:
+			p.largest(count, rows, at32(p.scratch, 0), p.span)
+			p.take(at, rows, from, p.span)
+		}
 	} else {
-		first = m.last
+		first = p.last
+	}
+	if first == 0 && p.last == p.to[2] {
+		return
 	}
 	for r := j; r < j+rows; r++ {
-		for w := range m.to[2] {
-			if w < first || w >= m.last {
-				at := to + r*m.out[3] + w
-				b := box{*deep, m.windows[1].extent(r, m.size[1]), m.windows[2].extent(w, m.size[2])}
-				m.o[at], m.index[at] = maxWindow(x, &m.planes, &b)
-			}
-		}
+		b := box{*deep, p.windows[1].extent(r, p.size[1]), extent{}}
+		p.border(x, to+r*p.out[3], &b, 0, first)
+		p.border(x, to+r*p.out[3], &b, p.last, p.to[2])
 	}
 }
 
-// line computes the windows at n places, the first one with its first element at x, and frames and rows as deep and e have them.
-func (m *maxLines[T]) line(x []T, n int, deep, e *extent, scratch []T) {
-	var inputs [maxTaps]*float32
-	var places [maxTaps]float32
-	k := 0
+// border computes windows lo to hi of a row, whose results begin at to, one by one.
+func (p *maxPart[T]) border(x []T, to int, b *box, lo, hi int) {
+	for w := lo; w < hi; w++ {
+		b[2] = p.windows[2].extent(w, p.size[2])
+		p.o[to+w], p.index[to+w] = maxWindow(x, &p.planes, b)
+	}
+}
+
+// taps sets where the elements of windows lie, the first one of the first window at x, and frames and rows as deep and e have them.
+func (p *maxPart[T]) taps(x []T, deep, e *extent) (count int) {
 	for d := deep.low; d < deep.high; d += deep.step {
 		for h := e.low; h < e.high; h += e.step {
-			for t := range int(m.windows[2].size) {
-				place := ((d-deep.low)*m.size[1]+h-e.low)*m.size[2] + t*int(m.windows[2].dilation)
-				inputs[k], places[k] = at32(x, place), float32(place)
-				k++
+			for t := range int(p.windows[2].size) {
+				place := ((d-deep.low)*p.size[1]+h-e.low)*p.size[2] + t*int(p.windows[2].dilation)
+				p.inputs[count], p.places[count] = at32(x, place), float32(place)
+				count++
 			}
 		}
 	}
-	l := kernel.Largest{Inputs: &inputs[0], Places: &places[0], Count: uintptr(k), Out: at32(scratch, 0), Where: at32(scratch, m.half)}
-	l.Run(m.tier, n)
+	return count
 }
 
-// take writes the results at to of rows of windows, whose first place in the plane is from.
-func (m *maxLines[T]) take(to, rows, from int, scratch []T) {
-	step, half := int(m.windows[2].stride), m.half
+// largest computes the windows at all places of rows of windows, which begin at o, stride elements from one to the next.
+func (p *maxPart[T]) largest(count, rows int, o *float32, stride int) {
+	k := kernel.Pool{Kind: kernel.PoolLargest, Inputs: &p.inputs[0], Count: uintptr(count), Out: o, Positions: uintptr(rows),
+		Step: uintptr(p.between()) * f32Size, Next: uintptr(stride) * f32Size}
+	k.Run(p.rowTier(), p.span)
+}
+
+// take writes the results at to of rows of windows, whose first place in the plane is from; in scratch they are apart elements from each other.
+func (p *maxPart[T]) take(to, rows, from, apart int) {
+	step, half := int(p.windows[2].stride), p.half
 	for r := range rows {
-		at := to + r*m.out[3] + m.first
-		o, k := m.o[at:][:m.last-m.first], r*m.places()
-		best := scratch[k:]
-		for w := range o {
-			o[w] = best[w*step]
+		at, k := to+r*p.out[3], r*apart
+		o, best := p.o[at:][:p.last-p.first], p.scratch[k:]
+		if step == 2 {
+			second(o, best)
+		} else {
+			for w := range o {
+				o[w] = best[w*step]
+			}
 		}
-		if m.unread {
+		if p.unread {
 			continue
 		}
-		index, where := m.index[at:][:len(o)], scratch[half+k:]
+		index, where := p.index[at:][:len(o)], p.scratch[half+k:]
 		for w := range index {
 			index[w] = int64(from + k + w*step + int(where[w*step]))
 		}
+	}
+}
+
+// second sets o to every second element of x.
+func second[T number](o, x []T) {
+	x = x[:2*len(o)-1]
+	for len(o) >= 4 {
+		a, b := (*[4]T)(o), (*[7]T)(x)
+		a[0], a[1], a[2], a[3] = b[0], b[2], b[4], b[6]
+		o, x = o[4:], x[min(8, len(x)):]
+	}
+	for i := range o {
+		o[i] = x[2*i]
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
+	threads "github.com/rules-pte/rules_pte/runtime/parallel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -30,17 +31,46 @@ func TestMaxPoolTiers(t *testing.T) {
 		{dims{1, 11, 12, 10}, dims{3, 2}, dims{1, 3}, dims{1, 0}, dims{1, 1}, false},
 		{dims{1, 64, 12, 10}, dims{3, 2}, dims{1, 3}, dims{1, 0}, dims{2, 3}, false},
 		{dims{2, 20, 14, 15}, dims{12, 11}, dims{1, 2}, dims{2, 0}, dims{1, 1}, false}, // more elements than kernels take
+		{dims{1, 2, 9, 70}, dims{3, 3}, dims{1, 1}, dims{1, 1}, dims{1, 1}, false},
+		{dims{1, 1, 6, 90}, dims{2, 3}, dims{2, 3}, dims{0, 1}, dims{1, 1}, true},
+		{dims{1, 3, 14, 14}, dims{2, 2}, dims{2, 2}, dims{0, 0}, dims{1, 1}, false},
+		{dims{1, 2, 400, 70}, dims{2, 2}, dims{2, 2}, dims{0, 0}, dims{1, 1}, false}, // more rows than are computed together
+		{dims{1, 1, 2, 30000}, dims{2, 9}, dims{1, 2}, dims{0, 0}, dims{1, 1}, false}, // rows longer than a call of a kernel takes
 		{dims{3, 0, 8, 8}, dims{2, 2}, dims{2, 2}, dims{0, 0}, dims{1, 1}, false},
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			plain, special := finite(c.size...), mixed(tensor.Float, 7, c.size...)
 			order := lastOrder(len(c.size), true)
 			for _, x := range []*tensor.Tensor{special, plain, ordered(special, order...), ordered(plain, order...)} {
-				if _, err := call(&MaxPool2dWithIndicesF32, 2, true, x, c.kernel, c.stride, c.pad, c.dilation, c.ceil); err != nil {
-					t.Error(err)
+				args := []any{x, c.kernel, c.stride, c.pad, c.dilation, c.ceil}
+				outs, err := call(&MaxPool2dWithIndicesF32, 2, true, args...)
+				if err != nil {
+					t.Fatal(err)
 				}
+				checkUnread(t, &MaxPool2dWithIndicesF32, outs[0], args...)
 			}
 		})
+	}
+}
+
+// checkUnread holds what a pooling gives in every tier on one thread and two, where nobody reads the places, against want.
+func checkUnread(t *testing.T, k *Kernel, want *tensor.Tensor, args ...any) {
+	t.Helper()
+	for _, tier := range kernel.Tiers() {
+		if tier > kernel.Best() {
+			break
+		}
+		for n := 1; n <= 2; n++ {
+			pool := threads.New(n)
+			i := invokerOf(t, k, &Env{Temp: &Temp{}, Parallel: pool.Run, Threads: n}, vals(args...), Options{Tier: tier}, indices)
+			if err := i.Call(); err != nil {
+				t.Fatal(err)
+			}
+			if err := sameResults(ordered(want, i.Outs[0].DimOrder...), i.Outs[0]); err != nil {
+				t.Errorf("%v, %d threads, without places: %v", tier, n, err)
+			}
+			pool.Close()
+		}
 	}
 }
 
@@ -68,9 +98,12 @@ func TestMaxPool3dTiers(t *testing.T) {
 				list = append(list, ordered(special, 0, 2, 1, 3, 4))
 			}
 			for _, x := range list {
-				if _, err := call(&MaxPool3dWithIndicesF32, 2, true, x, c.kernel, c.stride, c.pad, c.dilation, c.ceil); err != nil {
-					t.Error(err)
+				args := []any{x, c.kernel, c.stride, c.pad, c.dilation, c.ceil}
+				outs, err := call(&MaxPool3dWithIndicesF32, 2, true, args...)
+				if err != nil {
+					t.Fatal(err)
 				}
+				checkUnread(t, &MaxPool3dWithIndicesF32, outs[0], args...)
 			}
 		})
 	}
