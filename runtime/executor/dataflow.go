@@ -38,9 +38,9 @@ func (f *fuser) findFlow() []op.FlowCall {
 	for i := range d.early {
 		d.open(&d.early[i])
 	}
-	for _, v := range d.plan.Inputs { // which may be written back
+	for k, v := range d.plan.Inputs {
 		for _, l := range d.live {
-			if l.area.overlaps(&d.areas[v]) {
+			if d.writesBack[k] && l.area.overlaps(&d.areas[v]) {
 				d.see(&l)
 			}
 		}

@@ -99,6 +99,10 @@ func TestUnread(t *testing.T) {
 			p.Chains[0].Instructions = append([]pte.Instruction{abs}, p.Chains[0].Instructions...)
 		}},
 		{"the caller, as an input", true, func(p *pte.ExecutionPlan) { p.Inputs = []int32{poolInput, poolIndices} }},
+		{"nobody, and an input lay there before", false, func(p *pte.ExecutionPlan) {
+			p.Inputs = []int32{poolInput, poolOther}
+			p.Values[poolOther].Tensor.Allocation = p.Values[poolIndices].Tensor.Allocation
+		}},
 		{"nobody, and a delegate's result lay there before", false, func(p *pte.ExecutionPlan) {
 			values := []pte.EValue{tensorValue(1, 2, 10, 40), tensorValue(1, 2, 10, 40)}
 			values[0].Tensor.Allocation = p.Values[poolIndices].Tensor.Allocation
