@@ -183,13 +183,9 @@ func ordered(items []Item, less func(a, b *Item) int) []int {
 
 // object is a part of the arena that items share in turn, as in upstream's greedy.
 type object struct {
-	size  int64
-	items []placed
-}
-
-type placed struct {
-	item   int
-	offset int64
+	size, align int64
+	// end is where the last of its items ends that are in use with the one that is being placed.
+	end int64
 }
 
 // greedy is ExecuTorch's algorithm: descending sizes, equal ones in reverse order, each into
@@ -199,51 +195,43 @@ func greedy(items []Item) ([]int64, int64) {
 		return cmpInt64(align(a.Size, a.Align), align(b.Size, b.Align))
 	})
 	slices.Reverse(order)
-	var objects []*object
-	for _, i := range order {
-		objects = place(objects, items, i)
-	}
-	offsets := make([]int64, len(items))
-	var total int64
-	for _, o := range objects {
-		total = align(total, o.align(items))
-		for _, p := range o.items {
-			offsets[p.item] = total + p.offset
+	var objects []object
+	of, offsets := make([]int, len(items)), make([]int64, len(items)) // each item's object, and where it lies in that
+	t := newTimeline(items)
+	for n, i := range order {
+		near, it := order[:n], &items[i]
+		if t != nil {
+			near = t.with(i)
+			t.place(i)
 		}
-		total += o.size
+		for _, j := range near {
+			if items[j].overlaps(it) {
+				o := &objects[of[j]]
+				o.end = max(o.end, offsets[j]+max(align(items[j].Size, items[j].Align), 1))
+			}
+		}
+		size := align(it.Size, it.Align)
+		at := slices.IndexFunc(objects, func(o object) bool { return o.end == 0 || align(o.end, it.Align)+size <= o.size })
+		if at < 0 {
+			at = len(objects)
+			objects = append(objects, object{size: size, align: 1})
+		}
+		o := &objects[at]
+		of[i], offsets[i], o.align = at, align(o.end, it.Align), max(o.align, it.Align)
+		for k := range objects {
+			objects[k].end = 0
+		}
+	}
+	var total int64
+	starts := make([]int64, len(objects))
+	for k := range objects {
+		starts[k] = align(total, objects[k].align)
+		total = starts[k] + objects[k].size
+	}
+	for i := range offsets {
+		offsets[i] += starts[of[i]]
 	}
 	return offsets, total
-}
-
-func (o *object) align(items []Item) int64 {
-	a := int64(1)
-	for _, p := range o.items {
-		a = max(a, items[p.item].Align)
-	}
-	return a
-}
-
-func place(objects []*object, items []Item, i int) []*object {
-	size := align(items[i].Size, items[i].Align)
-	for _, o := range objects {
-		end := o.end(items, i)
-		if end == 0 || align(end, items[i].Align)+size <= o.size {
-			o.items = append(o.items, placed{i, align(end, items[i].Align)})
-			return objects
-		}
-	}
-	return append(objects, &object{size: size, items: []placed{{i, 0}}})
-}
-
-// end is the end of the last item in o that is in use while item i is.
-func (o *object) end(items []Item, i int) int64 {
-	var end int64
-	for _, p := range o.items {
-		if items[p.item].overlaps(&items[i]) {
-			end = max(end, p.offset+max(align(items[p.item].Size, items[p.item].Align), 1))
-		}
-	}
-	return end
 }
 
 // bestFitWithin places items in this order, each into the smallest gap that fits between those that are in use with it.
@@ -252,21 +240,30 @@ func bestFitWithin(items []Item, order []int, limit int64) ([]int64, int64) {
 	offsets := make([]int64, len(items))
 	var done []int // placed items by offset
 	var total int64
+	t := newTimeline(items)
 	for _, i := range order {
-		offsets[i] = gap(items, offsets, done, i)
+		near := done
+		if t != nil {
+			near = t.byOffset(i, offsets)
+		}
+		offsets[i] = gap(items, offsets, near, i)
 		end := offsets[i] + align(items[i].Size, items[i].Align)
 		if limit != NoLimit && end > limit {
 			offsets[i] = without
 			continue
 		}
 		total = max(total, end)
+		if t != nil {
+			t.place(i)
+			continue
+		}
 		at, _ := slices.BinarySearchFunc(done, offsets[i], func(j int, off int64) int { return cmpInt64(offsets[j], off) })
 		done = slices.Insert(done, at, i)
 	}
 	return offsets, total
 }
 
-// gap is the offset of the smallest gap for item i, or of the end.
+// gap is the offset of the smallest gap for item i among placed items, by offset, or of the end.
 func gap(items []Item, offsets []int64, done []int, i int) int64 {
 	it := &items[i]
 	best, bestSize, end := int64(-1), int64(0), int64(0)

@@ -1,0 +1,78 @@
+package memory
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// randomItems are up to n items in use at some of as many steps as they say, some from before the first step or to the end, some empty, some
+// apart from each other.
+func randomItems(r *rand.Rand, n, steps, longest int) []Item {
+	items := make([]Item, r.IntN(n))
+	for i := range items {
+		first := r.IntN(steps)
+		items[i] = Item{Size: int64(r.IntN(100)), First: first, Last: first + r.IntN(longest), Align: 1 << r.IntN(5), Apart: r.IntN(20) == 0}
+		switch r.IntN(40) {
+		case 0:
+			items[i].Size = 0
+		case 1:
+			items[i].First = -1
+		case 2:
+			items[i].Last = math.MaxInt
+		case 3:
+			items[i].Last = items[i].First - 1 - r.IntN(3) // never in use, though it keeps others away
+		}
+	}
+	return items
+}
+
+// TestTimeline plans in the same way whether items are looked through one by one or by a timeline.
+func TestTimeline(t *testing.T) {
+	defer func(few, many int) { fewItems, sparse = few, many }(fewItems, sparse)
+	sparse = 0
+	r := rand.New(rand.NewPCG(1, 1))
+	for k := range 600 {
+		items := randomItems(r, 1+k/2, 1+r.IntN(1+k), 1+r.IntN(30))
+		plan := func(few int) (offsets []int64) {
+			fewItems = few
+			for _, f := range []func() ([]int64, int64){
+				func() ([]int64, int64) { return greedy(items) },
+				func() ([]int64, int64) { return bestFitWithin(items, ordered(items, orders[k%len(orders)]), NoLimit) },
+				func() ([]int64, int64) { return bestFitWithin(items, ordered(items, orders[0]), 500) },
+			} {
+				list, total := f()
+				offsets = append(append(offsets, list...), total)
+			}
+			return offsets
+		}
+		if got, want := plan(0), plan(math.MaxInt); !slices.Equal(got, want) {
+			t.Fatalf("%d: %v with a timeline, %v without, of %v", k, got, want, items)
+		}
+	}
+}
+
+// TestTimelineFinds finds what overlaps an item, each once.
+func TestTimelineFinds(t *testing.T) {
+	defer func(few, many int) { fewItems, sparse = few, many }(fewItems, sparse)
+	fewItems, sparse = 0, 0
+	r := rand.New(rand.NewPCG(2, 1))
+	for range 200 {
+		items := randomItems(r, 60, 40, 20)
+		timeline := newTimeline(items)
+		for i := range items {
+			var want []int
+			for j := range i {
+				if items[i].overlaps(&items[j]) {
+					want = append(want, j)
+				}
+			}
+			got := slices.Sorted(slices.Values(timeline.with(i)))
+			if !slices.Equal(got, want) {
+				t.Fatalf("item %d: found %v, want %v, of %v", i, got, want, items)
+			}
+			timeline.place(i)
+		}
+	}
+}
