@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -73,6 +74,54 @@ func TestTimelineFinds(t *testing.T) {
 				t.Fatalf("item %d: found %v, want %v, of %v", i, got, want, items)
 			}
 			timeline.place(i)
+		}
+	}
+}
+
+// TestGreedy holds greedy against its definition: an item goes behind all that are in use with it in the first object with room, or becomes one.
+func TestGreedy(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	for k := range 300 {
+		items := randomItems(r, 50, 30, 12)
+		got, total := greedy(items)
+		order := ordered(items, func(a, b *Item) int { return cmp.Compare(align(a.Size, a.Align), align(b.Size, b.Align)) })
+		slices.Reverse(order)
+		var objects [][]int
+		var sizes, at []int64
+		at = make([]int64, len(items))
+		for _, i := range order {
+			size, home := align(items[i].Size, items[i].Align), -1
+			for o := 0; o < len(objects) && home < 0; o++ {
+				end := int64(0)
+				for _, j := range objects[o] {
+					if items[i].overlaps(&items[j]) {
+						end = max(end, at[j]+max(align(items[j].Size, items[j].Align), 1))
+					}
+				}
+				if at[i] = align(end, items[i].Align); end == 0 || at[i]+size <= sizes[o] {
+					home = o
+				}
+			}
+			if home < 0 {
+				home, at[i] = len(objects), 0
+				objects, sizes = append(objects, nil), append(sizes, size)
+			}
+			objects[home] = append(objects[home], i)
+		}
+		want := int64(0)
+		for o, list := range objects {
+			for _, i := range list {
+				want = align(want, items[i].Align)
+			}
+			for _, i := range list {
+				if got[i] != want+at[i] {
+					t.Fatalf("%d: item %d lies at %d, want %d, of %v", k, i, got[i], want+at[i], items)
+				}
+			}
+			want += sizes[o]
+		}
+		if total != want {
+			t.Fatalf("%d: %d bytes, want %d", k, total, want)
 		}
 	}
 }
