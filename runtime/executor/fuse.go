@@ -13,11 +13,12 @@ import (
 type fuser struct {
 	*method
 	views
-	steps []step
-	gone  []bool
-	areas []area        // of every value
-	known map[area]bool // what kept has said of areas
-	calls []op.FlowCall // the steps before anything is fused; nil if nobody knows
+	steps   []step
+	gone    []bool
+	areas   []area        // of every value
+	known   map[area]bool // what kept has said of areas
+	touched firstUses     // nil until kept asks
+	calls   []op.FlowCall // the steps before anything is fused; nil if nobody knows
 	// uses is by how many steps each value is read, or made as a view; far more if somebody else writes it, or the caller sees it.
 	uses []int
 	// moves says that tensors may get other places, and moved that they must.
@@ -194,33 +195,28 @@ func (f *fuser) readers(i int, x int32) (list []int, ok bool) {
 	return list, len(list) > 0
 }
 
-// kept reports whether what lies where x does may be read in the next Run.
+// kept reports whether what lies where x does may be read in the next Run, by the places that the file has.
 func (f *fuser) kept(x int32) bool {
-	yes, ok := f.known[f.areas[x]]
+	at := f.before(x)
+	yes, ok := f.known[at]
 	if !ok {
-		yes = f.readFirst(x)
-		f.known[f.areas[x]] = yes
+		isThere := func(v int32) bool { before := f.before(v); return before.overlaps(&at) }
+		if f.touched == nil {
+			f.touched = f.findFirstUses()
+		}
+		yes = !slices.ContainsFunc(f.plan.Inputs, isThere) && f.touched.readFirst(&at)
+		f.known[at] = yes
 	}
 	return yes
 }
 
-// readFirst reports whether the first step that reads or writes where x lies reads; not where an input lies.
-func (f *fuser) readFirst(x int32) bool {
-	for _, v := range f.plan.Inputs {
-		if f.overlap(v, x) {
-			return false
-		}
+// before is where a tensor lay before isolate.
+func (f *fuser) before(v int32) area {
+	at := f.areas[v]
+	if at.memory < -int32(len(f.vals)) {
+		at.memory = fusedArena
 	}
-	for i := range f.steps {
-		s := &f.steps[i]
-		if f.any(s.reads(), x) {
-			return true
-		}
-		if f.any(s.touches(), x) {
-			return false
-		}
-	}
-	return true
+	return at
 }
 
 // reads reports whether value v is what step i writes.
