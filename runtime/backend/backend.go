@@ -76,8 +76,9 @@ type InputCounter interface {
 // Execute, and may fuse them with what is around; Init then gets but what is left. They run with the kernels that a KernelUser names,
 // if the backend is one.
 type Inliner interface {
-	// Inline is what a payload computes, also for other calls of it with tensors alike; nil if Init is to get it, also for one that Init
-	// refuses. Of ctx there are Method, Args, the tensors of one call, with their largest sizes, Options, NamedData, Share, Kernels and Tier.
+	// Inline is what a payload computes, also for other calls of it whose arguments have the same types, sizes and orders; nil if Init is to
+	// get it, also for one that Init refuses. Nobody changes it. Of ctx there are Method, Args, the tensors of one call, with their largest
+	// sizes, Options, NamedData, Share, Kernels and Tier.
 	Inline(ctx *InitContext, processed []byte, specs []CompileSpec) *Inlined
 }
 
@@ -87,13 +88,13 @@ const NoHandle = -1
 // Inlined are calls of operators that compute a payload.
 type Inlined struct {
 	// Values are as in a plan. A tensor with a DataBufferIdx is that one of Constants; others, but for Args, are written before they are
-	// read, and have a place only between. Sizes are the largest ones.
+	// read, and have a place only between. Nobody writes constants, nor what is no tensor. Sizes are the largest ones.
 	Values    []pte.EValue
 	Operators []pte.Operator
 	// Calls run in order: each calls one of Operators. Their outs are outputs among Args, or tensors without a place. What no operator
 	// computes is a DelegateCall of one of Parts, with inputs and then outputs as arguments; B is how many of them are inputs.
 	Calls []pte.Instruction
-	// Parts are what Init gets for them, as InitContext.Part.
+	// Parts are what Init gets for them, as InitContext.Part: for each call of the payload, and each instance.
 	Parts []any
 	// Handles are what traces call each call, as StartProfilingDelegate takes it: a number, or NoHandle for the operator's name.
 	Handles []int64

@@ -25,7 +25,7 @@ type fuser struct {
 	moves, moved bool
 	spans        *spans
 	// first and next are the values by what stands for their group, one behind the other and from 1 on; 0 is none. They are nil until somebody
-	// asks, and void when views change.
+	// asks, and void when views change, or groups.
 	first, next []int32
 }
 

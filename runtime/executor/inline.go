@@ -84,8 +84,8 @@ type inlining struct {
 	*backend.Inlined // nil if the payload is not inlined
 	delegate         *pte.BackendDelegate
 	args             []int32 // of the first call; those of others are tensors alike
-	// offsets and base are what places says of the values, and at has the values of the plan that calls share, behind the first of them: what
-	// is no tensor and no list of such, and constants; -1 for others.
+	// offsets and base are what places says of the values, and at has where those lie in the plan that calls share, -1 for others; they are
+	// nil before share.
 	offsets  []int64
 	base, at []int32
 	// constants and operators are where those of the graph start in the plan.
@@ -294,11 +294,19 @@ type part struct {
 func (l *inliner) plan() error {
 	m := l.method
 	plan, old := *m.plan, m.plan.Chains[0]
-	values, calls := 0, 0
+	values, calls, counted := 0, 0, make(map[*inlining]bool, len(l.known))
 	for _, g := range l.graphs {
-		if g != nil {
-			values, calls = values+len(g.Values), calls+len(g.Calls)
+		if g == nil {
+			continue
 		}
+		calls += len(g.Calls)
+		for v := range g.Values {
+			if !counted[g] || !shared(&g.Values[v]) {
+				values++
+			}
+		}
+		values -= len(g.Args)
+		counted[g] = true
 	}
 	plan.Values, plan.Operators = slices.Grow(slices.Clip(plan.Values), values), slices.Clip(plan.Operators)
 	plan.Delegates = slices.Clip(plan.Delegates)
@@ -358,13 +366,10 @@ func (l *inliner) share(plan *pte.ExecutionPlan, g *inlining) (err error) {
 	g.at = make([]int32, len(g.Values))
 	next := int32(len(plan.Values))
 	for v := range g.Values {
-		e := &g.Values[v]
-		if e.Type == pte.TensorList || e.Type == pte.OptionalTensorList || e.Tensor != nil && e.Tensor.DataBufferIdx == 0 {
-			g.at[v] = -1
-			continue
+		if g.at[v] = -1; shared(&g.Values[v]) {
+			g.at[v] = next
+			next++
 		}
-		g.at[v] = next
-		next++
 	}
 	for v := range g.Values {
 		if g.at[v] < 0 {
@@ -382,6 +387,14 @@ func (l *inliner) share(plan *pte.ExecutionPlan, g *inlining) (err error) {
 		plan.Values = append(plan.Values, e)
 	}
 	return nil
+}
+
+// shared reports whether all calls of a payload have the same value e: a constant, or what is no tensor and no list of such.
+func shared(e *pte.EValue) bool {
+	if e.Tensor != nil {
+		return e.Tensor.DataBufferIdx > 0
+	}
+	return e.Type != pte.TensorList && e.Type != pte.OptionalTensorList
 }
 
 // itemsAt are the values of a list, which at has in the plan.

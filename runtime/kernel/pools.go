@@ -5,7 +5,8 @@ import "unsafe"
 // PoolKind is what a Pool makes of the elements of a window.
 type PoolKind uint8
 
-// The mean and the largest of float32, where NaN is larger than all, and the largest of int8.
+// The mean and the largest of float32, where NaN is larger than all, and the largest of int8. Of equal zeros it may be the one of either
+// sign, and of several NaN, any one.
 const (
 	PoolMean PoolKind = iota
 	PoolLargest

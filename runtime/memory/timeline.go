@@ -2,14 +2,14 @@ package memory
 
 import "slices"
 
-// Up to fewItems are looked through one by one, which takes less time than a timeline, and so are more if there are less than sparse times as
-// many as are in use at a step, which a timeline sorts.
+// A timeline is made for more than fewItems items of which on average at most one in sparse is in use at a step: it sorts those. To look
+// through all of fewer, or through more that are in use at a time, takes less time.
 var fewItems, sparse = 1 << 11, 32
 
 // mostItems is how many items a timeline has at most.
 const mostItems = 1 << numberBits
 
-// numberBits are the bits that a key has for the number of an item; an offset has the others.
+// numberBits are the bits that a key has for the number of an item; an offset has the other 47, which no memory fills.
 const numberBits = 17
 
 // timeline finds the items, of those that are placed, that are in use with another one: those that are in use at its first step, in a
@@ -96,7 +96,7 @@ func (t *timeline) with(i int) []int {
 	}
 	if t.items[i].Apart {
 		for _, j := range t.apart {
-			if a, b := t.items[i], t.items[j]; a.First > b.Last || b.First > a.Last {
+			if !t.meet(i, j) {
 				t.found = append(t.found, j)
 			}
 		}
@@ -104,10 +104,15 @@ func (t *timeline) with(i int) []int {
 	return t.found
 }
 
-// list finds the members of a list.
+// meet reports whether two items are in use at the same step.
+func (t *timeline) meet(i, j int) bool {
+	return t.items[i].First <= t.items[j].Last && t.items[j].First <= t.items[i].Last
+}
+
+// list finds the members of a list that are in use with item i.
 func (t *timeline) list(at int32, i int) {
 	for ; at > 0; at = t.members[at-1].next {
-		if j := int(t.members[at-1].item); t.items[j].overlaps(&t.items[i]) {
+		if j := int(t.members[at-1].item); t.meet(i, j) {
 			t.found = append(t.found, j)
 		}
 	}

@@ -59,8 +59,11 @@ func TestTimelineFinds(t *testing.T) {
 	defer func(few, many int) { fewItems, sparse = few, many }(fewItems, sparse)
 	fewItems, sparse = 0, 0
 	r := rand.New(rand.NewPCG(2, 1))
-	for range 200 {
+	for k := range 200 {
 		items := randomItems(r, 60, 40, 20)
+		if k == 0 {
+			items = []Item{{Size: 8, First: 5, Last: 3, Apart: true}, {Size: 8, First: 4, Last: 10, Apart: true}}
+		}
 		timeline := newTimeline(items)
 		for i := range items {
 			var want []int

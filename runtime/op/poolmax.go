@@ -7,13 +7,17 @@ const maxBand = 4096
 
 // maxLines is the pooling of planes of float32 whose rows lie one after another. A vector kernel computes the windows at
 // every place of a line, of which those that the stride asks for are taken; windows that reach over a border on the left or
-// right are computed one by one. Where nobody reads the places, rows of windows that fill a vector are computed together.
+// right are computed one by one. Where nobody reads the places, rows of windows that fill a vector are computed together, of whose
+// equal zeros one of either sign is the largest.
 type maxLines[T number] struct {
 	planes
 	windows [3]window
 	x, o    []T
 	index   []int64
 	unread  bool // nobody reads index
+	// inRows says that each row of windows is computed as such, by rowTier, and not with the places between it and the next.
+	inRows  bool
+	rowTier kernel.Tier
 	tier    kernel.Tier
 	lanes   int
 	// first and last are the columns of windows that lie inside, last not included; span is how many places there are
@@ -56,6 +60,9 @@ func vectorMax[T number](c *Call, p *planes, windows [3]window) (bool, error) {
 		return false, nil
 	}
 	m.half = maxBand + m.between() + m.span
+	taps := m.windows[0].size * m.windows[1].size * m.windows[2].size
+	m.rowTier = kernel.PoolLargest.Tier(c.Tier, m.span)
+	m.inRows = m.unread && kernel.PoolLargest.Has(m.rowTier, int(taps), m.span)
 	if c.Parallel != nil && len(m.x) >= parallelGrain {
 		m.workers = min(convWorkers, p.n*p.c*p.to[0])
 	}
@@ -133,20 +140,12 @@ type maxPart[T number] struct {
 	places  [maxTaps]float32
 }
 
-// inRows reports whether each row of windows is computed as such, and not with the places between it and the next.
-func (m *maxLines[T]) inRows() bool {
-	return m.unread && kernel.PoolLargest.Has(m.rowTier(), int(m.windows[0].size*m.windows[1].size*m.windows[2].size), m.span)
-}
-
-// rowTier is the tier for a row of windows that may be narrower than a vector.
-func (m *maxLines[T]) rowTier() kernel.Tier { return kernel.PoolLargest.Tier(m.tier, m.span) }
-
 // band is how many rows of windows from row j on are computed together: such that have all their rows inside.
 func (m *maxLines[T]) band(j int) int {
 	w, most := &m.windows[1], 1
 	switch {
 	case j*int(w.stride) < int(w.pad):
-	case m.inRows():
+	case m.inRows:
 		most = maxBand / m.span
 	case m.span < 4*m.lanes:
 		most = 1 + maxBand/m.between()
@@ -158,10 +157,10 @@ func (m *maxLines[T]) band(j int) int {
 func (p *maxPart[T]) rows(x []T, to int, deep *extent, j, rows int) {
 	e := p.windows[1].extent(j, p.size[1])
 	n, first := (rows-1)*p.between()+p.span, p.first
-	if deep.low < deep.high && e.low < e.high && n >= p.lanes {
+	if deep.low < deep.high && e.low < e.high && (p.inRows || n >= p.lanes) {
 		from, at := (deep.low*p.size[1]+e.low)*p.size[2]+p.first*int(p.windows[2].stride)-int(p.windows[2].pad), to+j*p.out[3]+p.first
 		switch count := p.taps(x[from:], deep, &e); {
-		case !p.inRows():
+		case !p.inRows:
 			l := kernel.Largest{Inputs: &p.inputs[0], Places: &p.places[0], Count: uintptr(count), Out: at32(p.scratch, 0), Where: at32(p.scratch, p.half)}
 			l.Run(p.tier, n)
 			p.take(at, rows, from, p.between())
@@ -210,7 +209,7 @@ func (p *maxPart[T]) taps(x []T, deep, e *extent) (count int) {
 func (p *maxPart[T]) largest(count, rows int, o *float32, stride int) {
 	k := kernel.Pool{Kind: kernel.PoolLargest, Inputs: &p.inputs[0], Count: uintptr(count), Out: o, Positions: uintptr(rows),
 		Step: uintptr(p.between()) * f32Size, Next: uintptr(stride) * f32Size}
-	k.Run(p.rowTier(), p.span)
+	k.Run(p.rowTier, p.span)
 }
 
 // take writes the results at to of rows of windows, whose first place in the plane is from; in scratch they are apart elements from each other.

@@ -33,6 +33,7 @@ func TestMaxPoolTiers(t *testing.T) {
 		{dims{2, 20, 14, 15}, dims{12, 11}, dims{1, 2}, dims{2, 0}, dims{1, 1}, false}, // more elements than kernels take
 		{dims{1, 2, 9, 70}, dims{3, 3}, dims{1, 1}, dims{1, 1}, dims{1, 1}, false},
 		{dims{1, 1, 6, 90}, dims{2, 3}, dims{2, 3}, dims{0, 1}, dims{1, 1}, true},
+		{dims{1, 4, 10, 10}, dims{3, 3}, dims{1, 1}, dims{1, 1}, dims{1, 1}, false},
 		{dims{1, 3, 14, 14}, dims{2, 2}, dims{2, 2}, dims{0, 0}, dims{1, 1}, false},
 		{dims{1, 2, 400, 70}, dims{2, 2}, dims{2, 2}, dims{0, 0}, dims{1, 1}, false},  // more rows than are computed together
 		{dims{1, 1, 2, 30000}, dims{2, 9}, dims{1, 2}, dims{0, 0}, dims{1, 1}, false}, // rows longer than a call of a kernel takes
