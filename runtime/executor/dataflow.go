@@ -39,8 +39,11 @@ func (f *fuser) findFlow() []op.FlowCall {
 		d.open(&d.early[i])
 	}
 	for k, v := range d.plan.Inputs {
+		if !d.writesBack[k] {
+			continue
+		}
 		for _, l := range d.live {
-			if d.writesBack[k] && l.area.overlaps(&d.areas[v]) {
+			if l.area.overlaps(&d.areas[v]) {
 				d.see(&l)
 			}
 		}

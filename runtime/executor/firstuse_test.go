@@ -13,7 +13,7 @@ func TestFirstUses(t *testing.T) {
 	kept := map[bool]int{}
 	for seed := range uint64(60) {
 		m := loadOf(t, madeProgram(seed, false), LoadOptions{Kernels: op.Kernels}).methods[0]
-		f := &fuser{method: m, views: m.findViews(), steps: m.steps, known: map[area]bool{}, spans: m.findSpans()}
+		f := &fuser{method: m, views: m.findViews(), steps: m.steps, spans: m.findSpans()}
 		f.findAreas()
 		byDefinition := func(x int32) bool {
 			for _, v := range f.plan.Inputs {

@@ -16,7 +16,6 @@ type fuser struct {
 	steps   []step
 	gone    []bool
 	areas   []area        // of every value
-	known   map[area]bool // what kept has said of areas
 	touched firstUses     // nil until kept asks
 	calls   []op.FlowCall // the steps before anything is fused; nil if nobody knows
 	// uses is by how many steps each value is read, or made as a view; far more if somebody else writes it, or the caller sees it.
@@ -82,7 +81,7 @@ func (m *method) fuse() {
 		return
 	}
 	for _, moves := range [2]bool{true, false} {
-		f := &fuser{method: m, views: m.findViews(), steps: slices.Clone(m.steps), known: make(map[area]bool), gone: make([]bool, len(m.steps)), moves: moves}
+		f := &fuser{method: m, views: m.findViews(), steps: slices.Clone(m.steps), gone: make([]bool, len(m.steps)), moves: moves}
 		f.findAreas()
 		if attends {
 			f.calls = f.findFlow()
@@ -197,17 +196,12 @@ func (f *fuser) readers(i int, x int32) (list []int, ok bool) {
 
 // kept reports whether what lies where x does may be read in the next Run, by the places that the file has.
 func (f *fuser) kept(x int32) bool {
-	at := f.before(x)
-	yes, ok := f.known[at]
-	if !ok {
-		isThere := func(v int32) bool { before := f.before(v); return before.overlaps(&at) }
-		if f.touched == nil {
-			f.touched = f.findFirstUses()
-		}
-		yes = !slices.ContainsFunc(f.plan.Inputs, isThere) && f.touched.readFirst(&at)
-		f.known[at] = yes
+	if f.touched == nil {
+		f.touched = f.findFirstUses()
 	}
-	return yes
+	at := f.before(x)
+	isThere := func(v int32) bool { before := f.before(v); return before.overlaps(&at) }
+	return !slices.ContainsFunc(f.plan.Inputs, isThere) && f.touched.readFirst(&at)
 }
 
 // before is where a tensor lay before isolate.

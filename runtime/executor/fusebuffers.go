@@ -21,7 +21,7 @@ func (m *method) updateBuffers() {
 	if m.prog.tracesIntermediates() || !slices.ContainsFunc(m.steps, copies) || !m.inLine() {
 		return
 	}
-	f := &fuser{method: m, views: m.findViews(), steps: m.steps, gone: make([]bool, len(m.steps)), known: make(map[area]bool)}
+	f := &fuser{method: m, views: m.findViews(), steps: m.steps, gone: make([]bool, len(m.steps))}
 	f.findAreas()
 	for c := range f.steps {
 		if copies(f.steps[c]) {
