@@ -207,18 +207,13 @@ func squareSides(t Tier, size uintptr) []int {
 	return wordsAVX512
 }
 
-// pixelsSide is how many pixels of three elements of size bytes a kernel makes at a time; 0 if there is none.
-func pixelsSide(t Tier, size uintptr) int {
-	if t == Scalar || size != 4 {
-		return 0
-	}
-	return 8
-}
+// weaveBlocks is how many blocks the kernels of weaving do at a time.
+const weaveBlocks = 2
 
-// runPixels makes pixels of three planes; like Gemm.Run it has a frame of its own.
+// run does w, whose blocks have so many vectors; like Gemm.Run it has a frame of its own.
 //
 //go:noinline
-func runPixels(a *transposition) { transposePixelsAVX2(a) }
+func (w *weaving) run(vectors int) { weaveAVX2(w, vectors) }
 
 var sixteen, wordsAVX2, wordsAVX512 = []int{16}, []int{8}, []int{16, 8}
 

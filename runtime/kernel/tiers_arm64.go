@@ -129,33 +129,21 @@ func (l *Largest) run(_ Tier, size int) {
 
 // squareSides are the sides of the squares of elements of size bytes that kernels transpose.
 func squareSides(t Tier, size uintptr) []int {
-	switch {
-	case t == Scalar:
+	if t == Scalar || size >= uintptr(len(sidesNEON)) {
 		return nil
-	case size == 1:
-		return bytesNEON
-	case size == 2:
-		return halvesNEON
-	case size == 4:
-		return wordsNEON
 	}
-	return nil
+	return sidesNEON[size]
 }
 
-// pixelsSide is how many pixels of three elements of size bytes a kernel makes at a time; 0 if there is none.
-func pixelsSide(t Tier, size uintptr) int {
-	if t == Scalar || size != 4 {
-		return 0
-	}
-	return 4
-}
+var sidesNEON = [...][]int{1: {16}, 2: {8}, 4: {4}}
 
-// runPixels makes pixels of three planes; like Gemm.Run it has a frame of its own.
+// weaveBlocks is how many blocks the kernels of weaving do at a time.
+const weaveBlocks = 1
+
+// run does w, whose blocks have so many vectors; like Gemm.Run it has a frame of its own.
 //
 //go:noinline
-func runPixels(a *transposition) { transposePixelsNEON(a) }
-
-var bytesNEON, halvesNEON, wordsNEON = []int{16}, []int{8}, []int{4}
+func (w *weaving) run(vectors int) { weaveNEON(w, vectors) }
 
 // runSquares transposes squares; like Gemm.Run it has a frame of its own.
 //

@@ -34,7 +34,7 @@ func squareSides(Tier, uintptr) []int { return nil }
 
 func runSquares(int, uintptr, *transposition) {}
 
-// pixelsSide is 0: no kernel makes pixels.
-func pixelsSide(Tier, uintptr) int { return 0 }
+// weaveBlocks is 0: no kernel weaves.
+const weaveBlocks = 0
 
-func runPixels(*transposition) {}
+func (w *weaving) run(int) {}

@@ -100,12 +100,29 @@ func (l *Largest) run(_ Tier, size int) {
 	largestX2WASM(l)
 }
 
-// squareSides is empty: no kernel transposes squares.
-func squareSides(Tier, uintptr) []int { return nil }
+// squareSides are the sides of the squares of elements of size bytes that kernels transpose.
+func squareSides(t Tier, size uintptr) []int {
+	if t == Scalar || size >= uintptr(len(sidesWASM)) {
+		return nil
+	}
+	return sidesWASM[size]
+}
 
-func runSquares(int, uintptr, *transposition) {}
+var sidesWASM = [...][]int{1: {16}, 2: {8}, 4: {4}}
 
-// pixelsSide is 0: no kernel makes pixels.
-func pixelsSide(Tier, uintptr) int { return 0 }
+func runSquares(_ int, size uintptr, a *transposition) {
+	switch size {
+	case 1:
+		transposeBytesWASM(a)
+	case 2:
+		transposeHalvesWASM(a)
+	default:
+		transposeWASM(a)
+	}
+}
 
-func runPixels(*transposition) {}
+// weaveBlocks is how many blocks the kernels of weaving do at a time.
+const weaveBlocks = 1
+
+// run does w, whose blocks have so many vectors.
+func (w *weaving) run(vectors int) { weaveWASM(w, vectors) }

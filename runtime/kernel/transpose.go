@@ -24,8 +24,7 @@ var moveTier = sync.OnceValue(Best)
 // Transpose sets element j of row i of dst to element i of row j of src, for n rows of m elements; rows of dst and src begin
 // to and from elements apart.
 func Transpose[T any](dst, src []T, n, m, to, from int) {
-	if m == 3 && to == 3 {
-		transposeThree(pixelsSide(moveTier(), unsafe.Sizeof(*new(T))), dst, src, n, from)
+	if to == m && weave(true, dst, src, n, m, from) || from == n && weave(false, dst, src, m, n, to) {
 		return
 	}
 	transposeBy(squareSides(moveTier(), unsafe.Sizeof(*new(T))), dst, src, n, m, to, from)
@@ -84,35 +83,6 @@ func transposeEight[T any](dst, src []T, n, to, from int) {
 		o := dst[i*to:][:8:8]
 		o[0], o[1], o[2], o[3] = x0[i], x1[i], x2[i], x3[i]
 		o[4], o[5], o[6], o[7] = x4[i], x5[i], x6[i], x7[i]
-	}
-}
-
-// pixelsMost is how many blocks of pixels a kernel makes without a pause.
-const pixelsMost = 1024
-
-// transposeThree makes pixels of n elements of three planes, such as those of a picture: blocks of side at a time, unless that is 0.
-func transposeThree[T any](side int, dst, src []T, n, from int) {
-	size := unsafe.Sizeof(*new(T))
-	for side > 0 && n >= side {
-		blocks := min(n/side, pixelsMost)
-		k := blocks * side
-		_, _ = dst[3*k-1], src[2*from+k-1]
-		runPixels(&transposition{src: unsafe.Pointer(&src[0]), from: uintptr(from) * size, out: unsafe.Pointer(&dst[0]), blocks: uintptr(blocks)})
-		if n -= k; n == 0 {
-			return
-		}
-		dst, src = dst[3*k:], src[k:]
-	}
-	const block = 4
-	x, y, z := src[:n], src[from:][:n], src[2*from:][:n]
-	dst = dst[:3*n]
-	for ; len(x) >= block; x, y, z, dst = x[block:], y[block:], z[block:], dst[3*block:] {
-		x, y, z, o := x[:block:block], y[:block:block], z[:block:block], dst[:3*block:3*block]
-		o[0], o[1], o[2], o[3], o[4], o[5] = x[0], y[0], z[0], x[1], y[1], z[1]
-		o[6], o[7], o[8], o[9], o[10], o[11] = x[2], y[2], z[2], x[3], y[3], z[3]
-	}
-	for i, v := range x {
-		dst[3*i], dst[3*i+1], dst[3*i+2] = v, y[i], z[i]
 	}
 }
 

@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"unsafe"
 )
@@ -28,43 +27,6 @@ func TestTranspose(t *testing.T) {
 	for _, size := range []uintptr{0, 3, 8} {
 		if sides := squareSides(Best(), size); sides != nil {
 			t.Errorf("squares of elements of %d bytes have the sides %v", size, sides)
-		}
-	}
-}
-
-// TestTransposePlanes makes pixels of three planes with gaps, in every tier.
-func TestTransposePlanes(t *testing.T) {
-	for _, tier := range append([]Tier{Scalar}, tiers()...) {
-		for _, n := range append([]int{8*pixelsMost + 13}, transposeSizes...) {
-			testPixels[uint32](t, pixelsSide(tier, 4), n)
-			testPixels[float32](t, pixelsSide(tier, 4), n)
-		}
-	}
-	testPixels[uint16](t, pixelsSide(Best(), 2), 67)
-	testPixels[float64](t, pixelsSide(Best(), 8), 67)
-	src, dst := []float32{1, 2, 3, 4, 5, 6}, make([]float32, 6)
-	if Transpose(dst, src, 2, 3, 3, 2); !slices.Equal(dst, []float32{1, 3, 5, 2, 4, 6}) {
-		t.Errorf("two pixels are %v", dst)
-	}
-}
-
-func testPixels[T uint16 | uint32 | float32 | float64](t *testing.T, side, n int) {
-	const gap, guard = 3, 77
-	src, dst := make([]T, 3*(n+gap)), make([]T, 3*n+gap)
-	for i := range src {
-		src[i] = T(i % 30011)
-	}
-	for i := range dst {
-		dst[i] = guard
-	}
-	transposeThree(side, dst[:3*n], src, n, n+gap)
-	for i, v := range dst {
-		want := T(guard)
-		if i < 3*n {
-			want = src[i%3*(n+gap)+i/3]
-		}
-		if v != want {
-			t.Fatalf("side %d, %d pixels, element %d: got %v, want %v", side, n, i, v, want)
 		}
 	}
 }

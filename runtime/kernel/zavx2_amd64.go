@@ -680,7 +680,25 @@ func transposeHalvesAVX2(a *transposition)
 func transposeBytesAVX2(a *transposition)
 
 //go:noescape
-func transposePixelsAVX2(a *transposition)
+func weaveAVX2x2(a *weaving)
+
+//go:noescape
+func weaveAVX2x3(a *weaving)
+
+//go:noescape
+func weaveAVX2x4(a *weaving)
+
+//go:noescape
+func weaveAVX2x5(a *weaving)
+
+//go:noescape
+func weaveAVX2x6(a *weaving)
+
+//go:noescape
+func weaveAVX2x7(a *weaving)
+
+//go:noescape
+func weaveAVX2x8(a *weaving)
 
 // gemmF32AVX2 computes t, which has this many rows.
 func gemmF32AVX2(t *Tile, rows int) {
@@ -749,6 +767,26 @@ func narrowF32AVX2(t *Tile, rows int) {
 		scatteredNarrowF32AVX2x5(t)
 	case 6:
 		scatteredNarrowF32AVX2x6(t)
+	}
+}
+
+// weaveAVX2 does t, whose blocks have this many vectors.
+func weaveAVX2(t *weaving, rows int) {
+	switch rows {
+	case 2:
+		weaveAVX2x2(t)
+	case 3:
+		weaveAVX2x3(t)
+	case 4:
+		weaveAVX2x4(t)
+	case 5:
+		weaveAVX2x5(t)
+	case 6:
+		weaveAVX2x6(t)
+	case 7:
+		weaveAVX2x7(t)
+	case 8:
+		weaveAVX2x8(t)
 	}
 }
 

@@ -740,7 +740,25 @@ func transposeHalvesNEON(a *transposition)
 func transposeBytesNEON(a *transposition)
 
 //go:noescape
-func transposePixelsNEON(a *transposition)
+func weaveNEONx2(a *weaving)
+
+//go:noescape
+func weaveNEONx3(a *weaving)
+
+//go:noescape
+func weaveNEONx4(a *weaving)
+
+//go:noescape
+func weaveNEONx5(a *weaving)
+
+//go:noescape
+func weaveNEONx6(a *weaving)
+
+//go:noescape
+func weaveNEONx7(a *weaving)
+
+//go:noescape
+func weaveNEONx8(a *weaving)
 
 // gemmF32NEON computes t, which has this many rows.
 func gemmF32NEON(t *Tile, rows int) {
@@ -825,6 +843,26 @@ func narrowF32NEON(t *Tile, rows int) {
 		scatteredNarrowF32NEONx7(t)
 	case 8:
 		scatteredNarrowF32NEONx8(t)
+	}
+}
+
+// weaveNEON does t, whose blocks have this many vectors.
+func weaveNEON(t *weaving, rows int) {
+	switch rows {
+	case 2:
+		weaveNEONx2(t)
+	case 3:
+		weaveNEONx3(t)
+	case 4:
+		weaveNEONx4(t)
+	case 5:
+		weaveNEONx5(t)
+	case 6:
+		weaveNEONx6(t)
+	case 7:
+		weaveNEONx7(t)
+	case 8:
+		weaveNEONx8(t)
 	}
 }
 

@@ -1248,6 +1248,66 @@ func finishS8WASMImport(a unsafe.Pointer)
 
 func finishS8WASM(a *lines) { finishS8WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte transposeWASM
+//go:noescape
+func transposeWASMImport(a unsafe.Pointer)
+
+func transposeWASM(a *transposition) { transposeWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte transposeHalvesWASM
+//go:noescape
+func transposeHalvesWASMImport(a unsafe.Pointer)
+
+func transposeHalvesWASM(a *transposition) { transposeHalvesWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte transposeBytesWASM
+//go:noescape
+func transposeBytesWASMImport(a unsafe.Pointer)
+
+func transposeBytesWASM(a *transposition) { transposeBytesWASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte weaveWASMx2
+//go:noescape
+func weaveWASMx2Import(a unsafe.Pointer)
+
+func weaveWASMx2(a *weaving) { weaveWASMx2Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte weaveWASMx3
+//go:noescape
+func weaveWASMx3Import(a unsafe.Pointer)
+
+func weaveWASMx3(a *weaving) { weaveWASMx3Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte weaveWASMx4
+//go:noescape
+func weaveWASMx4Import(a unsafe.Pointer)
+
+func weaveWASMx4(a *weaving) { weaveWASMx4Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte weaveWASMx5
+//go:noescape
+func weaveWASMx5Import(a unsafe.Pointer)
+
+func weaveWASMx5(a *weaving) { weaveWASMx5Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte weaveWASMx6
+//go:noescape
+func weaveWASMx6Import(a unsafe.Pointer)
+
+func weaveWASMx6(a *weaving) { weaveWASMx6Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte weaveWASMx7
+//go:noescape
+func weaveWASMx7Import(a unsafe.Pointer)
+
+func weaveWASMx7(a *weaving) { weaveWASMx7Import(unsafe.Pointer(a)) }
+
+//go:wasmimport pte weaveWASMx8
+//go:noescape
+func weaveWASMx8Import(a unsafe.Pointer)
+
+func weaveWASMx8(a *weaving) { weaveWASMx8Import(unsafe.Pointer(a)) }
+
 // gemmF32WASM computes t, which has this many rows.
 func gemmF32WASM(t *Tile, rows int) {
 	if t.Offsets == nil {
@@ -1299,6 +1359,26 @@ func narrowF32WASM(t *Tile, rows int) {
 		scatteredNarrowF32WASMx3(t)
 	case 4:
 		scatteredNarrowF32WASMx4(t)
+	}
+}
+
+// weaveWASM does t, whose blocks have this many vectors.
+func weaveWASM(t *weaving, rows int) {
+	switch rows {
+	case 2:
+		weaveWASMx2(t)
+	case 3:
+		weaveWASMx3(t)
+	case 4:
+		weaveWASMx4(t)
+	case 5:
+		weaveWASMx5(t)
+	case 6:
+		weaveWASMx6(t)
+	case 7:
+		weaveWASMx7(t)
+	case 8:
+		weaveWASMx8(t)
 	}
 }
 

@@ -42,8 +42,9 @@ func main() {
 	for _, m := range []turner{avx2, arm} { // and avx512 has those of avx2
 		transposeHalves(m)
 		transposeBytes(m)
-		transposePixels(m)
 	}
+	weaves(avx2)
+	weaves(arm)
 	for _, f := range []struct {
 		m machine
 		s *source
@@ -107,6 +108,11 @@ func writeTiles(b *bytes.Buffer, tier string, s *source) {
 		tileCases(b, name, s)
 		b.WriteString("return\n}\n")
 		tileCases(b, kind.scattered+"F32"+tier, s)
+		b.WriteString("}\n")
+	}
+	if name := "weave" + tier; slices.ContainsFunc(s.funcs, func(f function) bool { return f.name == name+"x2" }) {
+		fmt.Fprintf(b, "\n// %s does t, whose blocks have this many vectors.\nfunc %[1]s(t *weaving, rows int) {\n", name)
+		tileCases(b, name, s)
 		b.WriteString("}\n")
 	}
 	for _, stored := range slices.Concat(storedTypes, blockTypes) {

@@ -21,24 +21,6 @@ type turner interface {
 	turnBytes(src, step, free ptr, put func(v vec, quarter int))
 	// storeQuarter stores 16 bytes of v.
 	storeQuarter(p ptr, v vec, quarter int)
-	// pixels writes to out, one after another, the elements of 4 bytes that three rows have in the places of a vector.
-	pixels(from rows, out ptr)
-}
-
-// transposePixels writes the transposition of three rows.
-func transposePixels(m turner) {
-	m.begin("transposePixels"+m.tier(), "transposition")
-	m.get(squareSrc, args, 0)
-	m.get(squareFrom, args, pointerSize)
-	m.get(squareOut, args, 2*pointerSize)
-	m.get(squareCount, args, 4*pointerSize)
-	from := m.rows(squareSrc, squareFrom, 3, squareIn)
-	m.label("pixels")
-	m.pixels(from, squareOut)
-	from.advance(m.lanes() * float32Size)
-	m.add(squareOut, 3*m.lanes()*float32Size)
-	m.more(squareCount, "pixels")
-	m.end()
 }
 
 // transposeWords writes the transposition of squares of elements of 4 bytes, transposeHalves of those of 2, transposeBytes of bytes.
@@ -167,61 +149,63 @@ func (m *x86) storeQuarter(p ptr, v vec, quarter int) {
 	m.line("VEXTRACTF128 $%d, %s, (%s)", quarter, m.v(v), m.p(p))
 }
 
-// pixels makes, in quarters, of x0 to x3, y0 to y3 and z0 to z3 first x0 x2 y0 y2, y1 y3 z1 z3 and z0 z2 x1 x3, and of these x0 y0 z0 x1,
-// y1 z1 x2 y2 and z2 x3 y3 z3.
-func (m *x86) pixels(from rows, out ptr) {
-	in := from.(*x86Rows)
-	shuffle := func(picks int, x, y, to vec) { m.line("VSHUFPS $%#x, %s, %s, %s", picks, m.v(y), m.v(x), m.v(to)) }
-	for i := range 3 {
-		m.line("VMOVUPS %s, %s", in.at(i, 0), m.v(vec(i)))
-	}
-	const even, odd, evenOdd = 0x88, 0xdd, 0xd8 // the places 0 2 0 2, 1 3 1 3 and 0 2 1 3
-	shuffle(even, 0, 1, 3)
-	shuffle(odd, 1, 2, 4)
-	shuffle(evenOdd, 2, 0, 5)
-	shuffle(even, 3, 5, 6)
-	shuffle(evenOdd, 4, 3, 7)
-	shuffle(odd, 5, 4, 8)
-	for quarter := range m.lanes() / 4 {
-		for i := range 3 {
-			m.line("VEXTRACTF128 $%d, %s, %d(%s)", quarter, m.v(vec(6+i)), 48*quarter+16*i, m.p(out))
-		}
-	}
+// pairer is a machine whose vectors have 16 bytes, and which takes pairs of two.
+type pairer interface {
+	machine
+	// pairs takes elements of size bytes: what x and y have in even places, side by side, then what they have in odd ones.
+	pairs(size int, x, y, even, odd vec)
 }
 
-// pairs takes what x and y have in even places of the arrangement, then what they have in odd ones.
-func (m *neon) pairs(arrangement string, x, y, even, odd vec) {
+func (m *neon) pairs(size int, x, y, even, odd vec) {
+	arrangement := map[int]string{1: "B16", 2: "H8", 4: "S4", 8: "D2"}[size]
 	for i, v := range []vec{even, odd} {
 		m.line("VTRN%d %s.%s, %s.%s, %s.%s", i+1, m.v(y), arrangement, m.v(x), arrangement, m.v(v), arrangement)
 	}
 }
 
-func (m *neon) turnWords(from rows, put func(v vec)) {
+func (m *wasm) pairs(size int, x, y, even, odd vec) {
+	for i, v := range []vec{even, odd} {
+		var places [16]byte
+		for b := range places {
+			element, part := b/size, b%size
+			places[b] = byte(element%2*16 + (element/2*2+i)*size + part)
+		}
+		m.do(wasmCode{}.getVec(x).getVec(y).vec(vecShuffle, places[:]...).setVec(v))
+	}
+}
+
+func (m *neon) turnWords(from rows, put func(v vec)) { pairWords(m, from, put) }
+func (m *wasm) turnWords(from rows, put func(v vec)) { pairWords(m, from, put) }
+
+func pairWords(m pairer, from rows, put func(v vec)) {
 	for i := range 4 {
 		from.load(vec(i), i, 0)
 	}
-	m.pairs("S4", 0, 1, 4, 5)
-	m.pairs("S4", 2, 3, 6, 7)
-	m.pairs("D2", 4, 6, 8, 10)
-	m.pairs("D2", 5, 7, 9, 11)
+	m.pairs(4, 0, 1, 4, 5)
+	m.pairs(4, 2, 3, 6, 7)
+	m.pairs(8, 4, 6, 8, 10)
+	m.pairs(8, 5, 7, 9, 11)
 	for i := range vec(4) {
 		put(8 + i)
 	}
 }
 
-func (m *neon) turnHalves(from rows, put func(v vec)) {
+func (m *neon) turnHalves(from rows, put func(v vec)) { pairHalves(m, from, put) }
+func (m *wasm) turnHalves(from rows, put func(v vec)) { pairHalves(m, from, put) }
+
+func pairHalves(m pairer, from rows, put func(v vec)) {
 	for i := range 8 {
 		from.load(vec(i), i, 0)
 	}
 	for i := range vec(4) { // two rows each: even columns, odd ones
-		m.pairs("H8", 2*i, 2*i+1, 8+2*i, 9+2*i)
+		m.pairs(2, 2*i, 2*i+1, 8+2*i, 9+2*i)
 	}
 	for i := range vec(2) { // four rows each: columns 0 and 4, 2 and 6, then 1 and 5, 3 and 7
-		m.pairs("S4", 8+4*i, 10+4*i, 4*i, 4*i+2)
-		m.pairs("S4", 9+4*i, 11+4*i, 4*i+1, 4*i+3)
+		m.pairs(4, 8+4*i, 10+4*i, 4*i, 4*i+2)
+		m.pairs(4, 9+4*i, 11+4*i, 4*i+1, 4*i+3)
 	}
 	for i := range vec(4) {
-		m.pairs("D2", i, 4+i, 8+i, 12+i)
+		m.pairs(8, i, 4+i, 8+i, 12+i)
 	}
 	for i := range vec(8) {
 		put(8 + i)
@@ -229,17 +213,25 @@ func (m *neon) turnHalves(from rows, put func(v vec)) {
 }
 
 func (m *neon) turnBytes(src, step, free ptr, put func(v vec, quarter int)) {
+	pairBytes(m, src, step, free, put)
+}
+
+func (m *wasm) turnBytes(src, step, free ptr, put func(v vec, quarter int)) {
+	pairBytes(m, src, step, free, put)
+}
+
+func pairBytes(m pairer, src, step, free ptr, put func(v vec, quarter int)) {
 	m.set(free, src, 1)
 	for i := range vec(16) {
 		m.load(i, free, 0)
 		m.addPtr(free, step)
 	}
 	// Of n rows that are apart as far as there are pairs of them: even columns, and odd ones.
-	for step, arrangement := range []string{"B16", "H8", "S4", "D2"} {
-		in, out, apart := vec(step%2*16), vec((1-step%2)*16), vec(1)<<step
+	for step, size := range []int{1, 2, 4, 8} {
+		in, out, apart := vec(step%2*16), vec((1-step%2)*16), vec(size)
 		for i := range vec(16) {
 			if i&apart == 0 {
-				m.pairs(arrangement, in+i, in+i+apart, out+i, out+i+apart)
+				m.pairs(size, in+i, in+i+apart, out+i, out+i+apart)
 			}
 		}
 	}
@@ -249,10 +241,4 @@ func (m *neon) turnBytes(src, step, free ptr, put func(v vec, quarter int)) {
 }
 
 func (m *neon) storeQuarter(p ptr, v vec, _ int) { m.store(p, 0, v) }
-
-func (m *neon) pixels(from rows, out ptr) {
-	for i := range 3 {
-		from.load(vec(i), i, 0)
-	}
-	m.line("VST3 [V0.S4, V1.S4, V2.S4], (%s)", m.p(out))
-}
+func (m *wasm) storeQuarter(p ptr, v vec, _ int) { m.store(p, 0, v) }

@@ -27,7 +27,7 @@ type wasmPiece struct {
 // The locals of a function: integer registers, of which the first is its argument, then vectors.
 const (
 	wasmPtrs = 24
-	wasmVecs = 16
+	wasmVecs = 32
 )
 
 // Opcodes of WebAssembly, and of its vectors, which come after the byte 0xfd.
@@ -94,7 +94,7 @@ const (
 func (m *wasm) tier() string { return "WASM" }
 func (m *wasm) arch() string { return "wasm" }
 func (m *wasm) lanes() int   { return 4 }
-func (m *wasm) vectors() int { return wasmVecs }
+func (m *wasm) vectors() int { return 16 } // those of the machines that it runs on
 
 func (m *wasm) begin(name, arg string) {
 	m.funcs = append(m.funcs, wasmFunc{function: function{name, arg}})

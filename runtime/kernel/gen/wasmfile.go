@@ -28,6 +28,10 @@ func wasmFiles() {
 	leftS8(m)
 	writeTapsS8(m)
 	linesS8(m)
+	transposeWords(m)
+	transposeHalves(m)
+	transposeBytes(m)
+	weaves(m)
 	write("wasm/kernels.wasm", m.module())
 	write("zwasm_wasm.go", m.declarations())
 }
