@@ -66,6 +66,9 @@ func weave[T any](toPixels bool, dst, src []T, pixels, planes, gap int) bool {
 	return true
 }
 
+// Repeat writes each element of src as many times after one another, and reports whether there is a kernel for that.
+func Repeat[T any](dst, src []T, times int) bool { return weave(true, dst, src, len(src), times, 0) }
+
 // weavePicked are the tables that weavePicks has made, by direction, the logarithm of the size, and the number of planes.
 var weavePicked [2][4][weaveMost + 1]atomic.Pointer[byte]
 

@@ -78,6 +78,27 @@ func TestWeaves(t *testing.T) {
 	}
 }
 
+// TestRepeat repeats elements, where there is a kernel.
+func TestRepeat(t *testing.T) {
+	src := []uint16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+	for times := range weaveMost + 2 {
+		dst := make([]uint16, times*len(src)+1)
+		if has := weaves(2, len(src), times); Repeat(dst, src, times) != has {
+			t.Errorf("%d times: there is a kernel: %v, want %v", times, !has, has)
+		} else if !has {
+			continue
+		}
+		for i, v := range dst[:times*len(src)] {
+			if v != uint16(i/times) {
+				t.Fatalf("%d times, element %d: got %d", times, i, v)
+			}
+		}
+		if dst[times*len(src)] != 0 {
+			t.Errorf("%d times: wrote behind the result", times)
+		}
+	}
+}
+
 // TestTransposeThin holds matrices of few columns or rows, with gaps and without, against their definition.
 func TestTransposeThin(t *testing.T) {
 	for n := 1; n <= weaveMost+1; n++ {

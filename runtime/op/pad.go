@@ -3,6 +3,7 @@ package op
 import (
 	"slices"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -240,6 +241,9 @@ type gathering[T word] struct {
 	list  [tensor.MaxRank]int // dimensions, the outermost in o first
 	n     int                 // how many
 	first int                 // where in x the first element is
+	// times is how many elements of a line of o after one another are the same one of a line of x, which has no others; 0 if it is not so.
+	// lines is the same of the lines of a plane, if those of x lie one behind the other.
+	times, lines int
 }
 
 // gatherGrid fills o from x, on several threads if there is much.
@@ -269,6 +273,7 @@ func gatherGrid[T word](c *Call, g *grid, o, x []T) {
 		j.first += g.from[last][0]
 		j.run *= len(g.from[last])
 	}
+	j.findTimes()
 	switch {
 	case j.n == 0:
 		copy(o[:j.run], x[j.first:])
@@ -296,13 +301,70 @@ func straight(from []int, step int) bool {
 	return true
 }
 
+// findTimes sets times and lines.
+func (j *gathering[T]) findTimes() {
+	if j.n == 0 || j.run > 1 || j.to[j.list[j.n-1]] > 1 {
+		return
+	}
+	line := j.grid.from[j.list[j.n-1]]
+	if j.times = timesOf(line, 1); j.times > 0 && j.n > 1 && j.to[j.list[j.n-2]] == len(line) {
+		j.lines = timesOf(j.grid.from[j.list[j.n-2]], len(line)/j.times)
+	}
+}
+
+// timesOf is how many times each of the places, which are step apart, is there; 0 if they are not so.
+func timesOf(places []int, step int) int {
+	n := 1
+	for n < len(places) && places[n] == places[0] {
+		n++
+	}
+	for i, v := range places {
+		if v-places[0] != i/n*step {
+			return 0
+		}
+	}
+	if len(places)%n != 0 {
+		return 0
+	}
+	return n
+}
+
+// enlarge makes a plane of lines that have these places behind from, and reports whether there is a kernel for that. First each line is
+// there once, at the end of the plane; they are taken from there in order, so that none is overwritten that is still needed.
+func (j *gathering[T]) enlarge(places []int, to, from int) bool {
+	size := j.to[j.list[j.n-2]]
+	count := len(places) / j.lines
+	plane := j.o[to:][:len(places)*size]
+	once := plane[len(plane)-count*size:]
+	if !kernel.Repeat(once, j.x[from+places[0]:][:count*size/j.times], j.times) {
+		return false
+	}
+	for i := 0; j.lines > 1 && len(plane) > 0; i++ {
+		line := once[i*size:][:size]
+		for range j.lines {
+			copy(plane, line)
+			plane = plane[size:]
+		}
+	}
+	return true
+}
+
 // copy copies the indices lo to hi of the first of dims, to at to of o, from what lies at from in x on.
 func (j *gathering[T]) copy(dims []int, lo, hi, to, from int) {
 	places, step := j.grid.from[dims[0]][lo:hi], j.to[dims[0]]
 	switch {
+	case j.lines > 0 && len(dims) == 2 && lo%j.lines == 0 && len(places)%j.lines == 0 && j.enlarge(places, to, from):
 	case len(dims) > 1:
-		for _, off := range places {
-			j.copy(dims[1:], 0, len(j.grid.from[dims[1]]), to, from+off)
+		size := j.run
+		for _, d := range dims[1:] {
+			size *= len(j.grid.from[d])
+		}
+		for i, off := range places {
+			if i > 0 && off == places[i-1] && size == step {
+				copy(j.o[to:to+size], j.o[to-size:])
+			} else {
+				j.copy(dims[1:], 0, len(j.grid.from[dims[1]]), to, from+off)
+			}
 			to += step
 		}
 	case j.run > 1:
@@ -310,6 +372,7 @@ func (j *gathering[T]) copy(dims []int, lo, hi, to, from int) {
 			copy(j.o[to:to+j.run], j.x[from+off:])
 			to += step
 		}
+	case j.times > 0 && lo%j.times == 0 && len(places)%j.times == 0 && kernel.Repeat(j.o[to:], j.x[from+places[0]:][:len(places)/j.times], j.times):
 	default:
 		for _, off := range places {
 			j.o[to] = j.x[from+off]

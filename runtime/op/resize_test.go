@@ -37,6 +37,27 @@ func TestResize(t *testing.T) {
 	wantOut(t, mustCall(t, &RepeatInterleaveI64, mi64(dims{3}, 2, 0, 1), nil), dims{3}, int64(0), 0, 2)
 }
 
+// TestNearestTimes enlarges images by whole factors and others, along a line alone, too.
+func TestNearestTimes(t *testing.T) {
+	for _, w := range []tensor.Dim{1, 3, 8, 9, 40} {
+		for _, f := range [][2]tensor.Dim{{1, 2}, {2, 2}, {3, 4}, {2, 1}, {5, 9}} {
+			x := iota32(1, 2, 3, w)
+			to := dims{1, 2, 3 * f[0], w * f[1]}
+			want := make([]float32, 0, to[1]*to[2]*to[3])
+			for i := range 2 * to[2] * to[3] {
+				want = append(want, elems[float32](x)[i/to[3]/f[0]*w+i%to[3]/f[1]])
+			}
+			wantOut(t, mustCall(t, &UpsampleNearest2dF32, x, to[2:], nil), to, want...)
+		}
+	}
+	uneven := mustCall(t, &UpsampleNearest2dF32, iota32(1, 1, 1, 4), dims{1, 6}, nil) // pairs, and single ones
+	wantOut(t, uneven, dims{1, 1, 1, 6}, float32(0), 0, 1, 2, 2, 3)
+	skipping := mustCall(t, &UpsampleNearest2dF32, iota32(1, 1, 1, 4), dims{1, 2}, nil)
+	wantOut(t, skipping, dims{1, 1, 1, 2}, float32(0), 2)
+	rolled := mustCall(t, &RollF32, iota32(1, 4), dims{1}, dims{1})
+	wantOut(t, rolled, dims{1, 4}, float32(3), 0, 1, 2)
+}
+
 func TestQuantizedEmbedding(t *testing.T) {
 	w := mkTensor(tensor.Char, dims{2, 2}, []int8{1, 2, -3, 4})
 	packed := mkTensor(tensor.Byte, dims{2, 1}, []uint8{0x9a, 0x5c})

@@ -56,6 +56,8 @@ func TestSharedJobsAllocateNothing(t *testing.T) {
 		{"batch norm, channels last", &NativeBatchNormLegitNoTrainingF32, []any{last, wave(32), wave(32), wave(32), ramp(32), 0.1, 1e-5}},
 		{"group norm", &NativeGroupNormF32, []any{x, wave(32), wave(32), 1, 32, 1600, 8, 1e-5}},
 		{"nearest", &UpsampleNearest2dF32, []any{x, dims{80, 80}, nil}},
+		{"nearest, three times", &UpsampleNearest2dF32, []any{x, dims{120, 120}, nil}},
+		{"nearest of a line, three times", &UpsampleNearest2dF32, []any{wave(1, 1, 1, 20011), dims{1, 60033}, nil}},
 		{"nearest, channels last", &UpsampleNearest2dF32, []any{last, dims{80, 80}, nil}},
 		{"average pool", &AvgPool2dF32, []any{x, dims{3, 3}, dims{2, 2}, dims{1, 1}, false, true, nil}},
 		{"average pool, channels last", &AvgPool2dF32, []any{last, dims{3, 3}, dims{2, 2}, dims{1, 1}, false, true, nil}},
