@@ -17,7 +17,7 @@ func TestRegisters(t *testing.T) {
 		{"avx2", 16, 12, func(v vec) { (&x86{}).v(v) }, func(p ptr) { (&x86{}).p(p) }},
 		{"avx512", 32, 12, func(v vec) { (&x86{wide: true}).v(v) }, func(p ptr) { (&x86{}).p(p) }},
 		{"neon", 32, 18, func(v vec) { (&neon{}).v(v) }, func(p ptr) { (&neon{}).p(p) }},
-		{"wasm", 16, 24, func(v vec) { wasmCode{}.getVec(v) }, func(p ptr) { wasmCode{}.get(p) }},
+		{"wasm", 32, 24, func(v vec) { wasmCode{}.getVec(v) }, func(p ptr) { wasmCode{}.get(p) }},
 	} {
 		for n, want := range map[int]bool{m.vectors - 1: false, m.vectors: true} {
 			if got := panics(func() { m.vector(vec(n)) }); got != want {
