@@ -24,6 +24,26 @@ var moveTier = sync.OnceValue(Best)
 // Transpose sets element j of row i of dst to element i of row j of src, for n rows of m elements; rows of dst and src begin
 // to and from elements apart.
 func Transpose[T any](dst, src []T, n, m, to, from int) {
+	switch unsafe.Sizeof(*new(T)) { // so that a program has the code once for all types of a size
+	case 1:
+		transpose(unsigned[uint8](dst), unsigned[uint8](src), n, m, to, from)
+	case 2:
+		transpose(unsigned[uint16](dst), unsigned[uint16](src), n, m, to, from)
+	case 4:
+		transpose(unsigned[uint32](dst), unsigned[uint32](src), n, m, to, from)
+	case 8:
+		transpose(unsigned[uint64](dst), unsigned[uint64](src), n, m, to, from)
+	default:
+		transpose(dst, src, n, m, to, from)
+	}
+}
+
+// unsigned is x as numbers of the same size.
+func unsigned[U, T any](x []T) []U {
+	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}
+
+func transpose[T any](dst, src []T, n, m, to, from int) {
 	if to == m && weave(true, dst, src, n, m, from) || from == n && weave(false, dst, src, m, n, to) {
 		return
 	}

@@ -46,24 +46,30 @@ func weave[T any](toPixels bool, dst, src []T, pixels, planes, gap int) bool {
 	if !weaves(size, pixels, planes) {
 		return false
 	}
-	turn := weaveTurn(size)
 	inPlanes, inPixels := src, dst
-	w := weaving{to: vectorBytes, away: uintptr(planes) * vectorBytes, from: uintptr(gap) * size, apart: vectorBytes, picks: weavePicks(toPixels, int(size), planes)}
 	if !toPixels {
 		inPlanes, inPixels = dst, src
-		w.from, w.apart, w.to, w.away = w.to, w.away, w.from, w.apart
 	}
-	inPlanes, inPixels = inPlanes[:(planes-1)*gap+pixels], inPixels[:planes*pixels]
+	_, _ = inPlanes[(planes-1)*gap+pixels-1], inPixels[planes*pixels-1]
+	weaveBytes(toPixels, unsafe.Pointer(&dst[0]), unsafe.Pointer(&src[0]), size, pixels, planes, gap)
+	return true
+}
+
+// weaveBytes is weave of elements of this size.
+func weaveBytes(toPixels bool, dst, src unsafe.Pointer, size uintptr, pixels, planes, gap int) {
+	turn, pixel := weaveTurn(size), uintptr(planes)*size
+	w := weaving{to: vectorBytes, away: uintptr(planes) * vectorBytes, from: uintptr(gap) * size, apart: vectorBytes, picks: weavePicks(toPixels, int(size), planes)}
+	read, written := size, pixel // for each pixel
+	if !toPixels {
+		w.from, w.apart, w.to, w.away = w.to, w.away, w.from, w.apart
+		read, written = pixel, size
+	}
 	for at := 0; at < pixels; at += int(w.turns) * turn {
 		at = min(at, pixels-turn) // what is left of a turn is done with some pixels before it
 		w.turns = uintptr(min((pixels-at)/turn, weaveTurns))
-		w.src, w.out = unsafe.Pointer(&inPlanes[at]), unsafe.Pointer(&inPixels[at*planes])
-		if !toPixels {
-			w.src, w.out = w.out, w.src
-		}
+		w.src, w.out = unsafe.Add(src, uintptr(at)*read), unsafe.Add(dst, uintptr(at)*written)
 		w.run(planes)
 	}
-	return true
 }
 
 // Repeat writes each element of src as many times after one another, and reports whether there is a kernel for that.
