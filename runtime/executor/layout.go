@@ -254,18 +254,20 @@ type access struct {
 	write bool
 }
 
-// fixAliases fixes what is read under another name: a tensor that nobody writes has the bytes of those that lie there, and
-// state those of all that do.
+// fixAliases fixes what is read under another name, and who writes it: a tensor that nobody writes, such as a view, has the bytes of those
+// that lie there, and state those of all that do.
 func (l *layout) fixAliases() {
 	straight := len(l.plan.Chains) == 1 && !slices.ContainsFunc(l.plan.Chains[0].Instructions, func(in pte.Instruction) bool {
 		return in.Type == pte.JumpFalseCall
 	})
 	for i, a := range l.accesses {
-		switch {
-		case a.write || l.place[a.v] != planned || l.isInput[a.v]:
-		case l.state(a.v) || !l.written[a.v] && !straight:
+		if a.write || l.place[a.v] != planned || l.isInput[a.v] || l.written[a.v] && !l.state(a.v) {
+			continue
+		}
+		l.fixed[a.v] = true
+		if l.state(a.v) || !straight {
 			l.fixThose(a.v, l.accesses, false)
-		case !l.written[a.v]:
+		} else {
 			l.fixThose(a.v, l.accesses[:i], true)
 		}
 	}

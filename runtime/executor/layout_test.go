@@ -161,6 +161,22 @@ func TestLayoutOfLists(t *testing.T) {
 	}
 }
 
+// TestLayoutOfViews adds what a convolution makes to a view of what has its elements in another order.
+func TestLayoutOfViews(t *testing.T) {
+	g := newMaker(rand.New(rand.NewPCG(1, 1)), 1, 16, 4, 6)
+	x := g.input()
+	made := g.convolution(x, g.weights(false, 16, 16, 1, 1), false)
+	turned := g.tensor(tensor.Float, 1, 16, 6, 4)
+	g.call("aten::permute_copy.out", []int32{turned}, x, g.ints(0, 1, 3, 2))
+	view, sum := g.tensor(tensor.Float, 1, 16, 4, 6), g.tensor(tensor.Float, 1, 16, 4, 6)
+	g.call("aten::add.out", []int32{sum}, view, made, g.int(1))
+	g.output(g.convolution(sum, g.weights(false, 16, 16, 1, 1), false))
+	g.last[turned] = g.last[view]
+	p := g.finish(1)
+	g.plan.Values[view].Tensor.Allocation = g.plan.Values[turned].Tensor.Allocation
+	checkAlone(t, "a view and a convolution", p)
+}
+
 // joinedTwice puts the result of a convolution of 1x1 behind itself, which makes a tensor of these sizes and all further ones of shape.
 // An alias is another value in its place.
 func joinedTwice(name string, alias bool, sizes, shape []int32) *pte.Program {
