@@ -152,7 +152,8 @@ func pickRows[T number](c *Call, dim int64, pick func(row []ranked) (ranked, err
 		return errEmpty
 	}
 	outer, inner := outerInner(&self.Meta, d)
-	o, at := elems[T](values), elems[int64](places)
+	o, indices := elems[T](values), elems[int64](places)
+	rowMajor := tensor.Meta{Sizes: values.Sizes}
 	for i := range outer * inner {
 		from := i/inner*n*inner + i%inner
 		rankRow(row, x[from:], inner, false)
@@ -160,7 +161,8 @@ func pickRows[T number](c *Call, dim int64, pick func(row []ranked) (ranked, err
 		if err != nil {
 			return err
 		}
-		o[i], at[i] = x[from+int(r.at)*inner], r.at
+		o[at(&rowMajor, &values.Meta, i)] = x[from+int(r.at)*inner]
+		indices[at(&rowMajor, &places.Meta, i)] = r.at
 	}
 	return nil
 }

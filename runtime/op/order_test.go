@@ -57,6 +57,38 @@ func TestPicking(t *testing.T) {
 	}
 }
 
+// TestPickingOrders picks of images with the channels innermost, whose results lie so, too.
+func TestPickingOrders(t *testing.T) {
+	x := wave(2, 3, 4, 5)
+	last := ordered(x, 0, 2, 3, 1)
+	for name, of := range map[string]func(x *tensor.Tensor, dim int, keep bool) ([]*tensor.Tensor, error){
+		"median": func(x *tensor.Tensor, dim int, keep bool) ([]*tensor.Tensor, error) { return call(&MedianDimF32, 2, true, x, dim, keep) },
+		"kthvalue": func(x *tensor.Tensor, dim int, keep bool) ([]*tensor.Tensor, error) {
+			return call(&KthvalueF32, 2, true, x, 2, dim, keep)
+		},
+	} {
+		for dim := range 4 {
+			for _, keep := range []bool{false, true} {
+				want, err := of(x, dim, keep)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := of(last, dim, keep)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range want {
+					plain := &tensor.Tensor{Meta: want[i].Meta, Data: make([]byte, len(want[i].Data))}
+					Reorder(plain, got[i])
+					if string(plain.Data) != string(want[i].Data) {
+						t.Errorf("%s along %d, keepdim %v: result %d differs", name, dim, keep, i)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestSearchSorted(t *testing.T) {
 	nan := float32(math.NaN())
 	row, x := mf32(dims{4}, 1, 2, 2, 5), mf32(dims{4}, 2, 0, 9, nan)
