@@ -3,6 +3,8 @@ package op
 import (
 	"math"
 	"testing"
+
+	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
 func TestCombining(t *testing.T) {
