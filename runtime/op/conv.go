@@ -151,8 +151,12 @@ func innerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 }
 
 // turnsConvolution is Def.Turns of convolutions. Groups whose windows are wider than a position want the channels outermost if they
-// have few of them side by side; others want them innermost where the multiplications are so many that turning pays.
+// have few of them side by side; others want them innermost where the multiplications are so many that turning pays. Weights that are not
+// constant may have fewer channels at a call, which want another order.
 func turnsConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
+	if w := args[convWeight].Tensor; w == nil || w.Data == nil {
+		return false
+	}
 	if channelsInner(out, out.Rank()-2) {
 		return outerConvolution(args, out, t)
 	}

@@ -64,7 +64,9 @@ func TestPickingOrders(t *testing.T) {
 	x := wave(2, 3, 4, 5)
 	last := ordered(x, 0, 2, 3, 1)
 	for name, of := range map[string]func(x *tensor.Tensor, dim int, keep bool) ([]*tensor.Tensor, error){
-		"median": func(x *tensor.Tensor, dim int, keep bool) ([]*tensor.Tensor, error) { return call(&MedianDimF32, 2, true, x, dim, keep) },
+		"median": func(x *tensor.Tensor, dim int, keep bool) ([]*tensor.Tensor, error) {
+			return call(&MedianDimF32, 2, true, x, dim, keep)
+		},
 		"kthvalue": func(x *tensor.Tensor, dim int, keep bool) ([]*tensor.Tensor, error) {
 			return call(&KthvalueF32, 2, true, x, 2, dim, keep)
 		},

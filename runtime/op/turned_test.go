@@ -94,6 +94,50 @@ func TestTurned(t *testing.T) {
 	}
 }
 
+// TestTurnedWeights prepares convolutions for weights that are not constant, and calls them with fewer channels.
+func TestTurnedWeights(t *testing.T) {
+	for _, transposed := range []bool{false, true} {
+		x, most, few := wave(1, 3, 12, 13), wave(40, 3, 6, 6), wave(3, 3, 6, 6)
+		if transposed {
+			most = wave(3, 40, 6, 6)
+		}
+		args := func(w *tensor.Tensor) []Value {
+			return vals(x, w, nil, dims{1, 1}, dims{0, 0}, dims{1, 1}, transposed, dims{0, 0}, 1)
+		}
+		var want *tensor.Tensor
+		for _, tier := range append([]kernel.Tier{kernel.Scalar}, kernel.Tiers()[1:]...) {
+			if tier > kernel.Best() {
+				break
+			}
+			planned := args(&tensor.Tensor{Meta: most.Meta})
+			planned[0].Tensor = &tensor.Tensor{Meta: x.Meta}
+			infer := Infer{Args: planned, Out: make([]tensor.Meta, 1)}
+			if err := Convolution.Infer(&infer); err != nil {
+				t.Fatal(err)
+			}
+			sig := ParseSignature(Convolution.Schema)
+			plan, err := Prepare(&ConvolutionF32, &sig, planned, infer.Out, Options{Tier: tier})
+			if err != nil {
+				t.Fatal(err)
+			}
+			called := args(few)
+			infer = Infer{Args: called, Out: make([]tensor.Meta, 1)}
+			if err := Convolution.Infer(&infer); err != nil {
+				t.Fatal(err)
+			}
+			out := &tensor.Tensor{Meta: infer.Out[0].Clone(), Data: make([]byte, infer.Out[0].Nbytes())}
+			if err := plan.Bind(called, []*tensor.Tensor{out}, &Env{Temp: &Temp{}}).Call(); err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = out
+			} else if err := sameResults(want, out); err != nil {
+				t.Errorf("transposed %v, %v: %v", transposed, tier, err)
+			}
+		}
+	}
+}
+
 // TestTurnedMost looks at images of so many elements that they stay contiguous: 64 channels of 181x181 positions and as many results are turned, not
 // 64 of 182x182.
 func TestTurnedMost(t *testing.T) {
