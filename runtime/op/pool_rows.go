@@ -105,10 +105,7 @@ func (w *window) out(s *tensor.Shapes, n tensor.Dim) tensor.Dim {
 		return s.Add(s.FloorDiv(span, w.stride), 1)
 	}
 	count := s.Add(s.FloorDiv(s.Add(span, w.stride-1), w.stride), 1)
-	if s.Less(s.Mul(s.Add(count, -1), w.stride), s.Add(n, w.pad)) == tensor.No {
-		return s.Add(count, -1)
-	}
-	return count
+	return s.Min(count, s.FloorDiv(s.Add(n, w.pad+w.stride-1), w.stride))
 }
 
 // pooled sets out 0 to argument 0 with sizes from size for its last dimensions, of which there are spatial.
