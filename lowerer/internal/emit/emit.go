@@ -351,13 +351,14 @@ func (e *emitter) tensorValue(v *exir.Value) int32 {
 // maxSize is the largest size of a dimension that counts as a bound: ExecuTorch's sizes are int32.
 const maxSize = math.MaxInt32
 
-func (e *emitter) upper(d tensor.Dim) (int64, bool) {
+// upper is the largest size of d, or what it is at export, which is none.
+func (e *emitter) upper(d tensor.Dim) (size int64, bounded bool) {
 	if !tensor.IsSymbol(d) {
 		return d, d <= maxSize
 	}
 	_, hi := e.table.Bounds(d)
 	if hi > maxSize {
-		return max(e.table.Hint(d), 0), false
+		return min(max(e.table.Hint(d), 0), maxSize), false
 	}
 	return max(hi, 0), true
 }

@@ -231,3 +231,14 @@ func checkTruth(t *testing.T, tab *Table, sign string, a, b Dim, got tensor.Trut
 		t.Errorf("%s %s %s: %d, want %t", tab.String(a), sign, tab.String(b), got, want)
 	}
 }
+
+// TestHint gives what a symbol, an expression and a number were at export.
+func TestHint(t *testing.T) {
+	tab := testTable()
+	s, _ := tab.Lookup("s0")
+	for d, want := range map[Dim]int64{s: 7, tab.Add(tab.FloorDiv(s, 2), 1): 4, 5: 5} {
+		if got := tab.Hint(d); got != want {
+			t.Errorf("%s was %d, want %d", tab.String(d), got, want)
+		}
+	}
+}

@@ -90,8 +90,8 @@ func (t *Table) Lookup(name string) (Dim, bool) {
 // Symbols lists the declared symbols in the order of declaration.
 func (t *Table) Symbols() []string { return t.symbols }
 
-// Hint is the value of the symbol d at export.
-func (t *Table) Hint(d Dim) int64 { return t.at(d).hint }
+// Hint is the value of d at export.
+func (t *Table) Hint(d Dim) int64 { return t.Eval(d, nil) }
 
 // SetRange narrows the range of a symbol. It refuses an unknown name and a
 // range without a value in common with the present one.
