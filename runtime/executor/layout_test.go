@@ -177,6 +177,28 @@ func TestLayoutOfViews(t *testing.T) {
 	checkAlone(t, "a view and a convolution", p)
 }
 
+// TestLayoutOfNames has random programs of images, some of which have another name, too.
+func TestLayoutOfNames(t *testing.T) {
+	for seed := range uint64(150) {
+		r := rand.New(rand.NewPCG(seed, 41))
+		g := newMaker(r, 1, 16, 8, 8)
+		g.input()
+		alias := map[int32]int32{}
+		for range 3 + r.IntN(8) {
+			switch r.IntN(4) {
+			case 0:
+				g.again(alias)
+			case 1:
+				g.float("aten::add.out", true, g.latest(), g.some(), g.int(1))
+			default:
+				g.step(false)
+			}
+		}
+		g.outputs()
+		checkAlone(t, fmt.Sprintf("seed %d", seed), g.finishNamed(alias, 1))
+	}
+}
+
 // joinedTwice puts the result of a convolution of 1x1 behind itself, which makes a tensor of these sizes and all further ones of shape.
 // An alias is another value in its place.
 func joinedTwice(name string, alias bool, sizes, shape []int32) *pte.Program {

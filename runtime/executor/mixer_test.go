@@ -217,6 +217,11 @@ func mixedProgram(seed uint64, mode int) *pte.Program {
 		}
 	}
 	g.outputs()
+	return g.finishNamed(alias, 1+r.IntN(2))
+}
+
+// finishNamed is finish of a program whose values have other names, each in the place of what it names.
+func (g *maker) finishNamed(alias map[int32]int32, arenas int) *pte.Program {
 	for _, v := range g.plan.Outputs {
 		g.last[v] = len(g.calls)
 	}
@@ -227,7 +232,7 @@ func mixedProgram(seed uint64, mode int) *pte.Program {
 			g.last[u] = len(g.calls) + len(g.pending)
 		}
 	}
-	p := g.finish(1 + r.IntN(2))
+	p := g.finish(arenas)
 	for v, u := range alias {
 		if a := p.Plans[0].Values[u].Tensor.Allocation; a != nil {
 			b := *a
