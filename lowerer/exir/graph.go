@@ -25,6 +25,9 @@ type Value struct {
 	Kind ValueKind
 	// Spec is the tensor's type and shape (TensorValue).
 	Spec tensor.Meta
+	// Order is how PyTorch's tensor lies in memory, its dimensions from the outermost to the innermost; nil is row-major,
+	// or unknown. Values here do not lie so: it only tells which operators of the program copy.
+	Order []uint8
 	// Sym is the symbolic number of a SymInt: a size or a handle into Program.Shapes.
 	Sym tensor.Dim
 	// Node made it; nil for an input of a graph.

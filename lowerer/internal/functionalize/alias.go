@@ -16,7 +16,7 @@ type cell struct {
 	// src is the tensor that this one is a view of, how is the view; nil for a tensor with memory of its own.
 	src *cell
 	how view
-	// order is the dim order of a tensor with memory of its own; nil is row-major.
+	// order is that of the dimensions in PyTorch's memory, for a tensor with memory of its own; nil is row-major.
 	order []uint8
 }
 
@@ -38,7 +38,7 @@ type view struct {
 
 // fresh makes v a tensor with memory of its own.
 func (s *state) fresh(v *exir.Value) *cell {
-	c := &cell{val: v, store: &storage{}, order: v.Spec.DimOrder}
+	c := &cell{val: v, store: &storage{}, order: orderOf(v)}
 	s.cells[v] = c
 	return c
 }
@@ -123,6 +123,17 @@ func (s *state) emitTo(outs []*exir.Value, op string, args ...exir.Arg) {
 		}
 	}
 	s.nodes = append(s.nodes, n)
+}
+
+// call rewrites a call of op that makes out, in the place of the present node. Arguments left out have their defaults.
+func (s *state) call(out *exir.Value, op string, args ...exir.Arg) error {
+	n := &exir.Node{Op: exir.MustSchema(op), Args: args, Outs: []*exir.Value{out}, Origin: s.at.Origin}
+	for i := len(args); i < len(n.Op.Args); i++ {
+		n.Args = append(n.Args, n.Op.Args[i].Default)
+	}
+	n.Name = s.name(n.Op.Base())
+	out.Node = n
+	return s.node(n)
 }
 
 // name is an unused name that starts with base.

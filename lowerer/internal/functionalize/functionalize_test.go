@@ -194,6 +194,50 @@ output %1
 buffer %4 n
 output %7 
 `},
+		{"what is computed from a transpose lies as it does, and contiguous copies it", func(p *program) {
+			p.input("x", exir.UserInput, 2, 3, 4)
+			p.call("t", "aten::mT", []int64{2, 4, 3}, "x")
+			p.call("y", "aten::relu", []int64{2, 4, 3}, "t")
+			p.values["y"].Order = []uint8{0, 2, 1}
+			p.call("z", "aten::contiguous", []int64{2, 4, 3}, "y")
+			p.call("row", "aten::flatten.using_ints", []int64{2, 12}, "y", 1)
+			p.call("a", "aten::sin_", []int64{2, 4, 3}, "z")
+			p.call("b", "aten::cos_", []int64{2, 12}, "row")
+			p.call("back", "aten::mT", []int64{2, 3, 4}, "y")
+			p.call("same", "aten::contiguous", []int64{2, 3, 4}, "back")
+			p.call("c", "aten::exp_", []int64{2, 3, 4}, "same")
+			p.output("y", "a", "b")
+		}, `
+%0 = permute_copy x [0 2 1]
+%1 = relu %0
+%2 = view_copy %1 [2 12]
+%3 = sin %1
+%4 = cos %2
+%5 = permute_copy %1 [0 2 1]
+%6 = exp %5
+%7 = permute_copy %6 [0 2 1]
+output %7 
+output %3 
+output %4 
+`},
+		{"ravel copies what is not contiguous", func(p *program) {
+			p.input("x", exir.UserInput, 4, 2)
+			p.call("column", "aten::slice.Tensor", []int64{4, 1}, "x", 1, 0, 1)
+			p.call("copy", "aten::ravel", []int64{4}, "column")
+			p.call("a", "aten::sin_", []int64{4}, "copy")
+			p.call("all", "aten::ravel", []int64{8}, "x")
+			p.call("b", "aten::cos_", []int64{8}, "all")
+			p.output("a")
+		}, `
+%0 = slice_copy.Tensor x 1 0 1 1
+%1 = view_copy %0 [4]
+%2 = sin %1
+%3 = view_copy x [8]
+%4 = cos %3
+%5 = view_copy %4 [4 2]
+input %5 x
+output %2 
+`},
 		{"a write through as_strided", func(p *program) {
 			p.input("n", exir.Buffer, 2, 3)
 			p.call("part", "aten::as_strided", []int64{2, 2}, "n", []int64{2, 2}, []int64{3, 1}, 1)

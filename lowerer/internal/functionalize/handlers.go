@@ -19,7 +19,7 @@ func init() {
 		"aten::tensor_split.tensor_indices_or_sections": splitByTensor,
 		"llama::update_cache":                           updateCache, "llama::update_cache_with_indices": updateCache, "llama::sdpa_with_kv_cache": sdpaWithKvCache,
 		"aten::unique_consecutive": uniqueAlong,
-		"aten::resize_":            resized, "aten::resize_as_": resized, "aten::lift_fresh": lifted, "aten::lift_fresh_copy": lifted, "aten::contiguous": contiguous,
+		"aten::resize_":            resized, "aten::resize_as_": resized, "aten::lift_fresh": lifted, "aten::lift_fresh_copy": lifted, "aten::contiguous": contiguous, "aten::ravel": ravel,
 		"aten::to.dtype": converted, "aten::to.device": converted, "aten::to.dtype_layout": converted,
 		"aten::to.other": converted, "aten::to.prim_Device": converted, "aten::to.prim_dtype": converted,
 		"aten::to.prim_other": converted, "aten::type_as": converted, "aten::_to_copy": converted, "aten::cpu": converted,
@@ -111,7 +111,7 @@ func uniqueAlong(s *state, n *exir.Node) error {
 	if along.Kind == exir.ArgInt && along.Int < 0 && out != nil {
 		d := x.Rank() + int(along.Int)
 		if d >= 0 && len(out.Spec.Sizes) > x.Rank() {
-			out.Spec.Sizes = slices.Concat(out.Spec.Sizes[:d+1], x.Sizes[d+1:])
+			out.Spec.Sizes, out.Order = slices.Concat(out.Spec.Sizes[:d+1], x.Sizes[d+1:]), nil
 			if counts := n.Outs[2]; counts != nil && counts.Spec.Rank() == 1 {
 				counts.Spec.Sizes = out.Spec.Sizes[d : d+1]
 			}
@@ -163,6 +163,15 @@ func contiguous(s *state, n *exir.Node) error {
 	s.fresh(n.Outs[0])
 	s.formatted(n.Outs[0], "aten::clone", value(s.read(n.Args[0].Value)), f)
 	return nil
+}
+
+// ravel is a view of contiguous().
+func ravel(s *state, n *exir.Node) error {
+	packed := &exir.Value{Name: s.name("contiguous"), Spec: tensor.Meta{DType: self(n).DType, Sizes: self(n).Sizes}}
+	if err := s.call(packed, "aten::contiguous", n.Args[0]); err != nil {
+		return err
+	}
+	return s.call(n.Outs[0], "aten::view", value(packed), viewSizes(n.Outs[0].Spec.Sizes))
 }
 
 // formatted emits a call that gives out in the order its Spec asks for.

@@ -86,8 +86,7 @@ func splitByTensor(s *state, n *exir.Node) error {
 	}
 	start := integer(0)
 	for i, out := range n.Outs {
-		args := []exir.Arg{n.Args[0], integer(int64(dim)), start, ends[i], integer(1)}
-		if err := s.node(&exir.Node{Name: s.name("slice"), Op: exir.MustSchema("aten::slice.Tensor"), Args: args, Outs: []*exir.Value{out}, Origin: n.Origin}); err != nil {
+		if err := s.call(out, "aten::slice.Tensor", n.Args[0], integer(int64(dim)), start, ends[i]); err != nil {
 			return err
 		}
 		start = ends[i]
@@ -106,14 +105,8 @@ func (s *state) element(symbols exir.Symbols, v *exir.Value, i int) (exir.Arg, e
 	one := &exir.Value{Name: s.name("index"), Spec: tensor.Meta{DType: v.Spec.DType}}
 	number := &exir.Value{Name: s.name("split_at"), Kind: exir.SymInt}
 	number.Sym = symbols.Symbol(number.Name, math.MinInt64, math.MaxInt64, 0)
-	for _, n := range []*exir.Node{
-		{Name: one.Name, Op: exir.MustSchema("aten::select.int"), Args: []exir.Arg{value(v), integer(0), integer(int64(i))}, Outs: []*exir.Value{one}},
-		{Name: number.Name, Op: exir.MustSchema("aten::item"), Args: []exir.Arg{value(one)}, Outs: []*exir.Value{number}},
-	} {
-		n.Origin, n.Outs[0].Node = s.at.Origin, n
-		if err := s.node(n); err != nil {
-			return exir.Arg{}, err
-		}
+	if err := s.call(one, "aten::select.int", value(v), integer(0), integer(int64(i))); err != nil {
+		return exir.Arg{}, err
 	}
-	return value(number), nil
+	return value(number), s.call(number, "aten::item", value(one))
 }

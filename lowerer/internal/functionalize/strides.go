@@ -24,6 +24,24 @@ func (s *state) strides(c *cell) []tensor.Dim {
 	return c.how.lay(in)
 }
 
+// orderOf is the order in which PyTorch lays v, which for some operators is not that of the fake tensor that torch.export
+// describes: those pass their argument's on, and the kernels do not.
+func orderOf(v *exir.Value) []uint8 {
+	if v.Node != nil {
+		switch v.Node.Op.Name {
+		case "aten::pow.Scalar", "aten::float_power.Scalar", "aten::log_sigmoid", "aten::rrelu", "aten::isin.Tensor_Tensor",
+			"aten::max_pool1d", "aten::upsample_nearest1d.vec":
+			return nil
+		case "aten::batch_norm": // channels last stays
+			return v.Spec.DimOrder
+		}
+	}
+	if v.Order == nil {
+		return v.Spec.DimOrder
+	}
+	return v.Order
+}
+
 // dense are the strides of a tensor whose dimensions follow each other in order, outermost first; nil is row-major.
 func (s *state) dense(sizes []tensor.Dim, order []uint8) []tensor.Dim {
 	strides := make([]tensor.Dim, len(sizes))

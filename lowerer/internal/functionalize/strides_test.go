@@ -4,8 +4,28 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/lowerer/exir"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
+
+func TestOrderOf(t *testing.T) {
+	channelsLast, permuted := []uint8{0, 2, 3, 1}, []uint8{0, 2, 1, 3}
+	for _, c := range []struct {
+		op                    string
+		dimOrder, order, want []uint8
+	}{
+		{op: "aten::relu", order: permuted, want: permuted},
+		{op: "aten::relu", dimOrder: channelsLast, want: channelsLast},
+		{op: "aten::log_sigmoid", dimOrder: channelsLast, order: channelsLast},
+		{op: "aten::batch_norm", order: permuted},
+		{op: "aten::batch_norm", dimOrder: channelsLast, order: channelsLast, want: channelsLast},
+	} {
+		v := &exir.Value{Spec: tensor.Meta{DimOrder: c.dimOrder}, Order: c.order, Node: &exir.Node{Op: exir.MustSchema(c.op)}}
+		if got := orderOf(v); !slices.Equal(got, c.want) {
+			t.Errorf("%s of %v, %v: got %v, want %v", c.op, c.dimOrder, c.order, got, c.want)
+		}
+	}
+}
 
 func TestReshapedStrides(t *testing.T) {
 	for _, c := range []struct{ sizes, strides, to, want []tensor.Dim }{

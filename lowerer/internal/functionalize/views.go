@@ -13,8 +13,7 @@ type viewRule func(s *state, n *exir.Node, i int) (view, error)
 var views = map[string]viewRule{
 	"aten::view": reshaped, "aten::_unsafe_view": reshaped, "aten::reshape": reshaped, "aten::_reshape_alias": reshaped,
 	"aten::flatten.using_ints": reshaped, "aten::unflatten.int": reshaped, "aten::view_as": reshaped,
-	"aten::reshape_as": reshaped, "aten::ravel": reshaped, "aten::atleast_1d": reshaped, "aten::atleast_2d": reshaped,
-	"aten::atleast_3d": reshaped,
+	"aten::reshape_as": reshaped, "aten::atleast_1d": reshaped, "aten::atleast_2d": reshaped, "aten::atleast_3d": reshaped,
 
 	"aten::alias": same, "aten::detach": same, "aten::detach_": same, "aten::positive": same, "aten::real": same,
 	"aten::resolve_conj": same, "aten::resolve_neg": same, "aten::_conj": same, "aten::conj": same,

@@ -137,7 +137,7 @@ func (r *mapped) enter(n *exir.Node) error {
 		dim += x.Spec.Rank()
 	}
 	element := n.Outs[0]
-	element.Spec.DimOrder, element.Node = nil, nil
+	element.Spec.DimOrder, element.Order, element.Node = nil, nil, nil
 	if dim != 0 {
 		x = r.call(n, "aten::movedim.int", inFront(x.Spec.Sizes[dim], element), exir.ToArg(x), exir.ToArg(dim), exir.ToArg(0))
 	}
@@ -230,7 +230,7 @@ func (r *mapped) loop(n *exir.Node, outputs []exir.Arg) {
 			*a = exir.ToArg(v.Sym)
 		default:
 			if inner[v] == nil {
-				inner[v] = &exir.Value{Name: v.Name, Kind: v.Kind, Spec: tensor.Meta{DType: v.Spec.DType, Sizes: v.Spec.Sizes}}
+				inner[v] = &exir.Value{Name: v.Name, Kind: v.Kind, Spec: tensor.Meta{DType: v.Spec.DType, Sizes: v.Spec.Sizes}, Order: v.Order}
 				extra, g.Inputs = append(extra, v), append(g.Inputs, inner[v])
 			}
 			a.Value = inner[v]

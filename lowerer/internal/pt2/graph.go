@@ -245,7 +245,7 @@ func (s *scope) define(u union) (*exir.Value, error) {
 		if !ok {
 			return nil, fmt.Errorf("tensor %q is not described", name)
 		}
-		if v.Spec, err = s.symbols.meta(m); err != nil {
+		if v.Spec, v.Order, err = s.symbols.meta(m); err != nil {
 			return nil, fmt.Errorf("tensor %q %w", name, err)
 		}
 	case "as_sym_int":

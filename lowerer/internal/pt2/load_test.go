@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -276,6 +277,33 @@ func load(data []byte) error {
 }
 
 // TestOtherFiles opens what is no archive of torch 2.8 or newer.
+func TestMemoryOrder(t *testing.T) {
+	table := symint.NewTable()
+	n, m := table.Symbol("n", 2, 9, 0), table.Symbol("m", 0, 9, 0)
+	shapes := &tensor.Shapes{Table: table}
+	mul, atLeast1 := shapes.Mul, shapes.Max(m, 1)
+	for _, c := range []struct {
+		sizes, strides []tensor.Dim
+		want           []uint8
+	}{
+		{},
+		{sizes: []tensor.Dim{2, 3, 4}, strides: []tensor.Dim{12, 4, 1}},
+		{sizes: []tensor.Dim{2, 4, 3}, strides: []tensor.Dim{12, 1, 4}, want: []uint8{0, 2, 1}},
+		{sizes: []tensor.Dim{4, 1, 3}, strides: []tensor.Dim{1, 9, 4}, want: []uint8{2, 0, 1}},
+		{sizes: []tensor.Dim{0, 4, 3}, strides: []tensor.Dim{12, 1, 4}, want: []uint8{0, 2, 1}},
+		{sizes: []tensor.Dim{2, n, 3}, strides: []tensor.Dim{mul(3, n), 1, n}, want: []uint8{0, 2, 1}},
+		{sizes: []tensor.Dim{2, m, 3}, strides: []tensor.Dim{mul(3, m), 1, m}, want: []uint8{0, 2, 1}},
+		{sizes: []tensor.Dim{2, m, 3}, strides: []tensor.Dim{mul(3, atLeast1), 1, atLeast1}, want: []uint8{0, 2, 1}},
+		{sizes: []tensor.Dim{2, m, n}, strides: []tensor.Dim{mul(n, m), n, 1}},
+		{sizes: []tensor.Dim{4, 3}, strides: []tensor.Dim{1, 8}}, // a gap
+		{sizes: []tensor.Dim{4, 3}, strides: []tensor.Dim{1, 0}}, // an overlap
+	} {
+		if got := memoryOrder(shapes, c.sizes, c.strides); !slices.Equal(got, c.want) {
+			t.Errorf("sizes %v, strides %v: got %v, want %v", c.sizes, c.strides, got, c.want)
+		}
+	}
+}
+
 func TestOtherFiles(t *testing.T) {
 	whole, err := os.ReadFile("testdata/add.pt2")
 	if err != nil {

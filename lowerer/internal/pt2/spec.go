@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -66,6 +67,48 @@ func dimOrder(shapes *tensor.Shapes, sizes, strides []tensor.Dim) []uint8 {
 		return nil
 	}
 	return append([]uint8(nil), order...)
+}
+
+// memoryOrder lists the dimensions from the outermost in memory to the innermost; nil if that is row-major, or if there
+// are gaps or overlaps.
+func memoryOrder(shapes *tensor.Shapes, sizes, strides []tensor.Dim) []uint8 {
+	if len(strides) != len(sizes) {
+		return nil
+	}
+	left := rowMajor(len(sizes))
+	order := rowMajor(len(sizes))
+	// The next stride: PyTorch counts a size that may be 0 as it is, or as at least 1.
+	step, atLeast := tensor.Dim(1), tensor.Dim(1)
+	for i := len(order) - 1; i >= 0; i-- {
+		at := len(left) - 1
+		for ; at >= 0; at-- {
+			d := left[at]
+			if sizes[d] == 1 || shapes.Equal(strides[d], step) == tensor.Yes || shapes.Equal(strides[d], atLeast) == tensor.Yes {
+				break
+			}
+		}
+		if at < 0 {
+			return nil
+		}
+		d := left[at]
+		left = slices.Delete(left, at, at+1)
+		order[i] = d
+		if sizes[d] != 1 {
+			step, atLeast = shapes.Mul(strides[d], sizes[d]), shapes.Mul(strides[d], shapes.Max(sizes[d], 1))
+		}
+	}
+	if slices.IsSorted(order) {
+		return nil
+	}
+	return order
+}
+
+func rowMajor(rank int) []uint8 {
+	order := make([]uint8, rank)
+	for d := range order {
+		order[d] = uint8(d)
+	}
+	return order
 }
 
 func stridesFollow(shapes *tensor.Shapes, sizes, strides []tensor.Dim, order []uint8) bool {
@@ -256,32 +299,33 @@ func (s *symbolTable) dims(in []symJSON) ([]tensor.Dim, error) {
 	return out, nil
 }
 
-// meta is the type and shape of a tensor of the graph.
-func (s *symbolTable) meta(m tensorJSON) (tensor.Meta, error) {
+// meta is the type and shape of a tensor of the graph, and its order in memory.
+func (s *symbolTable) meta(m tensorJSON) (tensor.Meta, []uint8, error) {
 	dtype, err := dtypeOf(m.DType)
 	if err != nil {
-		return tensor.Meta{}, err
+		return tensor.Meta{}, nil, err
 	}
 	if m.Layout != stridedLayout {
-		return tensor.Meta{}, fmt.Errorf("has layout %d; only strided tensors are supported", m.Layout)
+		return tensor.Meta{}, nil, fmt.Errorf("has layout %d; only strided tensors are supported", m.Layout)
 	}
 	if len(m.Sizes) > tensor.MaxRank {
-		return tensor.Meta{}, fmt.Errorf("has %d dimensions, more than %d", len(m.Sizes), tensor.MaxRank)
+		return tensor.Meta{}, nil, fmt.Errorf("has %d dimensions, more than %d", len(m.Sizes), tensor.MaxRank)
 	}
 	sizes, err := s.dims(m.Sizes)
 	if err != nil {
-		return tensor.Meta{}, fmt.Errorf("size: %w", err)
+		return tensor.Meta{}, nil, fmt.Errorf("size: %w", err)
 	}
 	for _, d := range sizes {
 		if !tensor.IsSymbol(d) && d < 0 {
-			return tensor.Meta{}, fmt.Errorf("has size %d", d)
+			return tensor.Meta{}, nil, fmt.Errorf("has size %d", d)
 		}
 	}
 	strides, err := s.dims(m.Strides)
 	if err != nil {
-		return tensor.Meta{}, fmt.Errorf("stride: %w", err)
+		return tensor.Meta{}, nil, fmt.Errorf("stride: %w", err)
 	}
-	return tensor.Meta{DType: dtype, Sizes: sizes, DimOrder: dimOrder(&s.shapes, sizes, strides)}, nil
+	meta := tensor.Meta{DType: dtype, Sizes: sizes, DimOrder: dimOrder(&s.shapes, sizes, strides)}
+	return meta, memoryOrder(&s.shapes, sizes, strides), nil
 }
 
 // ranges are the symbols of the method, by name.
