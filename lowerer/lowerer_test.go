@@ -18,7 +18,8 @@ import (
 var models = []string{
 	"../examples/digits/digits.pt2", "../examples/vad/silero_vad.pt2",
 	"internal/pt2/testdata/add.pt2", "internal/pt2/testdata/cond.pt2", "internal/pt2/testdata/counter.pt2",
-	"internal/pt2/testdata/dynamic_two.pt2", "internal/pt2/testdata/lifted.pt2", "internal/pt2/testdata/pickled.pt2",
+	"internal/pt2/testdata/dynamic_two.pt2", "internal/pt2/testdata/guards.pt2", "internal/pt2/testdata/lifted.pt2",
+	"internal/pt2/testdata/pickled.pt2",
 }
 
 func defaultSpec(t *testing.T, model string) *config.Spec {

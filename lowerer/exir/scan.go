@@ -164,6 +164,16 @@ type dims struct {
 	depth   int
 }
 
+// ParseDim reads an expression, as Symbols.String writes it, over symbols that have the names in known.
+func ParseDim(text string, symbols Symbols, known map[string]tensor.Dim) (tensor.Dim, error) {
+	d := dims{scanner: &scanner{rest: text}, symbols: symbols, known: known}
+	n, err := d.dim()
+	if err == nil {
+		err = d.end()
+	}
+	return n, err
+}
+
 // dim reads an expression as Symbols.String writes it: + - * // % max() min(), with Python's precedence.
 func (d *dims) dim() (tensor.Dim, error) {
 	before := d.opaque()

@@ -45,6 +45,7 @@ func (a *Archive) Load(method string, shapes *symint.Table) (m *exir.Method, tor
 	}
 	l := &loader{archive: a, tables: tables, method: method, schemas: map[string]*exir.Schema{}, frames: map[string][]exir.Frame{}}
 	l.symbols = newSymbols(shapes, method, p.Ranges, &p.Module.Graph)
+	l.symbols.equate(&p)
 	m, err = l.load(&p)
 	if err != nil {
 		return nil, p.TorchVersion, malformed(method, err)
@@ -118,12 +119,8 @@ type loader struct {
 
 func (l *loader) load(p *programJSON) (*exir.Method, error) {
 	s := &scope{loader: l, json: &p.Module.Graph, values: map[string]*exir.Value{}, names: map[string]bool{}, graph: &exir.Graph{}}
-	m := &exir.Method{Name: l.method, Graph: s.graph}
-	for _, c := range p.Module.Calls {
-		if c.FQN == "" && c.Signature != nil {
-			m.InSpec, m.OutSpec = c.Signature.InSpec, c.Signature.OutSpec
-		}
-	}
+	call := p.Module.call()
+	m := &exir.Method{Name: l.method, Graph: s.graph, InSpec: call.InSpec, OutSpec: call.OutSpec}
 	if err := s.signatureInputs(m, p.Module.Signature.Inputs); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 type programJSON struct {
 	Module       moduleJSON           `json:"graph_module"`
 	Ranges       map[string]rangeJSON `json:"range_constraints"`
+	Guards       []string             `json:"guards_code"`
 	Schema       versionJSON          `json:"schema_version"`
 	TorchVersion string               `json:"torch_version"`
 }
@@ -33,12 +34,26 @@ type moduleJSON struct {
 		Outputs []union `json:"output_specs"`
 	} `json:"signature"`
 	Calls []struct {
-		FQN       string `json:"fqn"`
-		Signature *struct {
-			InSpec  string `json:"in_spec"`
-			OutSpec string `json:"out_spec"`
-		} `json:"signature"`
+		FQN       string         `json:"fqn"`
+		Signature *callSignature `json:"signature"`
 	} `json:"module_call_graph"`
+}
+
+// callSignature is how a module is called: InSpec and OutSpec are pytree specs.
+type callSignature struct {
+	InSpec   string   `json:"in_spec"`
+	OutSpec  string   `json:"out_spec"`
+	ArgNames []string `json:"forward_arg_names"`
+}
+
+// call is how the model itself is called.
+func (m *moduleJSON) call() (s callSignature) {
+	for _, c := range m.Calls {
+		if c.FQN == "" && c.Signature != nil {
+			s = *c.Signature
+		}
+	}
+	return s
 }
 
 type graphJSON struct {

@@ -242,3 +242,59 @@ func TestHint(t *testing.T) {
 		}
 	}
 }
+
+// TestEquate holds ranges and simplified expressions to what an equation says, for every value in the range.
+func TestEquate(t *testing.T) {
+	for _, c := range []struct {
+		a, b, of   string
+		want, s, u string // of, simplified, and the ranges of s0 and u0
+	}{
+		{"FloorDiv(" + s0 + ", Integer(4))", "Integer(3)", "Mul(Integer(5), FloorDiv(" + s0 + ", Integer(4)))", "15", "12, 15", "open, open"},
+		{"FloorDiv(Add(" + u0 + ", Integer(1)), Integer(2))", "Integer(9)", "FloorDiv(Add(" + u0 + ", Integer(1)), Integer(2))", "9", "1, 100", "17, 18"},
+		{"Add(" + u0 + ", Mul(Integer(-1), FloorDiv(Add(" + u0 + ", Integer(1)), Integer(2))))", "Integer(4)",
+			"Add(Mul(Integer(30), " + u0 + "), Mul(Integer(-30), FloorDiv(Add(" + u0 + ", Integer(1)), Integer(2))))", "120", "1, 100", "8, 9"},
+		{"Add(Mul(Integer(-2), " + u0 + "), " + s0 + ")", "Integer(7)", u0, "u0", "1, 100", "-3, 46"},
+		{"Mod(" + s0 + ", Integer(4))", "Integer(0)", "Add(Mod(" + s0 + ", Integer(4)), Integer(1))", "1", "1, 100", "open, open"},
+		{"Max(" + u0 + ", " + s0 + ")", s0, "Max(" + s0 + ", " + u0 + ")", "s0", "1, 100", "open, open"},
+		{s0, "Integer(200)", s0, "s0", "1, 100", "open, open"},
+		{"FloorDiv(" + s0 + ", " + u0 + ")", "Add(FloorDiv(FloorDiv(" + s0 + ", " + u0 + "), Integer(2)), Integer(1))",
+			"FloorDiv(" + s0 + ", " + u0 + ")", "s0//u0", "1, 100", "open, open"},
+	} {
+		tab := testTable()
+		var d [3]tensor.Dim
+		for i, text := range []string{c.a, c.b, c.of} {
+			var err error
+			if d[i], err = tab.Parse(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tab.Equate(d[0], d[1])
+		of := tab.Simplify(d[2])
+		if got := tab.String(of); got != c.want {
+			t.Errorf("%s = %s: %s is %s, want %s", c.a, c.b, c.of, got, c.want)
+		}
+		for name, want := range map[string]string{"s0": c.s, "u0": c.u} {
+			s, _ := tab.Lookup(name)
+			if got := tab.interval(s, maxSubstitutions).String(); got != want {
+				t.Errorf("%s = %s: %s in [%s], want [%s]", c.a, c.b, name, got, want)
+			}
+		}
+		for s := int64(1); s <= 100; s++ {
+			for u := int64(-20); u <= 120; u++ {
+				values := map[string]int64{"s0": s, "u0": u}
+				if u == 0 || tab.Eval(d[0], values) != tab.Eval(d[1], values) {
+					continue
+				}
+				if tab.Eval(of, values) != tab.Eval(d[2], values) {
+					t.Fatalf("%s = %s: %s is not %s where s0 = %d, u0 = %d", c.a, c.b, c.of, c.want, s, u)
+				}
+				for name, n := range values {
+					d, _ := tab.Lookup(name)
+					if lo, hi := tab.Bounds(d); n < lo || n > hi {
+						t.Fatalf("%s = %s: %s may be %d, outside of its range", c.a, c.b, name, n)
+					}
+				}
+			}
+		}
+	}
+}

@@ -57,16 +57,17 @@ type Table struct {
 	nodes    []node
 	byKey    map[string]Dim
 	symbols  []string
-	narrowed int // how often SetRange changed something
+	narrowed int // how often SetRange or Equate changed something
 	opaque   int // how many expressions went over a limit
 	bounds   map[Dim]interval
+	equal    map[Dim]Dim // what Equate puts in place of an expression
 }
 
 var _ tensor.Expressions = (*Table)(nil)
 
 // NewTable is a table without symbols.
 func NewTable() *Table {
-	return &Table{byKey: map[string]Dim{}, bounds: map[Dim]interval{}}
+	return &Table{byKey: map[string]Dim{}, bounds: map[Dim]interval{}, equal: map[Dim]Dim{}}
 }
 
 // Symbol declares a symbol with min ≤ symbol ≤ max, where math.MaxInt64 is no
@@ -195,6 +196,9 @@ func (t *Table) at(d Dim) *node { return &t.nodes[tensor.SymbolIndex(d)] }
 
 func (t *Table) intern(n node) Dim {
 	if d, ok := t.byKey[n.key]; ok {
+		if e, ok := t.equal[d]; ok {
+			return e
+		}
 		return d
 	}
 	if n.op != opSymbol && (len(n.key) > maxKey || len(t.nodes) > maxNodes) {
