@@ -156,7 +156,7 @@ func (l *Loaded) ToEdge(spec *config.Spec, dump *Dumper) (*exir.EdgeProgram, err
 	var errs diag.List
 	p := &l.Program.Program
 	var err error
-	if l.entries, err = entries(spec); err != nil {
+	if l.entries, err = l.backends(spec); err != nil {
 		return nil, err
 	}
 	for _, m := range p.Methods {

@@ -12,13 +12,15 @@ import (
 	"github.com/rules-pte/rules_pte/lowerer/internal/passes"
 )
 
-// entries are the spec's backends with their partitioners.
-func entries(spec *config.Spec) ([]delegate.Entry, error) {
+// backends are the spec's backends with their partitioners.
+func (l *Loaded) backends(spec *config.Spec) ([]delegate.Entry, error) {
 	var list []delegate.Entry
 	var errs diag.List
 	for i := range spec.Partition {
 		b := &spec.Partition[i]
-		p, err := b.Backend.Partitioner(b.Options)
+		o := b.Options
+		o.Bounds = l.table.Bounds
+		p, err := b.Backend.Partitioner(o)
 		if err != nil {
 			errs = append(errs, diag.New(diag.BadPartition, spec.Where(b.Pos), "partitioner of %s: %w", b.ID.V, err))
 			continue

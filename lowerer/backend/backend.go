@@ -61,6 +61,8 @@ type Options struct {
 	// Partitioner is the entry's `partitioner` as JSON, "{}" where it has none; it fits the backend's schema. Other
 	// text than JSON is an error.
 	Partitioner []byte
+	// Bounds are the smallest and the largest value of a dimension; the largest is math.MaxInt64 if there is none.
+	Bounds func(d tensor.Dim) (lo, hi int64)
 }
 
 // Schema is the CUE package of a backend. Its #Backend is what a program's `partition` embeds.

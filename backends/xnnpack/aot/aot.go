@@ -33,7 +33,7 @@ func (Backend) Schema() backend.Schema {
 
 // Partitioner takes what the table of rules has, as far as the options allow.
 func (Backend) Partitioner(o backend.Options) (backend.Partitioner, error) {
-	p := &partitioner{}
+	p := &partitioner{bounds: o.Bounds}
 	if err := json.Unmarshal(o.Partitioner, &p.options); err != nil {
 		return nil, fmt.Errorf("read options: %w", err)
 	}

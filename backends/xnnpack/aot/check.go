@@ -2,6 +2,7 @@ package aot
 
 import (
 	"math"
+	"slices"
 
 	"github.com/rules-pte/rules_pte/backends/xnnpack/blob"
 	"github.com/rules-pte/rules_pte/lowerer/exir"
@@ -44,12 +45,27 @@ func (p *partitioner) checkTensor(v *exir.Value, n *exir.Node, r *rule) string {
 		}
 	}
 	switch {
+	case p.unbounded(v):
+		return noBound
 	case v.Spec.Rank() > blob.MaxRank:
 		return "a tensor has more than 6 dimensions"
 	case !v.Spec.Contiguous() && !channelsLast(&v.Spec):
 		return "a dim order is neither contiguous nor channels-last"
 	}
 	return ""
+}
+
+const noBound = "a size has no upper bound"
+
+// unbounded reports whether v has a size for which XNNPACK's graphs, which have the largest ones, have no number.
+func (p *partitioner) unbounded(v *exir.Value) bool {
+	return slices.ContainsFunc(v.Spec.Sizes, func(d tensor.Dim) bool {
+		if !tensor.IsSymbol(d) {
+			return false
+		}
+		_, high := p.bounds(d)
+		return high > math.MaxInt32
+	})
 }
 
 func checkClamp(_ *graph, n *exir.Node) string {

@@ -68,7 +68,7 @@ func golden(t *testing.T, a *txtar.Archive) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Backend{}.Partitioner(backend.Options{Partitioner: section("options").Data})
+	p, err := Backend{}.Partitioner(backend.Options{Partitioner: section("options").Data, Bounds: table.Bounds})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,6 +185,34 @@ func (s *symbolTable) Bounds(d tensor.Dim) (low, high int64) {
 		}
 	}
 	return d, d
+}
+
+// TestKeepsBounded checks that no operator is kept from decomposition which is left then because a size has no bound.
+func TestKeepsBounded(t *testing.T) {
+	table := &symbolTable{}
+	m, err := exir.ParseMethod(`method forward
+symbol s0 in [1, 8] hint 2
+symbol s1 in [1, inf] hint 2
+input %x: f32[s0, 3]
+input %y: f32[s1, 3]
+%bounded: f32[s0, 3] = aten::hardswish(%x)
+%open: f32[s1, 3] = aten::hardswish(%y)
+output %bounded
+output %open
+`, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Backend{}.Partitioner(backend.Options{Partitioner: []byte("{}"), Bounds: table.Bounds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, keeps := p.OpsToNotDecompose()
+	for i, want := range []bool{true, false} {
+		if n := m.Graph.Nodes[i]; keeps(n) != want {
+			t.Errorf("keeps %s: %v, want %v", n.Name, !want, want)
+		}
+	}
 }
 
 // TestOptionsAreKnown checks that every option is read.

@@ -12,7 +12,8 @@ import (
 // partitioner takes what rules has.
 type partitioner struct {
 	options
-	spec backend.DelegationSpec
+	spec   backend.DelegationSpec
+	bounds func(d tensor.Dim) (low, high int64)
 }
 
 // Spec has the program's compile specs.
@@ -139,6 +140,9 @@ func (p *partitioner) takesBorder(x *graph, q *quantized, n *exir.Node) string {
 	for _, v := range []*exir.Value{q.source, n.Outs[0]} {
 		if types[v.Spec.DType] == blob.InvalidType || v.Spec.Rank() > blob.MaxRank || slices.Contains(v.Spec.Sizes, 0) {
 			return "XNNPACK has no such conversion"
+		}
+		if p.unbounded(v) {
+			return noBound
 		}
 	}
 	return ""
