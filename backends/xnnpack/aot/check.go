@@ -28,7 +28,50 @@ func (p *partitioner) checkCommon(n *exir.Node, r *rule) string {
 			return "argument " + n.Op.Args[i].Name + " is a number that is computed at run time"
 		}
 	}
+	if !p.fits(n) {
+		return "its sizes do not agree where all are as large as they can be"
+	}
 	return ""
+}
+
+// fits reports whether the shape rule of n takes the largest sizes, with which XNNPACK's graphs are made: those of sizes that
+// are equal may differ.
+func (p *partitioner) fits(n *exir.Node) bool {
+	if exir.LookupRow(n.Op.Name) == nil || !slices.ContainsFunc(tensorsOf(n), func(v *exir.Value) bool { return symbols(v.Spec.Sizes) > 0 }) {
+		return true
+	}
+	_, err := exir.Infer(&tensor.Shapes{}, n.Op, p.largestArgs(n.Args))
+	return err == nil
+}
+
+// largestArgs are args with the largest sizes.
+func (p *partitioner) largestArgs(args []exir.Arg) []exir.Arg {
+	args = slices.Clone(args)
+	for i := range args {
+		switch a := &args[i]; a.Kind {
+		case exir.ArgInt:
+			a.Int = p.largest(a.Int)
+		case exir.ArgList:
+			a.List = p.largestArgs(a.List)
+		case exir.ArgValue:
+			v := *a.Value
+			v.Sym, v.Spec = p.largest(v.Sym), v.Spec.Clone()
+			for d := range v.Spec.Sizes {
+				v.Spec.Sizes[d] = p.largest(v.Spec.Sizes[d])
+			}
+			a.Value = &v
+		}
+	}
+	return args
+}
+
+// largest is the upper bound of d.
+func (p *partitioner) largest(d tensor.Dim) int64 {
+	if !tensor.IsSymbol(d) {
+		return d
+	}
+	_, high := p.bounds(d)
+	return high
 }
 
 func (p *partitioner) checkTensor(v *exir.Value, n *exir.Node, r *rule) string {
@@ -59,13 +102,7 @@ const noBound = "a size has no upper bound"
 
 // unbounded reports whether v has a size for which XNNPACK's graphs, which have the largest ones, have no number.
 func (p *partitioner) unbounded(v *exir.Value) bool {
-	return slices.ContainsFunc(v.Spec.Sizes, func(d tensor.Dim) bool {
-		if !tensor.IsSymbol(d) {
-			return false
-		}
-		_, high := p.bounds(d)
-		return high > math.MaxInt32
-	})
+	return slices.ContainsFunc(v.Spec.Sizes, func(d tensor.Dim) bool { return p.largest(d) > math.MaxInt32 })
 }
 
 func checkClamp(_ *graph, n *exir.Node) string {
