@@ -13,8 +13,21 @@ func (t *Table) Equate(a, b Dim) {
 	if !ok || !tensor.IsSymbol(d) {
 		return
 	}
+	t.align(a, b)
 	t.restrict(t.poly(d), interval{0, 0})
 	t.substitute(t.poly(d))
+}
+
+// align lowers the upper bound of a symbol of which a is the remainder, b, by a constant. The lower bound stays: torch.export
+// gives 2 where it may be less.
+func (t *Table) align(a, b Dim) {
+	if !tensor.IsSymbol(a) || tensor.IsSymbol(b) || t.at(a).op != opMod {
+		return
+	}
+	s, m := t.at(a).args[0], t.at(a).args[1]
+	if _, hi := t.Bounds(s); tensor.IsSymbol(s) && t.at(s).op == opSymbol && !tensor.IsSymbol(m) && m > 0 && hi != posInf {
+		_ = t.SetRange(t.String(s), negInf, hi-apply(opMod, hi-b, m))
+	}
 }
 
 // restrict narrows the ranges of symbols by p lying in v. A range that has no value in common with that stays as it is.

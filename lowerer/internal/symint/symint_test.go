@@ -255,6 +255,7 @@ func TestEquate(t *testing.T) {
 			"Add(Mul(Integer(30), " + u0 + "), Mul(Integer(-30), FloorDiv(Add(" + u0 + ", Integer(1)), Integer(2))))", "120", "1, 100", "8, 9"},
 		{"Add(Mul(Integer(-2), " + u0 + "), " + s0 + ")", "Integer(7)", u0, "u0", "1, 100", "-3, 46"},
 		{"Mod(" + s0 + ", Integer(4))", "Integer(0)", "Add(Mod(" + s0 + ", Integer(4)), Integer(1))", "1", "1, 100", "open, open"},
+		{"Mod(" + s0 + ", Integer(7))", "Integer(3)", s0, "s0", "1, 94", "open, open"},
 		{"Max(" + u0 + ", " + s0 + ")", s0, "Max(" + s0 + ", " + u0 + ")", "s0", "1, 100", "open, open"},
 		{s0, "Integer(200)", s0, "s0", "1, 100", "open, open"},
 		{"FloorDiv(" + s0 + ", " + u0 + ")", "Add(FloorDiv(FloorDiv(" + s0 + ", " + u0 + "), Integer(2)), Integer(1))",
