@@ -16,7 +16,7 @@ var views = map[string]viewRule{
 	"aten::reshape_as": reshaped, "aten::atleast_1d": reshaped, "aten::atleast_2d": reshaped, "aten::atleast_3d": reshaped,
 
 	"aten::alias": same, "aten::detach": same, "aten::detach_": same, "aten::positive": same, "aten::real": same,
-	"aten::resolve_conj": same, "aten::resolve_neg": same, "aten::_conj": same, "aten::conj": same,
+	"aten::resolve_conj": same, "aten::resolve_neg": same, "aten::_conj": same, "aten::conj": same, "aten::conj_physical": same,
 	"aten::requires_grad_": same, "aten::lift": same,
 
 	"aten::permute": permuted, "aten::transpose.int": permuted, "aten::t": permuted, "aten::numpy_T": permuted,
