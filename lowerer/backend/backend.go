@@ -62,7 +62,7 @@ type Options struct {
 	// text than JSON is an error.
 	Partitioner []byte
 	// Bounds are the smallest and the largest value of a dimension; the largest is math.MaxInt64 if there is none.
-	Bounds func(d tensor.Dim) (lo, hi int64)
+	Bounds func(d tensor.Dim) (lo, hi int64) `json:"-"`
 }
 
 // Schema is the CUE package of a backend. Its #Backend is what a program's `partition` embeds.
@@ -128,7 +128,7 @@ type Context struct {
 	// Constant evaluates a constant to its bytes, in the order of its dims. It is nil unless the backend reads weights.
 	Constant func(c *exir.Constant) ([]byte, error)
 	// Bounds are the smallest and the largest value of a dimension; the largest is math.MaxInt64 if there is none.
-	Bounds func(d tensor.Dim) (lo, hi int64)
+	Bounds func(d tensor.Dim) (lo, hi int64) `json:"-"`
 	// Partitioner is the one that made the partitions, for options of it that do not go into the program.
 	Partitioner Partitioner
 }
