@@ -128,7 +128,7 @@ type Context struct {
 	// Constant evaluates a constant to its bytes, in the order of its dims. It is nil unless the backend reads weights.
 	Constant func(c *exir.Constant) ([]byte, error)
 	// Bounds are the smallest and the largest value of a dimension; the largest is math.MaxInt64 if there is none.
-	Bounds func(d tensor.Dim) (lo, hi int64) `json:"-"`
+	Bounds func(d tensor.Dim) (lo, hi int64)
 	// Partitioner is the one that made the partitions, for options of it that do not go into the program.
 	Partitioner Partitioner
 }
