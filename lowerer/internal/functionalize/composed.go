@@ -16,7 +16,7 @@ func einsum(s *state, n *exir.Node) error {
 	}
 	v := tensors[0].Value
 	in, out := letters(argOf(n, "equation").Str, v.Spec.Rank())
-	if strings.Trim(in, out) != "" {
+	if len(in) != v.Spec.Rank() || strings.Trim(in, out) != "" || strings.Trim(out, in) != "" {
 		return s.plain(n)
 	}
 	for i := 0; i < len(in); {
