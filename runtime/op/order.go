@@ -154,6 +154,12 @@ func pickRows[T number](c *Call, dim int64, pick func(row []ranked) (ranked, err
 	outer, inner := outerInner(&self.Meta, d)
 	o, indices := elems[T](values), elems[int64](places)
 	rowMajor := tensor.Meta{Sizes: values.Sizes}
+	place := func(t *tensor.Tensor, i int) int { // of result i
+		if t.Contiguous() {
+			return i
+		}
+		return at(&rowMajor, &t.Meta, i)
+	}
 	for i := range outer * inner {
 		from := i/inner*n*inner + i%inner
 		rankRow(row, x[from:], inner, false)
@@ -161,8 +167,7 @@ func pickRows[T number](c *Call, dim int64, pick func(row []ranked) (ranked, err
 		if err != nil {
 			return err
 		}
-		o[at(&rowMajor, &values.Meta, i)] = x[from+int(r.at)*inner]
-		indices[at(&rowMajor, &places.Meta, i)] = r.at
+		o[place(values, i)], indices[place(places, i)] = x[from+int(r.at)*inner], r.at
 	}
 	return nil
 }

@@ -267,7 +267,7 @@ func gatherGrid[T word](c *Call, g *grid, o, x []T) {
 	j.n = len(dims)
 	for ; j.n > 0; j.n-- {
 		last := dims[j.n-1]
-		if g.to[last] != j.run || !straight(g.from[last], j.run) {
+		if g.to[last] != j.run || timesOf(g.from[last], j.run) != 1 {
 			break
 		}
 		j.first += g.from[last][0]
@@ -289,16 +289,6 @@ func gatherGrid[T word](c *Call, g *grid, o, x []T) {
 func (j *gathering[T]) parts(lo, hi int) {
 	d := j.list[0]
 	j.copy(j.list[:j.n], lo, hi, lo*j.to[d], j.first)
-}
-
-// straight reports whether places are step apart.
-func straight(from []int, step int) bool {
-	for i, v := range from {
-		if v-from[0] != i*step {
-			return false
-		}
-	}
-	return true
 }
 
 // findTimes sets times and lines.
