@@ -1,10 +1,13 @@
 package op
 
 import (
+	"bytes"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -52,10 +55,48 @@ func TestNearestTimes(t *testing.T) {
 	}
 	uneven := mustCall(t, &UpsampleNearest2dF32, iota32(1, 1, 1, 4), dims{1, 6}, nil) // pairs, and single ones
 	wantOut(t, uneven, dims{1, 1, 1, 6}, float32(0), 0, 1, 2, 2, 3)
+	odd := mustCall(t, &UpsampleNearest2dF32, iota32(1, 1, 1, 9), dims{2, 17}, nil) // pairs, and a last one alone
+	line := []float32{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8}
+	wantOut(t, odd, dims{1, 1, 2, 17}, slices.Concat(line, line)...)
 	skipping := mustCall(t, &UpsampleNearest2dF32, iota32(1, 1, 1, 4), dims{1, 2}, nil)
 	wantOut(t, skipping, dims{1, 1, 1, 2}, float32(0), 2)
 	rolled := mustCall(t, &RollF32, iota32(1, 4), dims{1}, dims{1})
 	wantOut(t, rolled, dims{1, 4}, float32(3), 0, 1, 2)
+}
+
+// TestNearestDivided enlarges an image and a line by pieces whose borders lie between equal elements.
+func TestNearestDivided(t *testing.T) {
+	for _, c := range []struct {
+		x  *tensor.Tensor
+		to dims
+	}{{wave(1, 1, 60, 101), dims{180, 303}}, {wave(1, 1, 1, 20011), dims{1, 60033}}} {
+		want := mustCall(t, &UpsampleNearest2dF32, c.x, c.to, nil)
+		got := &tensor.Tensor{Meta: want.Meta, Data: make([]byte, len(want.Data))}
+		env := &Env{Temp: &Temp{}, Threads: 2, Parallel: func(n, _ int, f func(lo, hi int)) {
+			f(0, 1)
+			for lo := 1; lo < n; lo += 60 {
+				f(lo, min(lo+60, n))
+			}
+		}}
+		if err := callInto(&UpsampleNearest2dF32, kernel.Best(), env, vals(c.x, c.to, nil), []tensor.Meta{want.Meta}, got); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got.Data, want.Data) {
+			t.Errorf("%v to %v: the result of pieces is another one", c.x.Sizes, c.to)
+		}
+	}
+}
+
+// TestReplicatedFrames pads volumes, whose outer frames are there several times.
+func TestReplicatedFrames(t *testing.T) {
+	x := iota32(2, 2, 3, 4)
+	sizes := dims{2, 6, 5, 8}
+	var want []float32
+	for i := range sizes[0] * sizes[1] * sizes[2] * sizes[3] {
+		c, d, h, w := i/240, i/40%6-2, i/8%5-1, i%8-1
+		want = append(want, elems[float32](x)[((c*2+min(max(d, 0), 1))*3+min(max(h, 0), 2))*4+min(max(w, 0), 3)])
+	}
+	wantOut(t, mustCall(t, &ReplicationPad3dF32, x, dims{1, 3, 1, 1, 2, 2}), sizes, want...)
 }
 
 func TestQuantizedEmbedding(t *testing.T) {

@@ -50,6 +50,12 @@ output %0
 input %1 x
 output %0 
 `},
+		{"letters of another rank", []int64{2, 3}, "aten::einsum", equation("abb->ab"), [][]int64{{2, 3}}, `
+%0 = einsum 0 [x] None
+%1 = relu x
+input %1 x
+output %0 
+`},
 		{"a grid", []int64{3}, "aten::meshgrid.indexing", func(x *exir.Value) []any {
 			return []any{[]*exir.Value{x, x}, exir.ToArg("xy")}
 		}, [][]int64{{3, 3}, {3, 3}}, `
