@@ -49,7 +49,7 @@ const (
 // unroll is how many steps of the inner loop are written out.
 const unroll = 4
 
-// unrolled is unroll, or 1 for WebAssembly: its compilers load for all steps first, and have no registers for that.
+// unrolled is unroll, or 1 for WebAssembly: its compilers load for all steps first, and have no registers for that (see pairs).
 func unrolled(m machine) int {
 	if m.arch() == "wasm" {
 		return 1
@@ -186,7 +186,27 @@ func (g *gemm) sum() {
 // products adds the products of a segment.
 func (g *gemm) products() {
 	g.get(depth, args, tileDepth)
+	if unrolled(g) == 1 {
+		g.pairs()
+		return
+	}
 	stream(g, depth, unrolled(g), "", g.steps)
+}
+
+// pairs adds the products of a segment two by two. The loop may end between them, so that a compiler of WebAssembly
+// cannot load for both first; addresses are computed once for two.
+func (g *gemm) pairs() {
+	g.less(depth, 1, "done")
+	g.label("steps")
+	g.step(0)
+	g.less(depth, 1, "odd")
+	g.step(1)
+	g.advance(2)
+	g.loop(depth, 1, "steps")
+	g.jump("done")
+	g.label("odd")
+	g.advance(1)
+	g.label("done")
 }
 
 // startSums gives the sums of a row one number, or a row of numbers.
@@ -219,24 +239,34 @@ func (g *gemm) startSums() {
 // steps adds n products to each sum.
 func (g *gemm) steps(n int) {
 	for s := range n {
-		g.loadRight(s)
-		for r := range g.mr {
-			x := g.factor(r)
-			if g.nv == 1 {
-				g.left.fmaNumber(g.acc(r, 0), g.right(0), r, s*float32Size, x)
-				continue
-			}
-			g.left.broadcast(x, r, s*float32Size)
-			for j := range g.nv {
-				g.fma(g.acc(r, j), g.right(j), x)
-			}
-		}
+		g.step(s)
 	}
 	if n > 1 && g.nv > 1 && !g.scattered && g.stored == "" {
 		g.prefetch(ahead, 0)
 		g.prefetch(ahead, cacheLine)
 		g.add(ahead, 2*cacheLine)
 	}
+	g.advance(n)
+}
+
+// step adds the products of step s from where the pointers are to each sum.
+func (g *gemm) step(s int) {
+	g.loadRight(s)
+	for r := range g.mr {
+		x := g.factor(r)
+		if g.nv == 1 {
+			g.left.fmaNumber(g.acc(r, 0), g.right(0), r, s*float32Size, x)
+			continue
+		}
+		g.left.broadcast(x, r, s*float32Size)
+		for j := range g.nv {
+			g.fma(g.acc(r, j), g.right(j), x)
+		}
+	}
+}
+
+// advance moves the pointers on by n steps.
+func (g *gemm) advance(n int) {
 	g.left.advance(n * float32Size)
 	if g.scattered {
 		g.add(offsets, n*pointerSize)
