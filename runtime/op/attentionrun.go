@@ -430,8 +430,12 @@ func (s *scores) add(at, n int) {
 	across := j.whole(j.width)
 	if at > 0 {
 		for r := range s.rows {
-			row := s.sums[r*across:][:across]
-			kernel.MulF32(j.tier, row, row, s.stateOf(r, 2))
+			row, factor := s.sums[r*across:][:across], s.stateOf(r, 2)
+			if !kernel.MulF32(j.tier, row, row, factor) { // a panel may be as narrow as 8 columns
+				for i := range row {
+					row[i] *= factor[0]
+				}
+			}
 		}
 	}
 	from := at - s.v.first
