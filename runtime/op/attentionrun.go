@@ -430,12 +430,8 @@ func (s *scores) add(at, n int) {
 	across := j.whole(j.width)
 	if at > 0 {
 		for r := range s.rows {
-			row, factor := s.sums[r*across:][:across], s.stateOf(r, 2)
-			if !kernel.MulF32(j.tier, row, row, factor) { // a panel may be as narrow as 8 columns
-				for i := range row {
-					row[i] *= factor[0]
-				}
-			}
+			row := s.sums[r*across:][:across]
+			multiplyRow(j.tier, row, row, s.stateOf(r, 2))
 		}
 	}
 	from := at - s.v.first
@@ -463,9 +459,9 @@ func (s *scores) add(at, n int) {
 }
 
 // stateOf is number k of the state of row r: top, sum, or factor.
-func (s *scores) stateOf(r, k int) []float32 {
+func (s *scores) stateOf(r, k int) float32 {
 	n := kernel.SoftStateF32(s.j.tier)
-	return s.state[r*n+k*n/3:][:1]
+	return s.state[r*n+k*n/3]
 }
 
 // finish divides the sums by those of the exponentials.
@@ -477,16 +473,20 @@ func (s *scores) finish() {
 			clear(to)
 			continue
 		}
-		sum := s.stateOf(r, 1)[0]
+		sum := s.stateOf(r, 1)
 		if j.EmptyZero && sum == 0 { // exponentials, which are 0, stand for the weights
 			sum = 1
 		}
-		row := s.sums[r*j.whole(j.width):][:j.width]
-		if kernel.AffineRowF32(j.tier, to, row, nil, nil, 0, 1/sum) {
-			continue
-		}
-		for i, x := range row {
-			to[i] = x * (1 / sum)
-		}
+		multiplyRow(j.tier, to, s.sums[r*j.whole(j.width):][:j.width], 1/sum)
+	}
+}
+
+// multiplyRow sets to to the row times a factor. A kernel may not take rows as short as these.
+func multiplyRow(t kernel.Tier, to, row []float32, factor float32) {
+	if kernel.AffineRowF32(t, to, row, nil, nil, 0, factor) {
+		return
+	}
+	for i, x := range row {
+		to[i] = x * factor
 	}
 }
