@@ -91,6 +91,7 @@ func packGroups[G [2]int8 | [4]int8](panel, w []int8, groups, cols, width, ld in
 		return
 	}
 	if ld%size == 0 {
+		ReadAhead(groupsOf[G](w), groups, cols, ld/size)
 		Transpose(groupsOf[G](panel), groupsOf[G](w), groups, cols, width, ld/size)
 		return
 	}

@@ -18,6 +18,9 @@ type transposition struct {
 // many more.
 const transposeBlock = 64
 
+// cacheLine is how many bytes machines fetch at a time.
+const cacheLine = 64
+
 // moveTier is the tier whose kernels move elements; all give the same bits.
 var moveTier = sync.OnceValue(Best)
 
@@ -48,6 +51,24 @@ func transpose[T any](dst, src []T, n, m, to, from int) {
 		return
 	}
 	transposeBy(squareSides(moveTier(), unsafe.Sizeof(*new(T))), dst, src, n, m, to, from)
+}
+
+// ReadAhead reads m rows of n elements of src, which begin from apart, if they lie one after another. Transpose, which reads many rows side by
+// side, takes twice as long for what no cache has: machines fetch ahead what is read in order.
+func ReadAhead[T any](src []T, n, m, from int) {
+	if from == n && n*m > 0 {
+		touch(unsafe.Pointer(&src[0]), uintptr(len(src[:n*m]))*unsafe.Sizeof(src[0]))
+	}
+}
+
+// touch reads a byte of each line of the cache in n bytes; their sum is there so that they are read.
+//
+//go:noinline
+func touch(p unsafe.Pointer, n uintptr) (sum byte) {
+	for i := uintptr(0); i < n; i += cacheLine {
+		sum += *(*byte)(unsafe.Add(p, i))
+	}
+	return sum
 }
 
 // transposeBy is Transpose with squares of these sides.

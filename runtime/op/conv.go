@@ -424,6 +424,7 @@ func packSwapped[T number](dst []T, c *conv, x []T, stride int) {
 	for j := 0; j < c.outPer; j += c.cols {
 		n := min(c.cols, c.outPer-j)
 		width := c.width(n)
+		kernel.ReadAhead(x[j*stride:], outer*inner, n, stride)
 		for from := 0; from < outer*inner; from += swappedRows {
 			until := min(from+swappedRows, outer*inner)
 			kernel.Transpose(rows, x[j*stride+from:], until-from, n, width, stride)

@@ -72,6 +72,7 @@ func pack[T number](dst []T, b matrix[T], t tiling) {
 			continue
 		}
 		if b.rs == 1 && b.cs != 1 {
+			kernel.ReadAhead(b.data[j*b.cs:], b.rows, n, b.cs)
 			kernel.Transpose(part, b.data[j*b.cs:], b.rows, n, width, b.cs)
 			for i := 0; n < width && i < b.rows; i++ {
 				clear(part[i*width+n : (i+1)*width])
