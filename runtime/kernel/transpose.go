@@ -54,7 +54,7 @@ func transpose[T any](dst, src []T, n, m, to, from int) {
 }
 
 // ReadAhead reads m rows of n elements of src, which begin from apart, if they lie one after another. Transpose, which reads many rows side by
-// side, takes twice as long for what no cache has: machines fetch ahead what is read in order.
+// side, takes up to twice as long for what no cache has: machines fetch ahead what is read in order.
 func ReadAhead[T any](src []T, n, m, from int) {
 	if from == n && n*m > 0 {
 		touch(unsafe.Pointer(&src[0]), uintptr(len(src[:n*m]))*unsafe.Sizeof(src[0]))

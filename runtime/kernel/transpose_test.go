@@ -76,3 +76,43 @@ func benchmarkTranspose[T any](b *testing.B) {
 		}
 	}
 }
+
+// TestReadAhead has a one in every line of the cache, all of which are read, and further ones in rows that are not.
+func TestReadAhead(t *testing.T) {
+	for _, n := range []int{0, 1, 63, 64, 65, 640} {
+		x := make([]byte, n+cacheLine)
+		for i := 0; i < len(x); i += cacheLine {
+			x[i] = 1
+		}
+		if got, want := touch(unsafe.Pointer(&x[0]), uintptr(n)), (n+cacheLine-1)/cacheLine; int(got) != want {
+			t.Errorf("of %d bytes: %d lines are read, want %d", n, got, want)
+		}
+	}
+	ReadAhead([]float32(nil), 3, 0, 3)
+	ReadAhead(make([]float32, 5), 2, 2, 3) // with a gap, nothing
+}
+
+// BenchmarkPack transposes panels of 40 MB of weights, which lie in memory, with and without reading them ahead.
+func BenchmarkPack(b *testing.B) {
+	const cols, total = 32, 10 << 20
+	src := make([]float32, total)
+	for i := range src {
+		src[i] = float32(i)
+	}
+	for _, n := range []int{384, 1536, 4096} {
+		panel := make([]float32, cols*n)
+		for _, ahead := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%d/%v", n, ahead), func(b *testing.B) {
+				b.SetBytes(4 * total)
+				for b.Loop() {
+					for at := 0; at+len(panel) <= total; at += len(panel) {
+						if ahead {
+							ReadAhead(src[at:], n, cols, n)
+						}
+						Transpose(panel, src[at:], n, cols, cols, n)
+					}
+				}
+			})
+		}
+	}
+}
