@@ -369,7 +369,7 @@ func packColumns[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int) {
 func packGroup[T number](dst []T, c *conv, x []T, s *[tensor.MaxRank]int, g int) {
 	switch {
 	case c.columns(s, c.channelsInner):
-		pack(dst, matrix[T]{x[g*c.outPer*s[0]:], c.depth(), c.outPer, 1, s[0]}, c.tiling)
+		packWeights(dst, matrix[T]{x[g*c.outPer*s[0]:], c.depth(), c.outPer, 1, s[0]}, c.tiling)
 		return
 	case c.columns(s, !c.channelsInner):
 		packSwapped(dst, c, x[g*c.outPer*s[0]:], s[0])

@@ -62,7 +62,13 @@ func (t tiling) len(k, n int) int {
 }
 
 // pack puts b into panels: for each the rows one after another, padded with zeros.
-func pack[T number](dst []T, b matrix[T], t tiling) {
+func pack[T number](dst []T, b matrix[T], t tiling) { packPanels(dst, b, t, false) }
+
+// packWeights is pack for what no cache has, as constants at load; what a Run packs has just been computed.
+func packWeights[T number](dst []T, b matrix[T], t tiling) { packPanels(dst, b, t, true) }
+
+// packPanels is pack, which reads each panel ahead if that is asked for.
+func packPanels[T number](dst []T, b matrix[T], t tiling, ahead bool) {
 	for j := 0; j < b.cols; j += t.cols {
 		n := min(t.cols, b.cols-j)
 		width := t.width(n)
@@ -72,7 +78,9 @@ func pack[T number](dst []T, b matrix[T], t tiling) {
 			continue
 		}
 		if b.rs == 1 && b.cs != 1 {
-			kernel.ReadAhead(b.data[j*b.cs:], b.rows, n, b.cs)
+			if ahead {
+				kernel.ReadAhead(b.data[j*b.cs:], b.rows, n, b.cs)
+			}
 			kernel.Transpose(part, b.data[j*b.cs:], b.rows, n, width, b.cs)
 			for i := 0; n < width && i < b.rows; i++ {
 				clear(part[i*width+n : (i+1)*width])

@@ -49,7 +49,7 @@ func prepareHalf(p *Prep, i int, transposed bool) (State, error) {
 	h := half{t, transposed}
 	layout, b := mixedLayout(t, transposed), matrixOf[uint16](t, transposed)
 	if g := h.tiles(p.Tier); g != nil {
-		return packOf(p, t, layout, mixedTiling(g).len(b.rows, b.cols), func(dst []uint16) { pack(dst, b, mixedTiling(g)) }), nil
+		return packOf(p, t, layout, mixedTiling(g).len(b.rows, b.cols), func(dst []uint16) { packWeights(dst, b, mixedTiling(g)) }), nil
 	}
 	tiling := tilingOf[float32](p.Tier)
 	return packOf(p, t, layout, tiling.len(b.rows, b.cols), func(dst []float32) {

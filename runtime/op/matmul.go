@@ -147,7 +147,7 @@ func preparePacked[T number](p *Prep, i int, transposed bool) (State, error) {
 	}
 	p.Packed = 1 << i
 	b, tiling := matrixOf[T](t, transposed), tilingOf[T](p.Tier)
-	return packOf(p, t, layout, tiling.len(b.rows, b.cols), func(dst []T) { pack(dst, b, tiling) }), nil
+	return packOf(p, t, layout, tiling.len(b.rows, b.cols), func(dst []T) { packWeights(dst, b, tiling) }), nil
 }
 
 // packOf is the State of the constant t packed into n elements.

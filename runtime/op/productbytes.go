@@ -101,7 +101,7 @@ func prepareBytes(b Bytes, args []Value, o Options) State {
 		}
 	}
 	t := mixedTiling(tiles)
-	s.data = packOf(p, w, mixedLayout(w, b.Rows), t.len(m.rows, m.cols), func(dst []int8) { pack(dst, m, t) }).data
+	s.data = packOf(p, w, mixedLayout(w, b.Rows), t.len(m.rows, m.cols), func(dst []int8) { packWeights(dst, m, t) }).data
 	return s
 }
 
