@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -29,11 +31,14 @@ type build struct {
 	optional                     list   // owner|path-in-module=file
 	selected, unused             string // files: the owners that are linked, and the names of the files of others
 
-	dir string // the temporary folder; the module lies in dir/m, the cache in dir/c
+	dir    string       // the temporary folder; the module lies in dir/m, the cache in dir/c
+	said   bytes.Buffer // what go printed
+	stderr io.Writer    // where that goes
 }
 
 // flags declares the flags that all build steps have.
 func (b *build) flags(name string) *flag.FlagSet {
+	b.stderr = os.Stderr
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.StringVar(&b.goroot, "goroot", "", "folder of the Go SDK")
 	f.StringVar(&b.vendor, "vendor", "", "vendor folder of the module")
@@ -88,12 +93,16 @@ func runTest(args []string) error {
 	return b.do(append([]string{"test", "-c", "-vet=off", "-ldflags=-buildid="}, f.Args()...))
 }
 
-// do stages the module, runs go, and packs what it added to the cache.
+// do stages the module, runs go, and packs what it added to the cache. What go printed is written when the temporary folder is
+// gone: Bazel keeps standard error on the same disk, where a full one would swallow the very message that it is full.
 func (b *build) do(args []string) (err error) {
 	if b.dir, err = os.MkdirTemp("", "pte-go-"); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, removeAll(b.dir)) }()
+	defer func() {
+		err = errors.Join(err, removeAll(b.dir))
+		_, _ = b.said.WriteTo(b.stderr)
+	}()
 	if err := b.stage(); err != nil {
 		return fmt.Errorf("stage module: %w", err)
 	}
@@ -184,7 +193,7 @@ func (b *build) run(args []string) error {
 	if cmd.Env, err = b.environ(goroot); err != nil {
 		return err
 	}
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	cmd.Stdout, cmd.Stderr = &b.said, &b.said
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("go %s %s: %w", args[0], args[len(args)-1], err)
 	}
