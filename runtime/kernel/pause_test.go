@@ -85,6 +85,7 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 		large.Rows[i] = &x[0]
 	}
 	windowS8 := &WindowS8{Rows: [WindowMostS8]*byte{&bytes[0], &bytes[0], &bytes[0]}, Weights: &ints[0], Start: &sums[0], Factors: &x[0], Out: &ints[0], Stride: 1024, Step: 1024, Next: 1024, Count: 60}
+	groups := &GroupWindow{Rows: [GroupWindowSize]*float32{&x[0], &x[0], &x[0]}, Weights: &x[0], Start: &x[0], Out: &o[0], Stride: 1024, Step: 1024, Next: 1024, Count: n/256 - 2, Per: 4}
 	m := map[string]func(stop *atomic.Bool){
 		"gemm":          gemmLoop(GemmF32(tier), 1024, 0),
 		"blocks":        gemmLoop(GemmF32(tier), 16, 4<<20),
@@ -168,6 +169,11 @@ func loops(tier Tier) map[string]func(stop *atomic.Bool) {
 		"large window": func(stop *atomic.Bool) {
 			for !stop.Load() && HasWindow(tier, WindowMost, 32) {
 				large.Run(tier, WindowMost, 32)
+			}
+		},
+		"window of groups": func(stop *atomic.Bool) {
+			for !stop.Load() {
+				groups.Run(tier, 256)
 			}
 		},
 		"window of integers": func(stop *atomic.Bool) {

@@ -31,6 +31,14 @@ func TestPointersStay(t *testing.T) {
 		for _, tile := range []*WinogradTile{&WinogradSquare, &WinogradLine} {
 			stayInside(t, tier, tile)
 		}
+		room := make([]float32, 1000*lanes)
+		groups := GroupWindow{Rows: [GroupWindowSize]*float32{&room[0], &room[0], &room[0]}, Weights: &room[0], places: &room[0], Start: &room[0], Out: &room[0],
+			Stride: floatBytes(lanes), Step: floatBytes(lanes), Next: floatBytes(lanes), Count: 10, Per: 2, size: GroupWindowSize, block: floatBytes(18 * lanes)}
+		before := groups
+		groups.positions(tier, 2*lanes+2, 1)
+		if groups.Rows != before.Rows || groups.Weights != before.Weights || groups.Start != before.Start || groups.Out != before.Out || groups.places != before.places {
+			t.Errorf("%v: a window of groups moves its pointers", tier)
+		}
 		m := make([]float32, tiles*gemvHeight*lanes)
 		v := gemv{a: &m[0], stride: floatBytes(lanes), x: &m[0], out: &make([]float32, tiles*gemvHeight)[0], depth: 1, blocks: tiles}
 		v.rows(tier)

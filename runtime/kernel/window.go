@@ -56,8 +56,8 @@ func WindowSpace(t Tier, size int) int {
 // long.
 const windowMost = 16 << 10
 
-// windowSums is windowMost for windows of size × size taps.
-func windowSums(size int) int { return windowMost * 25 / max(25, size*size) }
+// windowSums is windowMost for sums of this many products.
+func windowSums(products int) int { return windowMost * 25 / max(25, products) }
 
 // HasWindow reports whether t has a kernel of windows of size × size taps and this many channels.
 func HasWindow(t Tier, size, channels int) bool {
@@ -70,7 +70,7 @@ func (w *Window) Run(t Tier, size, channels int) {
 	if w.across(t, size, channels) {
 		return
 	}
-	most := uintptr(windowSums(size) / lanesOf(t))
+	most := uintptr(windowSums(size*size) / lanesOf(t))
 	if w.Count <= most {
 		w.positions(t, size, channels)
 		return
@@ -98,7 +98,7 @@ func (w *Window) advance(size int, n uintptr) {
 func (w *Window) positions(t Tier, size, channels int) {
 	lanes := lanesOf(t)
 	bytes := uintptr(lanes) * unsafe.Sizeof(w.Low)
-	most := max(1, windowSums(size)/(int(w.Count)*lanes))
+	most := max(1, windowSums(size*size)/(int(w.Count)*lanes))
 	vectors := channels / lanes
 	by := w.divide(t, size)
 	for at := 0; at < vectors; at += most {
@@ -135,7 +135,7 @@ func (w *Window) across(t Tier, size, channels int) bool {
 	if channels%lanes != 0 {
 		p.tail = uintptr(channels-lanes) * unsafe.Sizeof(w.Low)
 	}
-	most := max(1, uintptr(windowSums(size)/(int(n)*channels)))
+	most := max(1, uintptr(windowSums(size*size)/(int(n)*channels)))
 	for left := p.groups; left > 0; {
 		p.groups = min(left, most)
 		left -= p.groups

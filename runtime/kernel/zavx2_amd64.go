@@ -218,6 +218,18 @@ func window11By1F32AVX2(a *Window)
 func window11By2F32AVX2(a *Window)
 
 //go:noescape
+func groupsX7By1F32AVX2(a *GroupWindow)
+
+//go:noescape
+func groupsX7By2F32AVX2(a *GroupWindow)
+
+//go:noescape
+func groupsX3By1F32AVX2(a *GroupWindow)
+
+//go:noescape
+func groupsX3By2F32AVX2(a *GroupWindow)
+
+//go:noescape
 func blockAddAVX2(a *line)
 
 //go:noescape

@@ -338,6 +338,18 @@ func window11By1F32AVX512(a *Window)
 func window11By2F32AVX512(a *Window)
 
 //go:noescape
+func groupsX7By1F32AVX512(a *GroupWindow)
+
+//go:noescape
+func groupsX7By2F32AVX512(a *GroupWindow)
+
+//go:noescape
+func groupsX3By1F32AVX512(a *GroupWindow)
+
+//go:noescape
+func groupsX3By2F32AVX512(a *GroupWindow)
+
+//go:noescape
 func blockAddAVX512(a *line)
 
 //go:noescape

@@ -278,6 +278,18 @@ func window11By1F32NEON(a *Window)
 func window11By2F32NEON(a *Window)
 
 //go:noescape
+func groupsX7By1F32NEON(a *GroupWindow)
+
+//go:noescape
+func groupsX7By2F32NEON(a *GroupWindow)
+
+//go:noescape
+func groupsX3By1F32NEON(a *GroupWindow)
+
+//go:noescape
+func groupsX3By2F32NEON(a *GroupWindow)
+
+//go:noescape
 func blockAddNEON(a *line)
 
 //go:noescape

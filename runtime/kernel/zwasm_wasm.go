@@ -288,6 +288,30 @@ func window11By2F32WASMImport(a unsafe.Pointer)
 
 func window11By2F32WASM(a *Window) { window11By2F32WASMImport(unsafe.Pointer(a)) }
 
+//go:wasmimport pte groupsX7By1F32WASM
+//go:noescape
+func groupsX7By1F32WASMImport(a unsafe.Pointer)
+
+func groupsX7By1F32WASM(a *GroupWindow) { groupsX7By1F32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte groupsX7By2F32WASM
+//go:noescape
+func groupsX7By2F32WASMImport(a unsafe.Pointer)
+
+func groupsX7By2F32WASM(a *GroupWindow) { groupsX7By2F32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte groupsX3By1F32WASM
+//go:noescape
+func groupsX3By1F32WASMImport(a unsafe.Pointer)
+
+func groupsX3By1F32WASM(a *GroupWindow) { groupsX3By1F32WASMImport(unsafe.Pointer(a)) }
+
+//go:wasmimport pte groupsX3By2F32WASM
+//go:noescape
+func groupsX3By2F32WASMImport(a unsafe.Pointer)
+
+func groupsX3By2F32WASM(a *GroupWindow) { groupsX3By2F32WASMImport(unsafe.Pointer(a)) }
+
 //go:wasmimport pte blockAddWASM
 //go:noescape
 func blockAddWASMImport(a unsafe.Pointer)

@@ -30,3 +30,12 @@ func (w *Window) runAcross(t Tier, size, by int) {
 //go:noinline
 func (w *Window) run(t Tier, size, by int) {
 }
+
+// groupPositions are how many positions kernels of groups compute together.
+var groupPositions = [...]int{7, 3}
+
+// run calls a kernel that computes n positions together; like Gemm.Run it has a frame of its own.
+//
+//go:noinline
+func (g *GroupWindow) run(t Tier, n, by int) {
+}

@@ -95,3 +95,34 @@ func (w *Window) run(t Tier, size, by int) {
 		}
 	}
 }
+
+// groupPositions are how many positions kernels of groups compute together.
+var groupPositions = [...]int{7, 3}
+
+// run calls a kernel that computes n positions together; like Gemm.Run it has a frame of its own.
+//
+//go:noinline
+func (g *GroupWindow) run(t Tier, n, by int) {
+	switch {
+	case n == 7 && by == 1:
+		switch t.float() {
+		case WASM:
+			groupsX7By1F32WASM(g)
+		}
+	case n == 7 && by == 2:
+		switch t.float() {
+		case WASM:
+			groupsX7By2F32WASM(g)
+		}
+	case n == 3 && by == 1:
+		switch t.float() {
+		case WASM:
+			groupsX3By1F32WASM(g)
+		}
+	case n == 3 && by == 2:
+		switch t.float() {
+		case WASM:
+			groupsX3By2F32WASM(g)
+		}
+	}
+}

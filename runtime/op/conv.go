@@ -52,7 +52,9 @@ type conv struct {
 	// channelsInner says that the taps are the outer part of a row of the unfolded input.
 	channelsInner bool
 	transformed   bool // the weights are packed by packWinograd
-	planes        bool // the input has its channels outermost, and is turned into a frame
+	// groupTier is the tier for whose windows of groups the weights are packed; Scalar if they are not.
+	groupTier kernel.Tier
+	planes    bool // the input has its channels outermost, and is turned into a frame
 	tiling
 }
 
@@ -134,8 +136,9 @@ func plainOrder(m *tensor.Meta, spatial int) tensor.Meta {
 // panel of the weights empty.
 const leastInner = 8
 
-// innerConvolution is Def.Inner of convolutions: vectors run along the channels of those without groups, and of
-// depthwise ones, of groups that fill half of their vectors, and of transposed ones that have phases. It looks at no size but those of the weights.
+// innerConvolution is Def.Inner of convolutions: vectors run along the channels of those without groups, and of depthwise ones, of groups
+// that fill half of their vectors or several of which fill one, and of transposed ones that have phases. It looks at no size but those of
+// the weights.
 func innerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 	w := args[convWeight].Tensor
 	if !hasVectors(w, out, t) {
@@ -144,10 +147,28 @@ func innerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 	if args[convTransposed].Int != 0 {
 		return w.Sizes[1] >= leastInner && hasPhases(args)
 	}
-	if groups := args[convGroups].Int; groups != 1 {
-		return w.Sizes[1] == 1 && w.Sizes[0] == groups && w.Sizes[0] >= leastInner || w.Sizes[1] > 1 && groups > 0 && fillsPanels(kernel.GemmF32(t), w.Sizes[0]/groups)
+	groups := args[convGroups].Int
+	switch {
+	case groups == 1:
+		return w.Sizes[0] >= leastInner
+	case w.Sizes[1] == 1:
+		return w.Sizes[0] == groups && w.Sizes[0] >= leastInner
 	}
-	return w.Sizes[0] >= leastInner
+	return groups > 0 && (fillsPanels(kernel.GemmF32(t), w.Sizes[0]/groups) || fewConvolution(args, t))
+}
+
+// fewConvolution reports whether kernels of windows compute groups of few channels, as fewChannels does.
+func fewConvolution(args []Value, t kernel.Tier) bool {
+	w := &args[convWeight].Tensor.Meta
+	per, outputs, groups := int(w.Sizes[1]), int(w.Sizes[0]), int(args[convGroups].Int)
+	return w.Rank() == 4 && per*groups == outputs && groupTaps(kernelOf(w), axesOf(&args[convStride], 2, 1), axesOf(&args[convDilation], 2, 1)) &&
+		kernel.HasGroupWindow(t.Narrow(outputs), per, outputs)
+}
+
+// groupTaps reports whether windows of groups have these taps, and positions whose columns overlap as kernels expect it.
+func groupTaps(k, stride, dilation triple) bool {
+	return k == (triple{1, kernel.GroupWindowSize, kernel.GroupWindowSize}) && dilation[1] <= (maxRing-1)/(kernel.GroupWindowSize-1) &&
+		(stride[2] == dilation[2] || stride[2] == 2*dilation[2])
 }
 
 // turnsConvolution is Def.Turns of convolutions. Groups whose windows are wider than a position want the channels outermost if they
@@ -267,9 +288,23 @@ func (c *conv) source(i, o, k int) int {
 	return max(at, -1)
 }
 
+// fewChannels is the tier whose kernels compute groups of so few channels that several fill a vector, or Scalar.
+func (c *conv) fewChannels(t kernel.Tier) kernel.Tier {
+	if t = t.Narrow(c.out.channels); c.innermost() && c.groups > 1 && c.inPer == c.outPer && groupTaps(c.kernel, c.stride, c.dilation) &&
+		kernel.HasGroupWindow(t, c.inPer, c.out.channels) {
+		return t
+	}
+	return kernel.Scalar
+}
+
+// grouped reports that the weights are packed for groups of few channels.
+func (c *conv) grouped() bool { return c.groupTier != kernel.Scalar }
+
 // convLayout names the arrangement of packed weights.
 func (c *conv) convLayout() string {
 	switch {
+	case c.grouped():
+		return "few channels for " + c.groupTier.String()
 	case c.depthwise():
 		return "depthwise"
 	case c.byRows() && c.transposed:
@@ -294,6 +329,10 @@ func packConv[T number](dst []T, c *conv, w *tensor.Tensor) {
 	var s [tensor.MaxRank]int
 	stridesOf(&w.Meta, &s)
 	x := elems[T](w)
+	if c.grouped() {
+		packFew(floats(dst), c, floats(x), &s)
+		return
+	}
 	if c.depthwise() && c.columns(&s, c.channelsInner) {
 		kernel.Transpose(dst, x, c.taps(), c.out.channels, c.out.channels, s[0])
 		return
@@ -323,6 +362,17 @@ func packConv[T number](dst []T, c *conv, w *tensor.Tensor) {
 	for g := range c.groups {
 		packGroup(dst[g*size:(g+1)*size], c, x, &s, g)
 	}
+}
+
+// packFew packs the weights of groups of few channels.
+func packFew(dst []float32, c *conv, x []float32, s *[tensor.MaxRank]int) {
+	stride := s[0]
+	if !c.columns(s, false) {
+		rows := make([]float32, c.out.channels*c.depth())
+		packRows(rows, c, x, s)
+		x, stride = rows, c.depth()
+	}
+	kernel.PackGroupWindow(c.groupTier, dst, x, c.inPer, c.out.channels, stride)
 }
 
 // tapOffset is where tap t lies in the weights of a pair of channels, which have strides s.
@@ -464,6 +514,9 @@ func (c *conv) columns(s *[tensor.MaxRank]int, channelsInner bool) bool {
 
 // convPacked is the length of the packed weights.
 func (c *conv) convPacked() int {
+	if c.grouped() {
+		return kernel.GroupWindowPacked(c.groupTier, c.inPer, c.out.channels)
+	}
 	if c.depthwise() {
 		return c.taps() * c.out.channels
 	}
@@ -512,8 +565,9 @@ func prepareConvolution[T number](p *Prep) (State, error) {
 		return s, nil
 	}
 	p.Packed = 1 << convWeight
+	c.groupTier = c.fewChannels(p.Tier)
 	s := packOf(p, w, c.convLayout()+groups, c.convPacked(), func(dst []T) { packConv(dst, &c, w) })
-	s.depthwise, s.order = c.depthwise(), in.DimOrder
+	s.depthwise, s.groupTier, s.order = c.depthwise(), c.groupTier, in.DimOrder
 	return s, nil
 }
 
@@ -531,8 +585,9 @@ func runConvolution[T number](call *Call, s State) error {
 	meta := convSees(call, p)
 	c := newConv(call.Args, &meta, &call.Out[0].Meta)
 	c.tiling = tilingOf[T](call.Tier)
+	c.groupTier = c.fewChannels(call.Tier)
 	if constant {
-		c.transformed = p.winograd
+		c.transformed, c.groupTier = p.winograd, p.groupTier
 		c.planes = t.Contiguous() && !sameOrder(t, meta.DimOrder) && c.framesPlanes(w)
 	}
 	x, err := convSource[T](call, c.planes, &meta)
@@ -559,7 +614,7 @@ const framedRow = 16
 // framesPlanes reports whether a convolution of weights w, which turns its input, does so into a frame: that takes no more time than to
 // turn it as a whole, but where positions see so few taps that it costs an eighth less without.
 func (c *conv) framesPlanes(w *tensor.Tensor) bool {
-	return !c.transformed && !c.depthwise() && c.segmented() && c.spatial == w.Rank()-2 && c.in.size[2] >= framedRow &&
+	return !c.transformed && !c.grouped() && !c.depthwise() && c.segmented() && c.spatial == w.Rank()-2 && c.in.size[2] >= framedRow &&
 		(c.pad == triple{} || c.framedCost() < (c.borderCost()+c.copyCost(c.in.size[1], c.in.size[2]))*8/7)
 }
 
@@ -645,7 +700,7 @@ func convVectors(call *Call, j *convJob[float32]) (bool, error) {
 	switch {
 	case j.transformed:
 		return true, convWinograd(call, j)
-	case j.depthwise():
+	case j.depthwise() || j.grouped():
 		return vectorLines(call, j)
 	case j.byRows() && j.transposed:
 		return true, convColumns(call, j)

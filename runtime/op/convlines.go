@@ -9,7 +9,7 @@ const maxTaps = kernel.WindowMost * kernel.WindowMost
 // into fetching its input, and what lies in the cache of another core takes longest.
 const linesParallelMin = 1 << 16
 
-// lines is a depthwise convolution of float32 whose sums a vector kernel makes.
+// lines is a convolution of float32, depthwise or of groups of few channels, whose sums a vector kernel makes.
 type lines struct {
 	convJob[float32]
 	sums *kernel.TapsF32
@@ -27,17 +27,21 @@ type lines struct {
 	plain volume
 }
 
-// vectorLines computes a depthwise convolution by a vector kernel, if there is one for it.
+// vectorLines computes a depthwise convolution, or one whose weights are packed for groups of few channels, by a vector kernel, if there
+// is one for it.
 func vectorLines(call *Call, j *convJob[float32]) (bool, error) {
 	if kernel.TapsKernels(call.Tier) == nil || j.taps() > maxTaps {
 		return false, nil
 	}
 	l := lines{convJob: *j, workers: 1, tier: call.Tier}
-	if call.Parallel != nil && call.Threads > 1 && len(j.y)*j.taps() >= linesParallelMin {
+	if call.Parallel != nil && call.Threads > 1 && j.work() >= linesParallelMin {
 		l.workers = convWorkers
 	}
 	fits := l.inner
-	if !j.channelsInner {
+	switch {
+	case j.grouped():
+		fits = l.few
+	case !j.channelsInner:
 		fits = l.outer
 	}
 	if !fits() {
@@ -56,8 +60,12 @@ func vectorLines(call *Call, j *convJob[float32]) (bool, error) {
 // one for every four of its products.
 const ringElements = 256
 
-// pays reports whether there can be rings, which costs less than the positions at the ends of rows.
+// pays reports whether there can be rings, which costs less than the positions at the ends of rows; groups have no other way to compute
+// those.
 func (l *lines) pays() bool {
+	if l.grouped() {
+		return l.pad[2] > 0
+	}
 	ends, in := 0, &l.in
 	s := stretch{limit: l.out.size[2]}
 	for l.next(2, &s) {
@@ -127,6 +135,12 @@ func (l *lines) inner() bool {
 	return l.outPer == 1 && l.takes(l.out.channels)
 }
 
+// few takes windows of groups of few channels.
+func (l *lines) few() bool {
+	l.window, l.tier = true, l.groupTier
+	return true
+}
+
 // outer reports whether the positions of a channel make a line.
 func (l *lines) outer() bool {
 	l.planes = phasesOf(&l.conv)
@@ -146,11 +160,17 @@ func (l *lines) space() int {
 	case !l.channelsInner:
 		return l.planes.space() + l.planes.size()
 	case l.rings:
-		return kernel.WindowSpace(l.tier, l.kernel[1]) + l.ringRows()*l.in.size[2]*l.in.step[2]
-	case l.window:
-		return kernel.WindowSpace(l.tier, l.kernel[1])
+		return l.copySpace() + l.ringRows()*l.in.size[2]*l.in.step[2]
 	}
-	return 0
+	return l.copySpace()
+}
+
+// copySpace is how many elements kernels of windows copy.
+func (l *lines) copySpace() int {
+	if !l.window || l.grouped() {
+		return 0
+	}
+	return kernel.WindowSpace(l.tier, l.kernel[1])
 }
 
 // compute computes a convolution that is laid out; run does parts of it.
@@ -206,7 +226,7 @@ func (l *lines) part(worker int, scratch []float32) {
 		Low: l.bounds[0], High: l.bounds[1]}
 	var see sight
 	if l.rings {
-		see.ring.data = scratch[kernel.WindowSpace(l.tier, l.kernel[1]):]
+		see.ring.data = scratch[l.copySpace():]
 	}
 	from, to := total*worker/l.workers, total*(worker+1)/l.workers
 	if !l.channelsInner {
@@ -218,9 +238,14 @@ func (l *lines) part(worker int, scratch []float32) {
 	if l.bias != nil {
 		t.Start = at32(l.bias, 0)
 	}
-	if l.window {
-		see.window = kernel.Window{Weights: at32(l.w, 0), Start: t.Start, Copy: at32(scratch, 0), Stride: uintptr(l.dilation[2]*l.in.step[2]) * f32Size,
-			Step: uintptr(l.stride[2]*l.in.step[2]) * f32Size, Next: uintptr(o.step[2]) * f32Size, Tap: t.Step, Low: t.Low, High: t.High}
+	stride, step, next := uintptr(l.dilation[2]*l.in.step[2])*f32Size, uintptr(l.stride[2]*l.in.step[2])*f32Size, uintptr(o.step[2])*f32Size
+	switch {
+	case l.grouped():
+		see.groups = kernel.GroupWindow{Weights: at32(l.w, 0), Start: t.Start, Stride: stride, Step: step, Next: next, Per: uintptr(l.inPer),
+			Low: t.Low, High: t.High}
+	case l.window:
+		see.window = kernel.Window{Weights: at32(l.w, 0), Start: t.Start, Copy: at32(scratch, 0), Stride: stride, Step: step, Next: next,
+			Tap: t.Step, Low: t.Low, High: t.High}
 	}
 	frame, h := from/o.size[1], from%o.size[1]
 	for range to - from {
@@ -236,7 +261,8 @@ type sight struct {
 	rows   [maxTaps][]float32
 	inputs [maxTaps]*float32
 	ring   ring
-	window kernel.Window // all but the rows, the results and how many positions there are
+	window kernel.Window      // all but the rows, the results and how many positions there are
+	groups kernel.GroupWindow // the same
 }
 
 // positions computes all channels of one row of positions of image n.
@@ -289,16 +315,24 @@ func (l *lines) position(t *kernel.Taps, y []float32, see *sight, s *stretch, w 
 
 // windows computes all channels of the positions s of a row, which see all columns of the kernel.
 func (l *lines) windows(y []float32, see *sight, s *stretch) {
-	w := &see.window
-	w.Out, w.Count = at32(y, s.from*l.out.step[2]), uintptr(s.len())
+	rows, out, count := see.window.Rows[:l.kernel[1]], at32(y, s.from*l.out.step[2]), uintptr(s.len())
+	if l.grouped() {
+		rows = see.groups.Rows[:]
+	}
 	first := (s.from*l.stride[2] - l.pad[2]) * l.in.step[2]
-	for k := range l.kernel[1] {
-		w.Rows[k] = at32(l.empty, 0)
+	for k := range rows {
+		rows[k] = at32(l.empty, 0)
 		if row := see.rows[k]; row != nil {
-			w.Rows[k] = at32(row, first)
+			rows[k] = at32(row, first)
 		}
 	}
-	w.Run(l.tier, l.kernel[1], l.out.channels)
+	if l.grouped() {
+		see.groups.Out, see.groups.Count = out, count
+		see.groups.Run(l.tier, l.out.channels)
+		return
+	}
+	see.window.Out, see.window.Count = out, count
+	see.window.Run(l.tier, l.kernel[1], l.out.channels)
 }
 
 // channel computes all positions of output channel c of image n. Scratch has the planes of the channel before if that is not the first.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rules-pte/rules_pte/runtime/kernel"
 	threads "github.com/rules-pte/rules_pte/runtime/parallel"
+	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
 // TestRings holds depthwise convolutions whose rows are copied with zeros at both ends against those tap by tap, on several threads,
@@ -44,6 +45,47 @@ func TestRings(t *testing.T) {
 					l := lines{convJob: convJob[float32]{conv: newConv(args, &x.Meta, &out.Meta)}, tier: tier}
 					if kernel.TapsKernels(tier) != nil && l.inner() && l.window && l.pays() != c.rings {
 						t.Errorf("rings: %v, want %v", !c.rings, c.rings)
+					}
+					if want == nil { // of the first tier, which is scalar
+						want = plain[float32](out)
+					}
+					wantOut(t, out, out.Sizes, want...)
+				})
+			}
+		}
+	}
+}
+
+// TestFewChannels holds groups of few channels, with weights that are constant and with those of each call, on several threads and within
+// bounds, against the scalar tier.
+func TestFewChannels(t *testing.T) {
+	sig, last := ParseSignature(Convolution.Schema), lastOrder(4, true)
+	x, w := wave(2, 48, 30, 28), wave(48, 8, 3, 3)
+	var want []float32
+	for _, tier := range kernel.Tiers() {
+		for _, constant := range []bool{true, false} {
+			for _, n := range []int{1, 2, 3} {
+				t.Run(fmt.Sprintf("%v/%v/%d threads", tier, constant, n), func(t *testing.T) {
+					pool := threads.New(n)
+					defer pool.Close()
+					known := *w
+					if !constant {
+						known.Data = nil
+					}
+					with := func(w *tensor.Tensor) []Value {
+						return vals(ordered(x, last...), w, wave(48), dims{1, 1}, dims{1, 1}, dims{1, 1}, false, dims{0, 0}, 6)
+					}
+					out := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{2, 48, 30, 28}, DimOrder: last}}
+					out.Data = AlignedBytes(out.Nbytes())
+					p, err := Prepare(&ConvolutionF32, &sig, with(&known), []tensor.Meta{out.Meta}, Options{Tier: tier, Bounds: &[2]float32{-1, 40}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					v := p.Bind(with(w), []*tensor.Tensor{out}, &Env{Temp: new(Temp), Parallel: pool.Run, Threads: n})
+					for range 2 {
+						if err := v.Call(); err != nil {
+							t.Fatal(err)
+						}
 					}
 					if want == nil { // of the first tier, which is scalar
 						want = plain[float32](out)

@@ -62,6 +62,13 @@ func TestConvolutionOrders(t *testing.T) {
 		{name: "steps along a dilated line", in: dims{2, 32, 150}, weight: dims{40, 32, 16}, stride: dims{2}, pad: dims{4}, dilation: dims{3}, groups: 1},
 		{name: "lines, one tap dilated", in: dims{1, 32, 6, 60}, weight: dims{40, 32, 1, 7}, stride: dims{1, 1}, pad: dims{1, 3}, dilation: dims{3, 1}, groups: 1},
 		{name: "steps along a line, by Winograd's algorithm", in: dims{2, 20, 3, 150}, weight: dims{40, 20, 1, 16}, stride: dims{1, 3}, pad: dims{0, 4}, groups: 1},
+		{name: "groups of few channels", in: dims{2, 32, 15, 17}, weight: dims{32, 8, 3, 3}, stride: dims{1, 1}, pad: dims{1, 1}, groups: 4},
+		{name: "groups of few channels, a vector that overlaps", in: dims{1, 24, 15, 17}, weight: dims{24, 8, 3, 3}, stride: dims{2, 2}, pad: dims{1, 1}, groups: 3},
+		{name: "groups of four, without padding", in: dims{1, 36, 19, 25}, weight: dims{36, 4, 3, 3}, stride: dims{1, 2}, pad: dims{0, 0}, groups: 9},
+		{name: "groups of two, dilated", in: dims{1, 18, 19, 25}, weight: dims{18, 2, 3, 3}, stride: dims{1, 2}, pad: dims{4, 2}, dilation: dims{5, 2}, groups: 9},
+		{name: "groups of few channels, narrow images", in: dims{3, 16, 5, 4}, weight: dims{16, 4, 3, 3}, stride: dims{1, 1}, pad: dims{1, 3}, groups: 4},
+		{name: "groups of few channels, one position", in: dims{1, 32, 2, 2}, weight: dims{32, 8, 3, 3}, stride: dims{2, 2}, pad: dims{1, 1}, groups: 4},
+		{name: "groups of sixteen", in: dims{1, 512, 9, 7}, weight: dims{512, 16, 3, 3}, stride: dims{1, 1}, pad: dims{1, 1}, groups: 32},
 		{name: "many more results than positions", in: dims{1, 96, 7, 7}, weight: dims{160, 96, 1, 1}, stride: dims{1, 1}, pad: dims{0, 0}, groups: 1},
 	} {
 		if cc.more == nil {

@@ -2,8 +2,10 @@ package op
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -21,6 +23,28 @@ func TestPackConv(t *testing.T) {
 					t.Run(fmt.Sprintf("%v %v %d %v", order, channelsInner, groups, size), func(t *testing.T) { testPackConv(t, c, w) })
 				}
 			}
+		}
+	}
+}
+
+// TestPackFew holds packed weights of groups of few channels that lie in several orders against those that lie as they are meant.
+func TestPackFew(t *testing.T) {
+	tier := kernel.Tiers()[len(kernel.Tiers())-1]
+	if kernel.GemmF32(tier) == nil {
+		t.Skip("no kernels on this machine")
+	}
+	c := &conv{spatial: 2, kernel: triple{1, 3, 3}, groups: 9, inPer: 4, outPer: 4, groupTier: tier}
+	c.out.channels = c.groups * c.outPer
+	pack := func(w *tensor.Tensor) []float32 {
+		dst := make([]float32, c.convPacked())
+		packConv(dst, c, w)
+		return dst
+	}
+	w := wave(36, 4, 3, 3)
+	want := pack(w)
+	for _, order := range [][]uint8{{0, 2, 3, 1}, {1, 0, 2, 3}} {
+		if got := pack(ordered(w, order...)); !slices.Equal(got, want) {
+			t.Errorf("order %v: packed in another way", order)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package op
 import (
 	"unsafe"
 
+	"github.com/rules-pte/rules_pte/runtime/kernel"
 	"github.com/rules-pte/rules_pte/runtime/tensor"
 )
 
@@ -130,9 +131,10 @@ func matrixOf[T number](t *tensor.Tensor, transposed bool) matrix[T] {
 // packed is the State of an instruction whose right factor is constant.
 type packed[T number] struct {
 	data      []T
-	depthwise bool    // they are the weights of a depthwise convolution
-	winograd  bool    // they are the weights of one by Winograd's algorithm
-	order     []uint8 // as which a convolution with them sees its input
+	depthwise bool        // they are the weights of a depthwise convolution
+	winograd  bool        // they are the weights of one by Winograd's algorithm
+	groupTier kernel.Tier // they are those of groups of few channels, for its kernels, unless it is Scalar
+	order     []uint8     // as which a convolution with them sees its input
 }
 
 // preparePacked packs argument i, if it is a constant.

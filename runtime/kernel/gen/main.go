@@ -71,6 +71,7 @@ func floatsF32(m machine) {
 	tapsF32(m)
 	largestF32(m)
 	windowF32(m)
+	groupWindowF32(m)
 	mapsF32(m)
 	foldsF32(m)
 	affineF32(m)

@@ -381,6 +381,7 @@ func windowsGo(arch string) []byte {
 	b.WriteString("}\n\n// run calls a kernel; like Gemm.Run it has a frame of its own.\n//\n//go:noinline\nfunc (w *Window) run(t Tier, size, by int) {\n")
 	eachWindow(b, arch, nil, call(""))
 	b.WriteString("}\n")
+	groupWindowsGo(b, arch)
 	return formatted(b.Bytes())
 }
 

@@ -1,0 +1,93 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand"
+	"testing"
+)
+
+// TestGroupWindow holds windows of groups of every tier against sums in float64: strides, dilation, bounds, gaps between columns, groups
+// of all sizes, and channels that fill no vector.
+func TestGroupWindow(t *testing.T) {
+	for _, tier := range tiers() {
+		for _, per := range []int{2, 4, 8, 16} {
+			for _, c := range []struct{ groups, positions, step, dilation int }{
+				{8, 1, 1, 1}, {8, 7, 1, 1}, {9, 3, 2, 1}, {9, 4, 1, 1}, {9, 6, 2, 1}, {9, 2, 1, 1}, {15, 5, 3, 1}, {9, 11, 1, 1}, {3, 13, 2, 1}, {1 << 10, 9, 1, 1},
+				{2, 2*windowMost/(16*per) + 5, 1, 1}, {9, 9, 1, 2}, {8, 9, 3, 3}, {9, 15, 6, 3}, {12, 40, 2, 1},
+			} {
+				if HasGroupWindow(tier, per, per*c.groups) {
+					t.Run(fmt.Sprintf("%v/%d %+v", tier, per, c), func(t *testing.T) { checkGroupWindow(t, tier, per, per*c.groups, c.positions, c.step, c.dilation) })
+				}
+			}
+		}
+	}
+}
+
+func checkGroupWindow(t *testing.T, tier Tier, per, channels, positions, step, dilation int) {
+	r := rand.New(rand.NewSource(1))
+	const size = GroupWindowSize
+	column := channels + 3 // elements from a column to the next
+	w := &GroupWindow{Stride: uintptr(dilation * column * 4), Step: uintptr(step * column * 4), Next: uintptr((channels + 1) * 4), Count: uintptr(positions),
+		Per: uintptr(per), Low: -3, High: 4}
+	var rows [size][]float32
+	for i := range rows {
+		rows[i] = guarded(r, ((positions-1)*step+(size-1)*dilation)*column+channels)
+		w.Rows[i] = &rows[i][0]
+	}
+	weights, start, out := guarded(r, channels*per*size*size), guarded(r, channels), guarded(r, (positions-1)*(channels+1)+channels)
+	for i := range out {
+		out[i] = guard
+	}
+	weight := func(c, k, i, j int) float32 { return weights[((c*per+k)*size+i)*size+j] }
+	packed := guarded(r, GroupWindowPacked(tier, per, channels))
+	PackGroupWindow(tier, packed, weights, per, channels, per*size*size)
+	w.Weights, w.Start, w.Out = &packed[0], &start[0], &out[0]
+	w.Run(tier, channels)
+	if !intact(out) {
+		t.Fatal("a value beside the output is changed")
+	}
+	for i, got := range out {
+		p, c := i/(channels+1), i%(channels+1)
+		if c == channels {
+			if got != guard {
+				t.Fatalf("position %d: a value between the positions is changed", p)
+			}
+			continue
+		}
+		want := float64(start[c])
+		for x := range per * size * size {
+			k, i, j := x/(size*size), x/size%size, x%size
+			want += float64(weight(c, k, i, j)) * float64(rows[i][(p*step+j*dilation)*column+c-c%per+k])
+		}
+		if want = min(max(want, -3), 4); math.Abs(float64(got)-want) > 1e-5*float64(1+per*size*size) {
+			t.Fatalf("position %d, channel %d: got %v, want %v", p, c, got, want)
+		}
+	}
+}
+
+func BenchmarkGroupWindow(b *testing.B) {
+	const channels, positions, size = 64, 28, GroupWindowSize
+	for _, tier := range tiers() {
+		for _, per := range []int{2, 4, 8, 16} {
+			for step := 1; step <= 2 && HasGroupWindow(tier, per, channels); step++ {
+				b.Run(fmt.Sprintf("%v/%d by %d", tier, per, step), func(b *testing.B) {
+					columns := (positions-1)*step + size
+					x, y, start := make([]float32, size*columns*channels), make([]float32, positions*channels), make([]float32, channels)
+					packed := make([]float32, GroupWindowPacked(tier, per, channels))
+					PackGroupWindow(tier, packed, make([]float32, channels*per*size*size), per, channels, per*size*size)
+					column := uintptr(channels * 4)
+					w := &GroupWindow{Weights: &packed[0], Start: &start[0], Out: &y[0], Stride: column, Step: uintptr(step) * column, Next: column,
+						Count: positions, Per: uintptr(per), Low: Unclamped[0], High: Unclamped[1]}
+					for i := range size {
+						w.Rows[i] = &x[i*columns*channels]
+					}
+					for b.Loop() {
+						w.Run(tier, channels)
+					}
+					b.ReportMetric(float64(2*size*size*per*channels*positions)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+				})
+			}
+		}
+	}
+}
