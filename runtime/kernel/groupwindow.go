@@ -57,16 +57,17 @@ func PackGroupWindow(t Tier, dst, x []float32, per, channels, stride int) {
 		}
 		dst = dst[n:]
 	}
+	const taps = GroupWindowSize * GroupWindowSize
+	var turned [taps * maxLanes]float32
 	row := GroupWindowSize * n
-	turned := make([]float32, per*GroupWindowSize*row)
 	for at := 0; at < channels; at += n {
-		Transpose(turned, x[min(at, channels-n)*stride:], per*GroupWindowSize*GroupWindowSize, n, n, stride)
-		for i := range GroupWindowSize {
-			for k := range per {
-				copy(dst[:row], turned[(k*GroupWindowSize+i)*row:])
-				dst = dst[row:]
+		for k := range per {
+			Transpose(turned[:], x[min(at, channels-n)*stride+k*taps:], taps, n, n, stride)
+			for i := range GroupWindowSize {
+				copy(dst[(i*per+k)*row:][:row], turned[i*row:])
 			}
 		}
+		dst = dst[per*taps*n:]
 	}
 }
 

@@ -368,7 +368,8 @@ func packConv[T number](dst []T, c *conv, w *tensor.Tensor) {
 func packFew(dst []float32, c *conv, x []float32, s *[tensor.MaxRank]int) {
 	stride := s[0]
 	if !c.columns(s, false) {
-		rows := make([]float32, c.out.channels*c.depth())
+		rows := takeRoom[float32](&swapRoom, c.out.channels*c.depth())
+		defer swapRoom.Put(&rows)
 		packRows(rows, c, x, s)
 		x, stride = rows, c.depth()
 	}
