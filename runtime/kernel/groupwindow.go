@@ -2,8 +2,8 @@ package kernel
 
 import "math"
 
-// GroupWindow is a convolution of float32 with 3x3 taps along a line of positions, whose channels lie side by side, in groups of few
-// channels, as many of the input as of the result:
+// GroupWindow is a convolution of float32 with 3x3 taps along a line of positions, whose channels lie side by side, in groups of so
+// few channels that one or more fill a vector, as many of the input as of the result:
 //
 //	out[p][c] = clamp(start[c] + Σ weight[c][k][i][j] · rows[i][p·Step + j·Stride][c - c%Per + k], Low, High)
 //

@@ -66,6 +66,26 @@ func checkGroupWindow(t *testing.T, tier Tier, per, channels, positions, step, d
 	}
 }
 
+// TestGroupWindowSpecials wants a NaN to reach the results of its own group, and no others.
+func TestGroupWindowSpecials(t *testing.T) {
+	for _, tier := range tiers() {
+		const per, spoiled = 2, 2
+		channels := lanesOf(tier) + per
+		x, y, start := make([]float32, GroupWindowSize*channels), make([]float32, channels), make([]float32, channels)
+		packed := make([]float32, GroupWindowPacked(tier, per, channels))
+		PackGroupWindow(tier, packed, weightsOf(channels*per*9, 1), per, channels, per*9)
+		x[spoiled] = float32(math.NaN())
+		w := &GroupWindow{Rows: [GroupWindowSize]*float32{&x[0], &x[0], &x[0]}, Weights: &packed[0], Start: &start[0], Out: &y[0], Stride: uintptr(4 * channels),
+			Step: uintptr(4 * channels), Next: uintptr(4 * channels), Count: 1, Per: per, Low: Unclamped[0], High: Unclamped[1]}
+		w.Run(tier, channels)
+		for c, got := range y {
+			if spoils := c/per == spoiled/per; math.IsNaN(float64(got)) != spoils {
+				t.Errorf("%v: channel %d gives %v", tier, c, got)
+			}
+		}
+	}
+}
+
 func BenchmarkGroupWindow(b *testing.B) {
 	const channels, positions, size = 64, 28, GroupWindowSize
 	for _, tier := range tiers() {

@@ -137,8 +137,8 @@ func plainOrder(m *tensor.Meta, spatial int) tensor.Meta {
 const leastInner = 8
 
 // innerConvolution is Def.Inner of convolutions: vectors run along the channels of those without groups, and of depthwise ones, of groups
-// that fill half of their vectors or several of which fill one, and of transposed ones that have phases. It looks at no size but those of
-// the weights.
+// that fill half of their vectors or of which some fill one, and of transposed ones that have phases. It looks at no size but those of the
+// weights, and of groups at strides and dilation.
 func innerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 	w := args[convWeight].Tensor
 	if !hasVectors(w, out, t) {
@@ -167,7 +167,8 @@ func fewConvolution(args []Value, t kernel.Tier) bool {
 
 // groupTaps reports whether windows of groups have these taps, and positions whose columns overlap as kernels expect it.
 func groupTaps(k, stride, dilation triple) bool {
-	return k == (triple{1, kernel.GroupWindowSize, kernel.GroupWindowSize}) && dilation[1] <= (maxRing-1)/(kernel.GroupWindowSize-1) &&
+	const most = (maxRing - 1) / (kernel.GroupWindowSize - 1)
+	return k == (triple{1, kernel.GroupWindowSize, kernel.GroupWindowSize}) && dilation[1] <= most && dilation[2] <= most &&
 		(stride[2] == dilation[2] || stride[2] == 2*dilation[2])
 }
 
@@ -288,7 +289,7 @@ func (c *conv) source(i, o, k int) int {
 	return max(at, -1)
 }
 
-// fewChannels is the tier whose kernels compute groups of so few channels that several fill a vector, or Scalar.
+// fewChannels is the tier whose kernels compute groups of so few channels that one or more fill a vector, or Scalar.
 func (c *conv) fewChannels(t kernel.Tier) kernel.Tier {
 	if t = t.Narrow(c.out.channels); c.innermost() && c.groups > 1 && c.inPer == c.outPer && groupTaps(c.kernel, c.stride, c.dilation) &&
 		kernel.HasGroupWindow(t, c.inPer, c.out.channels) {
@@ -304,7 +305,7 @@ func (c *conv) grouped() bool { return c.groupTier != kernel.Scalar }
 func (c *conv) convLayout() string {
 	switch {
 	case c.grouped():
-		return "few channels for " + c.groupTier.String()
+		return "few channels"
 	case c.depthwise():
 		return "depthwise"
 	case c.byRows() && c.transposed:
@@ -588,6 +589,9 @@ func runConvolution[T number](call *Call, s State) error {
 	c.tiling = tilingOf[T](call.Tier)
 	c.groupTier = c.fewChannels(call.Tier)
 	if constant {
+		if p.groupTier != kernel.Scalar && p.groupTier != c.groupTier {
+			return errConvPacked
+		}
 		c.transformed, c.groupTier = p.winograd, p.groupTier
 		c.planes = t.Contiguous() && !sameOrder(t, meta.DimOrder) && c.framesPlanes(w)
 	}

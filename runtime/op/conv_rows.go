@@ -12,6 +12,7 @@ var (
 	errConvSize   = errors.New("check convolution: the kernel is larger than the padded input")
 	errConvParam  = errors.New("check convolution: bad stride, padding, dilation or output padding")
 	errConvEmpty  = errors.New("check convolution: channels or a spatial dimension of the input are empty")
+	errConvPacked = errors.New("check convolution: groups, strides or dilation are not those for which the weights were packed")
 	errConvBias   = errors.New("check convolution: the bias must have one element an output channel")
 )
 

@@ -28,7 +28,8 @@ const bandBytes = 96 << 10
 func (p *Plan) Chains(next *Plan) bool {
 	first, ok := p.state.(*packed[float32])
 	then, fits := next.state.(*packed[float32])
-	return ok && fits && p.Kernel.Def == &Convolution && next.Kernel.Def == &Convolution && !first.depthwise && !first.winograd && then.depthwise
+	return ok && fits && p.Kernel.Def == &Convolution && next.Kernel.Def == &Convolution && !first.depthwise && !first.winograd &&
+		first.groupTier == kernel.Scalar && then.depthwise
 }
 
 // CallBehind is Call together with that of first, which is placed, and whose result nobody but v reads, as its first argument.

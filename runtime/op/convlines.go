@@ -5,7 +5,7 @@ import "github.com/rules-pte/rules_pte/runtime/kernel"
 // maxTaps is how many taps the vector kernels take; larger kernels run tap by tap.
 const maxTaps = kernel.WindowMost * kernel.WindowMost
 
-// linesParallelMin is the number of multiplications from which a depthwise convolution is divided among threads. Most of its time goes
+// linesParallelMin is the number of multiplications from which lines are divided among threads. Most of its time goes
 // into fetching its input, and what lies in the cache of another core takes longest.
 const linesParallelMin = 1 << 16
 
@@ -315,24 +315,28 @@ func (l *lines) position(t *kernel.Taps, y []float32, see *sight, s *stretch, w 
 
 // windows computes all channels of the positions s of a row, which see all columns of the kernel.
 func (l *lines) windows(y []float32, see *sight, s *stretch) {
-	rows, out, count := see.window.Rows[:l.kernel[1]], at32(y, s.from*l.out.step[2]), uintptr(s.len())
-	if l.grouped() {
-		rows = see.groups.Rows[:]
-	}
+	out, count := at32(y, s.from*l.out.step[2]), uintptr(s.len())
 	first := (s.from*l.stride[2] - l.pad[2]) * l.in.step[2]
+	if g := &see.groups; l.grouped() {
+		l.firsts(g.Rows[:], see, first)
+		g.Out, g.Count = out, count
+		g.Run(l.tier, l.out.channels)
+		return
+	}
+	w := &see.window
+	l.firsts(w.Rows[:l.kernel[1]], see, first)
+	w.Out, w.Count = out, count
+	w.Run(l.tier, l.kernel[1], l.out.channels)
+}
+
+// firsts sets where a position sees the rows, first elements from their beginnings.
+func (l *lines) firsts(rows []*float32, see *sight, first int) {
 	for k := range rows {
 		rows[k] = at32(l.empty, 0)
 		if row := see.rows[k]; row != nil {
 			rows[k] = at32(row, first)
 		}
 	}
-	if l.grouped() {
-		see.groups.Out, see.groups.Count = out, count
-		see.groups.Run(l.tier, l.out.channels)
-		return
-	}
-	see.window.Out, see.window.Count = out, count
-	see.window.Run(l.tier, l.kernel[1], l.out.channels)
 }
 
 // channel computes all positions of output channel c of image n. Scratch has the planes of the channel before if that is not the first.

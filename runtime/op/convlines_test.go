@@ -1,6 +1,7 @@
 package op
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -93,6 +94,61 @@ func TestFewChannels(t *testing.T) {
 					wantOut(t, out, out.Sizes, want...)
 				})
 			}
+		}
+	}
+}
+
+// TestFewChannelsVary wants an error where a call has other strides, dilation or groups than those that weights were packed for, and results
+// where it has smaller images.
+func TestFewChannelsVary(t *testing.T) {
+	sig, last := ParseSignature(Convolution.Schema), lastOrder(4, true)
+	w, bias := wave(32, 4, 3, 3), wave(32)
+	with := func(x dims, stride, dilation dims, groups int) ([]Value, *tensor.Tensor) {
+		args := vals(ordered(wave(x...), last...), w, bias, stride, dims{20, 1}, dilation, false, dims{0, 0}, groups)
+		infer := Infer{Args: args, Out: make([]tensor.Meta, 1)}
+		if err := inferConvolution(&infer); err != nil {
+			t.Fatal(err)
+		}
+		out := &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float, Sizes: infer.Out[0].Sizes, DimOrder: last}}
+		out.Data = AlignedBytes(out.Nbytes())
+		return args, out
+	}
+	for _, tier := range kernel.Tiers() {
+		planned, out := with(dims{3, 32, 60, 28}, dims{1, 1}, dims{1, 1}, 8)
+		p, err := Prepare(&ConvolutionF32, &sig, planned, []tensor.Meta{out.Meta}, Options{Tier: tier})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			x                dims
+			stride, dilation dims
+			groups           int
+			fails            bool
+		}{
+			{dims{3, 32, 60, 28}, dims{1, 1}, dims{1, 1}, 8, false},
+			{dims{1, 32, 9, 1}, dims{1, 1}, dims{1, 1}, 8, false},
+			{dims{1, 32, 60, 28}, dims{3, 3}, dims{1, 1}, 8, true},
+			{dims{1, 32, 60, 28}, dims{1, 1}, dims{23, 1}, 8, true},
+			{dims{1, 4, 60, 28}, dims{1, 1}, dims{1, 1}, 1, true},
+		} {
+			t.Run(fmt.Sprintf("%v/%v", tier, c), func(t *testing.T) {
+				args, out := with(c.x, c.stride, c.dilation, c.groups)
+				err := p.Bind(args, []*tensor.Tensor{out}, &Env{Temp: new(Temp)}).Call()
+				if tier != kernel.Scalar && c.fails {
+					if !errors.Is(err, errConvPacked) {
+						t.Errorf("error %v, want %v", err, errConvPacked)
+					}
+					return
+				}
+				if c.fails { // portable Go packs for some groups, and takes any strides
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				cc := convCase{stride: c.stride, pad: dims{20, 1}, dilation: c.dilation, groups: c.groups}
+				wantOut(t, out, out.Sizes, naiveConv(&cc, wave(c.x...), w, bias, &out.Meta)...)
+			})
 		}
 	}
 }

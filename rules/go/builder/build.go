@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // list is a flag that may be given several times.
@@ -194,7 +195,8 @@ func (b *build) run(args []string) error {
 		return err
 	}
 	cmd.Stdout, cmd.Stderr = &b.said, &b.said
-	if err := cmd.Run(); err != nil {
+	cmd.WaitDelay = time.Second // for what a compiler leaves behind that holds on to them
+	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		return fmt.Errorf("go %s %s: %w", args[0], args[len(args)-1], err)
 	}
 	if b.out == "" {
