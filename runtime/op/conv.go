@@ -182,13 +182,13 @@ func turnsConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 	if channelsInner(out, out.Rank()-2) {
 		return outerConvolution(args, out, t)
 	}
-	return innerConvolution(args, out, t) && (args[convTransposed].Int != 0 || turningPays(args, out))
+	return innerConvolution(args, out, t) && (args[convTransposed].Int != 0 || turningPays(args, out, t))
 }
 
-// When contiguous images are turned, as measured with AVX-512: those of few positions, since there are too few for vectors along
-// them; those of depthwise convolutions that have few for each tap, since rows are short; and others that have so many multiplications
-// for each element of the input and the result: with several taps and steps, which are spread, with several taps, where Winograd's algorithm saves
-// multiplications, and with one.
+// When contiguous images are turned, as measured with AVX-512: those of few positions, since there are too few for vectors along them; those
+// of groups of few channels, which would take up to four times as long; those of depthwise convolutions that have few for each tap, since
+// rows are short; and others that have so many multiplications for each element of the input and the result: with several taps and steps,
+// which are spread, with several taps, where Winograd's algorithm saves multiplications, and with one.
 const (
 	fewPositions  = 8
 	depthwiseTurn = 64
@@ -201,7 +201,7 @@ const (
 const mostTurned = 1 << 22
 
 // turningPays reports whether a convolution takes less time by way of images with their channels innermost than with contiguous ones.
-func turningPays(args []Value, out *tensor.Meta) bool {
+func turningPays(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 	in, w := &args[convInput].Tensor.Meta, &args[convWeight].Tensor.Meta
 	k, stride, positions := kernelOf(w), axesOf(&args[convStride], w.Rank()-2, 1), 1
 	for _, n := range out.Sizes[2:] {
@@ -215,6 +215,8 @@ func turningPays(args []Value, out *tensor.Meta) bool {
 		return false
 	case args[convGroups].Int > 1 && w.Sizes[1] == 1:
 		return w.Rank() == 4 && positions <= depthwiseTurn*k.product()
+	case args[convGroups].Int > 1 && fewConvolution(args, t):
+		return true
 	case args[convGroups].Int > 1 && (stride.product() > 1 || k.product() == 1):
 		return false
 	case stride.product() > 1 && k.product() > 1:

@@ -98,6 +98,22 @@ func TestFewChannels(t *testing.T) {
 	}
 }
 
+// TestFewChannelsTurn holds which contiguous images of groups are turned: those for which there is a kernel.
+func TestFewChannelsTurn(t *testing.T) {
+	out := &tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{1, 96, 30, 28}}
+	for _, tier := range kernel.Tiers()[1:] {
+		for _, c := range []struct {
+			per   int64
+			turns bool
+		}{{2, true}, {4, true}, {3, false}} {
+			args := vals(wave(1, 96, 30, 28), wave(96, c.per, 3, 3), nil, dims{1, 1}, dims{1, 1}, dims{1, 1}, false, dims{0, 0}, int(96/c.per))
+			if got := turnsConvolution(args, out, tier); got != c.turns {
+				t.Errorf("%v, groups of %d: turned %v, want %v", tier, c.per, got, c.turns)
+			}
+		}
+	}
+}
+
 // TestFewChannelsVary wants an error where a call has other strides, dilation or groups than those that weights were packed for, and results
 // where it has smaller images.
 func TestFewChannelsVary(t *testing.T) {
@@ -114,7 +130,7 @@ func TestFewChannelsVary(t *testing.T) {
 		return args, out
 	}
 	for _, tier := range kernel.Tiers() {
-		planned, out := with(dims{3, 32, 60, 28}, dims{1, 1}, dims{1, 1}, 8)
+		planned, out := with(dims{2, 32, 14, 9}, dims{1, 1}, dims{1, 1}, 8)
 		p, err := Prepare(&ConvolutionF32, &sig, planned, []tensor.Meta{out.Meta}, Options{Tier: tier})
 		if err != nil {
 			t.Fatal(err)
@@ -125,11 +141,11 @@ func TestFewChannelsVary(t *testing.T) {
 			groups           int
 			fails            bool
 		}{
-			{dims{3, 32, 60, 28}, dims{1, 1}, dims{1, 1}, 8, false},
+			{dims{2, 32, 14, 9}, dims{1, 1}, dims{1, 1}, 8, false},
 			{dims{1, 32, 9, 1}, dims{1, 1}, dims{1, 1}, 8, false},
-			{dims{1, 32, 60, 28}, dims{3, 3}, dims{1, 1}, 8, true},
-			{dims{1, 32, 60, 28}, dims{1, 1}, dims{23, 1}, 8, true},
-			{dims{1, 4, 60, 28}, dims{1, 1}, dims{1, 1}, 1, true},
+			{dims{1, 32, 14, 9}, dims{3, 3}, dims{1, 1}, 8, true},
+			{dims{1, 32, 14, 9}, dims{1, 1}, dims{23, 1}, 8, true},
+			{dims{1, 4, 14, 9}, dims{1, 1}, dims{1, 1}, 1, true},
 		} {
 			t.Run(fmt.Sprintf("%v/%v", tier, c), func(t *testing.T) {
 				args, out := with(c.x, c.stride, c.dilation, c.groups)
