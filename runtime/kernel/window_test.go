@@ -41,6 +41,19 @@ func checkWindow(t *testing.T, tier Tier, size, channels, positions, step, dilat
 	}
 	w.Weights, w.Start, w.Out = &weights[0], &start[0], &out[0]
 	w.Run(tier, size, channels)
+	checkPositions(t, out, channels, 1e-5*float64(1+size*size), func(p, c int) float64 {
+		want := float64(start[c])
+		for k := range size * size {
+			want += float64(weights[k*channels+c]) * float64(rows[k/size][(p*step+k%size*dilation)*column+c])
+		}
+		return min(max(want, -3), 4)
+	})
+}
+
+// checkPositions holds results of positions, one element apart, against what is wanted of each channel to a tolerance, and wants guards
+// between them and around.
+func checkPositions(t *testing.T, out []float32, channels int, tolerance float64, want func(p, c int) float64) {
+	t.Helper()
 	if !intact(out) {
 		t.Fatal("a value beside the output is changed")
 	}
@@ -52,11 +65,7 @@ func checkWindow(t *testing.T, tier Tier, size, channels, positions, step, dilat
 			}
 			continue
 		}
-		want := float64(start[c])
-		for k := range size * size {
-			want += float64(weights[k*channels+c]) * float64(rows[k/size][(p*step+k%size*dilation)*column+c])
-		}
-		if want = min(max(want, -3), 4); math.Abs(float64(got)-want) > 1e-5*float64(1+size*size) {
+		if want := want(p, c); math.Abs(float64(got)-want) > tolerance {
 			t.Fatalf("position %d, channel %d: got %v, want %v", p, c, got, want)
 		}
 	}

@@ -160,16 +160,19 @@ func innerConvolution(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 // fewConvolution reports whether kernels of windows compute groups of few channels, as fewChannels does.
 func fewConvolution(args []Value, t kernel.Tier) bool {
 	w := &args[convWeight].Tensor.Meta
-	per, outputs, groups := int(w.Sizes[1]), int(w.Sizes[0]), int(args[convGroups].Int)
-	return w.Rank() == 4 && per*groups == outputs && groupTaps(kernelOf(w), axesOf(&args[convStride], 2, 1), axesOf(&args[convDilation], 2, 1)) &&
-		kernel.HasGroupWindow(t.Narrow(outputs), per, outputs)
+	return w.Rank() == 4 && groupsTier(t, int(args[convGroups].Int), int(w.Sizes[1]), int(w.Sizes[0]), kernelOf(w),
+		axesOf(&args[convStride], 2, 1), axesOf(&args[convDilation], 2, 1)) != kernel.Scalar
 }
 
-// groupTaps reports whether windows of groups have these taps, and positions whose columns overlap as kernels expect it.
-func groupTaps(k, stride, dilation triple) bool {
+// groupsTier is the tier of t's machines whose windows compute groups of per channels, as many of the result, of which there are outputs
+// in all; Scalar if none does, be it that groups fill no vectors, or that the columns of positions do not overlap as kernels expect it.
+func groupsTier(t kernel.Tier, groups, per, outputs int, k, stride, dilation triple) kernel.Tier {
 	const most = (maxRing - 1) / (kernel.GroupWindowSize - 1)
-	return k == (triple{1, kernel.GroupWindowSize, kernel.GroupWindowSize}) && dilation[1] <= most && dilation[2] <= most &&
-		(stride[2] == dilation[2] || stride[2] == 2*dilation[2])
+	if t = t.Narrow(outputs); groups > 1 && per*groups == outputs && k == (triple{1, kernel.GroupWindowSize, kernel.GroupWindowSize}) &&
+		dilation[1] <= most && dilation[2] <= most && (stride[2] == dilation[2] || stride[2] == 2*dilation[2]) && kernel.HasGroupWindow(t, per, outputs) {
+		return t
+	}
+	return kernel.Scalar
 }
 
 // turnsConvolution is Def.Turns of convolutions. Groups whose windows are wider than a position want the channels outermost if they
@@ -215,7 +218,7 @@ func turningPays(args []Value, out *tensor.Meta, t kernel.Tier) bool {
 		return false
 	case args[convGroups].Int > 1 && w.Sizes[1] == 1:
 		return w.Rank() == 4 && positions <= depthwiseTurn*k.product()
-	case args[convGroups].Int > 1 && fewConvolution(args, t):
+	case fewConvolution(args, t):
 		return true
 	case args[convGroups].Int > 1 && (stride.product() > 1 || k.product() == 1):
 		return false
@@ -293,11 +296,10 @@ func (c *conv) source(i, o, k int) int {
 
 // fewChannels is the tier whose kernels compute groups of so few channels that one or more fill a vector, or Scalar.
 func (c *conv) fewChannels(t kernel.Tier) kernel.Tier {
-	if t = t.Narrow(c.out.channels); c.innermost() && c.groups > 1 && c.inPer == c.outPer && groupTaps(c.kernel, c.stride, c.dilation) &&
-		kernel.HasGroupWindow(t, c.inPer, c.out.channels) {
-		return t
+	if c.groups == 1 || !c.innermost() {
+		return kernel.Scalar
 	}
-	return kernel.Scalar
+	return groupsTier(t, c.groups, c.inPer, c.out.channels, c.kernel, c.stride, c.dilation)
 }
 
 // grouped reports that the weights are packed for groups of few channels.

@@ -5,8 +5,8 @@ import "github.com/rules-pte/rules_pte/runtime/kernel"
 // maxTaps is how many taps the vector kernels take; larger kernels run tap by tap.
 const maxTaps = kernel.WindowMost * kernel.WindowMost
 
-// linesParallelMin is the number of multiplications from which lines are divided among threads. Most of its time goes
-// into fetching its input, and what lies in the cache of another core takes longest.
+// linesParallelMin is the number of multiplications from which lines are divided among threads. Most of the time of depthwise
+// ones goes into fetching their input, and what lies in the cache of another core takes longest.
 const linesParallelMin = 1 << 16
 
 // lines is a convolution of float32, depthwise or of groups of few channels, whose sums a vector kernel makes.

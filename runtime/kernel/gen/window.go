@@ -218,19 +218,24 @@ func (w *window) beginRows() {
 	}
 }
 
-// again computes a group in place of the rest, once: windowCount is 0 behind the groups.
+// again computes a group in place of the rest.
 func (w *window) again() {
-	if w.held() {
-		return
+	if !w.held() {
+		groupAgain(w, windowRow, windowCount, windowColumn, windowOut, windowLeftAt, windowAgainOutAt)
 	}
-	w.get(windowRow, args, windowLeftAt)
-	w.put(args, windowLeftAt, windowCount)
-	w.ifZero(windowRow, "rest")
-	w.addPtr(windowColumn, windowRow)
-	w.get(windowRow, args, windowAgainOutAt)
-	w.addPtr(windowOut, windowRow)
-	w.add(windowCount, 1)
-	w.jump("positions")
+}
+
+// groupAgain jumps back to compute a group of positions in place of the rest, once: count is 0 behind the groups. The fields left and
+// againOut say how far back that is, in inputs and in results. It changes scratch.
+func groupAgain(m machine, scratch, count, column, out ptr, left, againOut int) {
+	m.get(scratch, args, left)
+	m.put(args, left, count)
+	m.ifZero(scratch, "rest")
+	m.addPtr(column, scratch)
+	m.get(scratch, args, againOut)
+	m.addPtr(out, scratch)
+	m.add(count, 1)
+	m.jump("positions")
 }
 
 // loadWeights loads what a block of channels needs, into registers or into the copy; windowAt is the block's place afterwards.

@@ -118,7 +118,7 @@ func (w *windowInts) write() {
 	w.label("positions")
 	w.positions(groupMostS8)
 	w.more(s8WindowCount, "positions")
-	w.again()
+	groupAgain(w, s8WindowAt, s8WindowCount, s8WindowColumn, s8WindowOut, s8WindowLeftAt, s8WindowAgainOutAt)
 	w.label("rest")
 	w.get(s8WindowCount, args, s8WindowRestAt)
 	w.ifZero(s8WindowCount, "next")
@@ -182,18 +182,6 @@ func (w *windowInts) finish(sum vec) {
 	w.arith('*', sum, sum, w.factor())
 	narrowed(w, s8WindowOut, 0, sum, w.low(), w.high(), w.zero(), w.column())
 	w.addPtr(s8WindowOut, s8WindowNext)
-}
-
-// again computes a group in place of the rest, once: s8WindowCount is 0 behind the groups.
-func (w *windowInts) again() {
-	w.get(s8WindowAt, args, s8WindowLeftAt)
-	w.put(args, s8WindowLeftAt, s8WindowCount)
-	w.ifZero(s8WindowAt, "rest")
-	w.addPtr(s8WindowColumn, s8WindowAt)
-	w.get(s8WindowAt, args, s8WindowAgainOutAt)
-	w.addPtr(s8WindowOut, s8WindowAt)
-	w.add(s8WindowCount, 1)
-	w.jump("positions")
 }
 
 // windowsS8Go writes the method that calls the windows of integers, and how many positions they compute together.
