@@ -103,12 +103,12 @@ func TestFewChannelsTurn(t *testing.T) {
 	out := &tensor.Meta{DType: tensor.Float, Sizes: []tensor.Dim{1, 96, 30, 28}}
 	for _, tier := range kernel.Tiers()[1:] {
 		for _, c := range []struct {
-			per   int64
-			turns bool
-		}{{2, true}, {4, true}, {3, false}} {
-			args := vals(wave(1, 96, 30, 28), wave(96, c.per, 3, 3), nil, dims{1, 1}, dims{1, 1}, dims{1, 1}, false, dims{0, 0}, int(96/c.per))
+			per, step int64
+			turns     bool
+		}{{2, 1, true}, {4, 1, true}, {3, 1, false}, {4, 21, true}, {4, 22, false}} { // rows with zeros at both ends are short
+			args := vals(wave(1, 96, 30, 28), wave(96, c.per, 3, 3), nil, dims{1, c.step}, dims{1, 1}, dims{1, c.step}, false, dims{0, 0}, int(96/c.per))
 			if got := turnsConvolution(args, out, tier); got != c.turns {
-				t.Errorf("%v, groups of %d: turned %v, want %v", tier, c.per, got, c.turns)
+				t.Errorf("%v, groups of %d, steps of %d: turned %v, want %v", tier, c.per, c.step, got, c.turns)
 			}
 		}
 	}
